@@ -1,0 +1,153 @@
+//! Private keys: parsed once, then only asked to sign.
+
+use aws_lc_rs::{
+    encoding::AsDer,
+    rand::SystemRandom,
+    rsa::{KeyPair as RsaKeyPair, KeySize},
+    signature::{
+        ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256,
+        RSA_PSS_SHA256,
+    },
+};
+use zeroize::Zeroizing;
+
+use super::{Algorithm, PublicJwk};
+
+/// Why a key cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    #[error("the key could not be generated")]
+    Generation,
+    #[error("the private key is not a PKCS#8 key of its algorithm")]
+    Malformed,
+    #[error("the key refused to sign")]
+    Signature,
+}
+
+enum Pair {
+    Ec(EcdsaKeyPair),
+    Ed(Ed25519KeyPair),
+    Rsa(RsaKeyPair),
+}
+
+/// A private key ready to sign with the one algorithm it serves.
+pub struct SigningKey {
+    algorithm: Algorithm,
+    pair: Pair,
+    public: PublicJwk,
+}
+
+impl std::fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<{} signing key {}>", self.algorithm, self.public.kid)
+    }
+}
+
+/// A new private key as PKCS#8. The one place where entropy is not an argument: the crypto library generates
+/// keys from its own generator only.
+///
+/// # Errors
+/// When the crypto library fails.
+pub fn generate_pkcs8(algorithm: Algorithm) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+    let random = SystemRandom::new();
+    let der = match algorithm {
+        Algorithm::Es256 => EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random)
+            .map_err(|_| KeyError::Generation)?
+            .as_ref()
+            .to_vec(),
+        Algorithm::EdDsa => {
+            Ed25519KeyPair::generate_pkcs8(&random).map_err(|_| KeyError::Generation)?.as_ref().to_vec()
+        }
+        Algorithm::Rs256 | Algorithm::Ps256 => {
+            let pair = RsaKeyPair::generate(KeySize::Rsa2048).map_err(|_| KeyError::Generation)?;
+            AsDer::<aws_lc_rs::encoding::Pkcs8V1Der<'_>>::as_der(&pair)
+                .map_err(|_| KeyError::Generation)?
+                .as_ref()
+                .to_vec()
+        }
+    };
+    Ok(Zeroizing::new(der))
+}
+
+impl SigningKey {
+    /// # Errors
+    /// When the bytes are not a PKCS#8 key for this algorithm, or an RSA key too short to be accepted.
+    pub fn from_pkcs8(algorithm: Algorithm, der: &[u8]) -> Result<Self, KeyError> {
+        let (pair, public) = match algorithm {
+            Algorithm::Es256 => {
+                let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der)
+                    .map_err(|_| KeyError::Malformed)?;
+                let public =
+                    PublicJwk::p256(algorithm, pair.public_key().as_ref()).ok_or(KeyError::Malformed)?;
+                (Pair::Ec(pair), public)
+            }
+            Algorithm::EdDsa => {
+                let pair = Ed25519KeyPair::from_pkcs8(der).map_err(|_| KeyError::Malformed)?;
+                let public = PublicJwk::ed25519(algorithm, pair.public_key().as_ref());
+                (Pair::Ed(pair), public)
+            }
+            Algorithm::Rs256 | Algorithm::Ps256 => {
+                let pair = RsaKeyPair::from_pkcs8(der).map_err(|_| KeyError::Malformed)?;
+                let public = PublicJwk::rsa(
+                    algorithm,
+                    pair.public_key().modulus().big_endian_without_leading_zero(),
+                    pair.public_key().exponent().big_endian_without_leading_zero(),
+                );
+                (Pair::Rsa(pair), public)
+            }
+        };
+        Ok(Self { algorithm, pair, public })
+    }
+
+    #[must_use]
+    pub const fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    #[must_use]
+    pub const fn public(&self) -> &PublicJwk {
+        &self.public
+    }
+
+    /// # Errors
+    /// When the crypto library fails.
+    pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
+        let random = SystemRandom::new();
+        match &self.pair {
+            Pair::Ec(pair) => {
+                Ok(pair.sign(&random, message).map_err(|_| KeyError::Signature)?.as_ref().to_vec())
+            }
+            Pair::Ed(pair) => Ok(pair.sign(message).as_ref().to_vec()),
+            Pair::Rsa(pair) => {
+                let padding: &'static dyn aws_lc_rs::signature::RsaEncoding = match self.algorithm {
+                    Algorithm::Ps256 => &RSA_PSS_SHA256,
+                    Algorithm::Rs256 | Algorithm::Es256 | Algorithm::EdDsa => &RSA_PKCS1_SHA256,
+                };
+                let mut signature = vec![0; pair.public_modulus_len()];
+                pair.sign(padding, &random, message, &mut signature).map_err(|_| KeyError::Signature)?;
+                Ok(signature)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_of_one_algorithm_is_not_accepted_for_another() {
+        let ec = generate_pkcs8(Algorithm::Es256).unwrap();
+        assert!(SigningKey::from_pkcs8(Algorithm::Es256, &ec).is_ok());
+        for other in [Algorithm::EdDsa, Algorithm::Rs256, Algorithm::Ps256] {
+            assert_eq!(SigningKey::from_pkcs8(other, &ec).unwrap_err(), KeyError::Malformed);
+        }
+    }
+
+    #[test]
+    fn a_key_never_prints_its_private_part() {
+        let key =
+            SigningKey::from_pkcs8(Algorithm::EdDsa, &generate_pkcs8(Algorithm::EdDsa).unwrap()).unwrap();
+        assert_eq!(format!("{key:?}"), format!("<EdDSA signing key {}>", key.public().kid));
+    }
+}

@@ -1,0 +1,14 @@
+//! What the standards say, for anyone: no runtime, no HTTP, no SQL.
+//!
+//! *protocol says what the bytes mean; the service's `decide.rs` files say what this server does about
+//! them given its records.* Time and entropy are arguments everywhere.
+
+pub mod entropy;
+pub mod error;
+pub mod form;
+pub mod id;
+pub mod jose;
+pub mod json;
+pub mod metadata;
+pub mod secret;
+pub mod time;

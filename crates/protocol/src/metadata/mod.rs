@@ -1,0 +1,66 @@
+//! What we publish about ourselves: OpenID Connect Discovery 1.0 §3, RFC 8414 §2, RFC 9728 §2.
+//!
+//! A member without a value is absent, never null or empty (RFC 8414 §3.2, RFC 9728 §3.2).
+
+use serde::Serialize;
+
+/// Authorization server metadata; the OpenID document is the same with the OpenID members filled in.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct AuthorizationServer {
+    pub issuer: String,
+    #[serde(flatten)]
+    pub endpoints: Endpoints,
+    pub jwks_uri: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scopes_supported: Vec<&'static str>,
+    /// Required even where nothing is served yet (RFC 8414 §2), so the one list that may be empty.
+    pub response_types_supported: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub response_modes_supported: Vec<&'static str>,
+    /// Never omitted: the default would claim `implicit`.
+    pub grant_types_supported: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub token_endpoint_auth_methods_supported: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub code_challenge_methods_supported: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub subject_types_supported: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub id_token_signing_alg_values_supported: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ui_locales_supported: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protected_resources: Vec<String>,
+}
+
+/// Endpoint addresses; each is present exactly when its route is served.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Endpoints {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorization_endpoint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_endpoint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub userinfo_endpoint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registration_endpoint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pushed_authorization_request_endpoint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub introspection_endpoint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revocation_endpoint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_session_endpoint: Option<String>,
+}
+
+/// RFC 9728 §2: which authorization server guards our own APIs.
+#[derive(Debug, Clone, Serialize)]
+pub struct ProtectedResource {
+    pub resource: String,
+    pub authorization_servers: Vec<String>,
+    pub bearer_methods_supported: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scopes_supported: Vec<&'static str>,
+    pub resource_name: &'static str,
+}

@@ -1,0 +1,99 @@
+//! From settings to a running application, or to a refusal that says what to do.
+
+use std::{path::Path, sync::Arc};
+
+use porteiro_protocol::{entropy::Entropy, time::Clock};
+use porteiro_service::{
+    App,
+    mail::{Mail, Mailer},
+    oauth::keys::{self, Keys, LoadError, MasterKey, Origin},
+    settings::{Checked, Mode, Settings},
+    store::{
+        Store,
+        migrations::{self, SchemaState},
+    },
+};
+
+use crate::{
+    ambient::{SystemClock, SystemEntropy},
+    exit::Failure,
+    say,
+};
+
+/// The settings, or the first thing that is wrong with them.
+pub fn check(settings: Settings, mode: Mode) -> Result<Checked, Failure> {
+    settings.for_mode(mode).check(mode).map_err(|findings| {
+        let more = match findings.len() {
+            1 => String::new(),
+            count => format!(" (and {} more: porteiro config check)", count - 1),
+        };
+        let first = findings.first().map(ToString::to_string).unwrap_or_default();
+        Failure::refusal(format!("{first}{more}"))
+    })
+}
+
+pub fn open_store(settings: &Settings) -> Result<Store, Failure> {
+    Store::open(settings).map_err(|error| Failure::refusal(error.to_string()))
+}
+
+pub fn master_key(file: Option<&Path>, mode: Mode) -> Result<Arc<MasterKey>, Failure> {
+    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
+    let key = match (mode, file) {
+        (Mode::Development, _) => MasterKey::development(entropy),
+        (Mode::Production, Some(file)) => MasterKey::from_file(file, entropy),
+        (Mode::Production, None) => {
+            return Err(Failure::refusal(
+                "master_key_file: is not set; name a file and run: porteiro keys generate --create-master-key",
+            ));
+        }
+    };
+    key.map(Arc::new).map_err(|error| Failure::refusal(format!("master_key_file: {error}")))
+}
+
+/// Everything `serve` needs, checked in the order a person would fix it.
+pub async fn assemble(checked: Checked) -> Result<Arc<App>, Failure> {
+    let settings = &checked.settings;
+    let master = master_key(settings.master_key_file.as_deref(), checked.mode)?;
+    let store = open_store(settings)?;
+    if settings.migrate_on_start {
+        migrations::apply(&store, |step| tracing::info!(step = step.name, "schema step applied")).await?;
+    }
+    match migrations::state(&store).await? {
+        SchemaState::Expected => {}
+        other => return Err(Failure::refusal(other.to_string())),
+    }
+    let keys = signing_keys(&store, master, checked.mode).await?;
+    let mailer =
+        Mailer::open(&checked, print_mail).map_err(|error| Failure::refusal(format!("smtp_url: {error}")))?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
+    Ok(Arc::new(App { checked, store, keys, mailer, clock, entropy, draining: false.into() }))
+}
+
+async fn signing_keys(store: &Store, master: Arc<MasterKey>, mode: Mode) -> Result<Keys, Failure> {
+    match mode {
+        Mode::Production => {
+            if let Some(advice) = keys::unfit_for_production(&keys::list(store).await?) {
+                return Err(Failure::refusal(advice));
+            }
+        }
+        Mode::Development => {
+            if keys::list(store).await?.iter().any(|key| key.origin == Origin::Production) {
+                return Err(Failure::refusal(
+                    "this database holds real signing keys, which --dev must not touch; use another database",
+                ));
+            }
+            keys::generate(store, &master, Origin::Dev).await?;
+        }
+    }
+    Keys::load(store, master).await.map_err(|error| match error {
+        LoadError::Store(error) => error.into(),
+        LoadError::Unusable { .. } => {
+            Failure::refusal(format!("{error}; put back the master key that was in use when it was made"))
+        }
+    })
+}
+
+fn print_mail(mail: &Mail) {
+    say::out(&format!("--- mail to {} ---\nSubject: {}\n\n{}\n---", mail.to, mail.subject, mail.text));
+}

@@ -1,0 +1,151 @@
+//! The command line. Every setting is also a flag; the flags come from the settings' own table.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use porteiro_protocol::jose::Algorithm;
+use porteiro_service::settings;
+
+/// A self-hosted identity provider for people, services and AI agents.
+#[derive(Debug, Parser)]
+#[command(name = "porteiro", version, max_term_width = 100)]
+struct Cli {
+    /// The settings file (TOML).
+    #[arg(long, global = true, value_name = "FILE", env = "PORTEIRO_CONFIG")]
+    config: Option<PathBuf>,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the service.
+    Serve(Serve),
+    /// Bring the database's schema to the one this binary expects. Safe from many nodes at once.
+    Migrate,
+    /// Signing keys.
+    #[command(subcommand)]
+    Keys(Keys),
+    /// Print the key that makes the first platform administrator. Good once, for an hour.
+    Bootstrap,
+    /// Look at everything the service needs and say what is wrong.
+    Doctor,
+    /// Jobs that were tried too often.
+    #[command(subcommand)]
+    Jobs(Jobs),
+    /// The settings.
+    #[command(subcommand)]
+    Config(Config),
+    /// Print a completion script for a shell.
+    Completions { shell: clap_complete::Shell },
+}
+
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// One command to a running server: throw-away keys, mail on the console, open registration, plain http on
+    /// loopback. Needs only a database.
+    #[arg(long)]
+    pub dev: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Keys {
+    /// Make the keys that are missing: an active and a next one for each algorithm.
+    Generate {
+        /// Write a new master key to `master_key_file` first, if there is no such file.
+        #[arg(long)]
+        create_master_key: bool,
+        /// Erase the throw-away keys of --dev first. Tokens signed with them stop verifying.
+        #[arg(long)]
+        replace_dev_keys: bool,
+    },
+    /// Show every key and its state.
+    List,
+    /// Let the next key sign.
+    Rotate {
+        /// Only this algorithm: ES256, EdDSA, RS256 or PS256.
+        #[arg(long)]
+        algorithm: Option<Algorithm>,
+        /// Do not wait until the next key was published long enough. For a leaked key: clients that cached the key
+        /// set may refuse tokens until they fetch it again.
+        #[arg(long)]
+        now: bool,
+    },
+    /// Unpublish a replaced key and erase its private part.
+    Retire {
+        kid: String,
+        /// Do not wait until the last token it signed is dead. For a leaked key.
+        #[arg(long)]
+        now: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Jobs {
+    /// Show parked jobs and why they failed.
+    List,
+    /// Try parked jobs again.
+    Retry {
+        /// Only this one.
+        job_id: Option<porteiro_protocol::id::JobId>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Config {
+    /// Read the settings as `serve` would and say what is wrong.
+    Check {
+        /// As `serve --dev` would.
+        #[arg(long)]
+        dev: bool,
+    },
+    /// Print the JSON Schema of the settings file.
+    Schema,
+}
+
+/// What was asked for.
+#[derive(Debug)]
+pub struct Invocation {
+    pub command: Command,
+    pub config: Option<PathBuf>,
+    /// Settings given as flags, by name.
+    pub flags: Vec<(String, String)>,
+}
+
+/// The command with a flag for each setting.
+pub fn command() -> clap::Command {
+    settings::described().into_iter().fold(Cli::command(), |command, setting| {
+        command.arg(
+            Arg::new(setting.name.clone())
+                .long(setting.name.replace('_', "-"))
+                .global(true)
+                .hide_short_help(true)
+                .action(ArgAction::Set)
+                .value_name("VALUE")
+                .allow_hyphen_values(true)
+                .help_heading("Settings (also in the file and the environment)")
+                .help(setting.description),
+        )
+    })
+}
+
+pub fn parse() -> Invocation {
+    let matches = command().get_matches();
+    let innermost = {
+        let mut matches = &matches;
+        while let Some((_, inner)) = matches.subcommand() {
+            matches = inner;
+        }
+        matches
+    };
+    let flags = settings::described()
+        .into_iter()
+        .filter_map(|setting| {
+            let value = innermost.get_one::<String>(&setting.name)?.clone();
+            Some((setting.name, value))
+        })
+        .collect();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    Invocation { command: cli.command, config: cli.config, flags }
+}

@@ -1,0 +1,146 @@
+//! `porteiro doctor`: looks at everything, stops at nothing, and says what to do about each finding.
+
+use porteiro_protocol::time::Clock;
+use porteiro_service::{
+    health::{MAX_CLOCK_SKEW, clock_skew},
+    jobs,
+    mail::Mailer,
+    oauth::keys,
+    settings::{Mode, Settings},
+    store::{
+        Store, connect_once,
+        migrations::{self, SchemaState},
+    },
+};
+
+use crate::{ambient::SystemClock, boot, exit::Failure, say};
+
+struct Report {
+    wrong: usize,
+}
+
+impl Report {
+    fn line(&mut self, what: &str, finding: Result<String, String>) {
+        match finding {
+            Ok(text) => say::out(&format!("ok     {what}: {text}")),
+            Err(text) => {
+                self.wrong += 1;
+                say::out(&format!("wrong  {what}: {text}"));
+            }
+        }
+    }
+}
+
+pub async fn run(settings: Settings) -> Result<(), Failure> {
+    let mut report = Report { wrong: 0 };
+    let findings = settings.clone().check(Mode::Production).err().unwrap_or_default();
+    for finding in &findings {
+        report.line("settings", Err(finding.to_string()));
+    }
+    if findings.is_empty() {
+        report.line("settings", Ok(format!("good; the issuer is {}", settings.base_url)));
+    }
+    database(&settings, &mut report).await;
+    report.line("mail", mail(&settings).await);
+    match report.wrong {
+        0 => Ok(()),
+        count => Err(Failure::new(format!("{count} findings need attention"))),
+    }
+}
+
+async fn database(settings: &Settings, report: &mut Report) {
+    if let Err(error) = connect_once(settings).await {
+        report.line("database", Err(format!("{error}; check database_url and that PostgreSQL runs")));
+        return;
+    }
+    report.line("database", Ok("reachable".into()));
+    if let Err(advice) = prepared_statements(settings).await {
+        report.line("connection pooler", Err(advice));
+        return;
+    }
+    let store = match boot::open_store(settings) {
+        Ok(store) => store,
+        Err(_) => return,
+    };
+    report.line("clock", clock(&store).await);
+    let schema = migrations::state(&store).await;
+    let expected = matches!(schema, Ok(SchemaState::Expected));
+    report.line(
+        "schema",
+        match schema {
+            Ok(SchemaState::Expected) => Ok(format!("step {}", migrations::expected())),
+            Ok(other) => Err(other.to_string()),
+            Err(error) => Err(error.to_string()),
+        },
+    );
+    if expected {
+        report.line("keys", signing_keys(settings, &store).await);
+        report.line("jobs", parked_jobs(&store).await);
+    }
+}
+
+async fn clock(store: &Store) -> Result<String, String> {
+    let skew = clock_skew(store, || SystemClock.now()).await.map_err(|error| error.to_string())?;
+    let seconds = skew.as_seconds_f64();
+    if skew > MAX_CLOCK_SKEW {
+        Err(format!("{seconds:.1} s off the database's; let both follow a time server"))
+    } else {
+        Ok(format!("{seconds:.1} s off the database's"))
+    }
+}
+
+async fn signing_keys(settings: &Settings, store: &Store) -> Result<String, String> {
+    let listed = keys::list(store).await.map_err(|error| error.to_string())?;
+    if let Some(advice) = keys::unfit_for_production(&listed) {
+        return Err(advice);
+    }
+    let master = boot::master_key(settings.master_key_file.as_deref(), Mode::Production).map_err(|_| {
+        "master_key_file: is not set, missing or unusable; start the service to read why".to_owned()
+    })?;
+    keys::Keys::load(store, master).await.map_err(|error| error.to_string())?;
+    Ok(format!("{} keys, all readable", listed.len()))
+}
+
+async fn parked_jobs(store: &Store) -> Result<String, String> {
+    match jobs::count_waiting(store).await.map_err(|error| error.to_string())? {
+        (waiting, 0) => Ok(format!("{waiting} waiting, none parked")),
+        (_, parked) => Err(format!("{parked} parked; see: porteiro jobs list")),
+    }
+}
+
+async fn mail(settings: &Settings) -> Result<String, String> {
+    let checked = settings
+        .clone()
+        .check(Mode::Production)
+        .map_err(|_| "not tried: the settings are wrong".to_owned())?;
+    let mailer = Mailer::open(&checked, |_| {})?;
+    mailer.probe().await.map(|()| "the server answers, encrypts and accepts the login".into())
+}
+
+/// Two clients that prepare under the same name, one after the other. Behind a pooler in transaction mode that does
+/// not know about prepared statements (PgBouncer before 1.21) they meet on one server connection and collide.
+async fn prepared_statements(settings: &Settings) -> Result<(), String> {
+    let mut clients = Vec::new();
+    for _ in 0..4 {
+        clients.push(connect_once(settings).await.map_err(|error| error.to_string())?);
+    }
+    for round in 0..4 {
+        for client in &clients {
+            let sql = format!("SELECT {round}::int4");
+            let outcome = async { client.query(&client.prepare(&sql).await?, &[]).await }.await;
+            if let Err(error) = outcome {
+                let code = error.code().map(|state| state.code().to_owned()).unwrap_or_default();
+                // Duplicate, missing, or answering with another statement's columns.
+                return Err(if matches!(code.as_str(), "42P05" | "26000" | "08P01") {
+                    "the pooler in front of PostgreSQL mixes up prepared statements (PgBouncer before 1.21 in \
+                     transaction mode does); install PgBouncer 1.21 or later and set max_prepared_statements = 200, \
+                     or connect directly"
+                        .into()
+                } else {
+                    error.to_string()
+                });
+            }
+        }
+    }
+    Ok(())
+}

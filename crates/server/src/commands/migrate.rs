@@ -1,0 +1,21 @@
+//! `porteiro migrate`
+
+use porteiro_service::{
+    settings::Settings,
+    store::migrations::{self, SchemaState},
+};
+
+use crate::{boot, exit::Failure, say};
+
+pub async fn run(settings: &Settings) -> Result<(), Failure> {
+    let store = boot::open_store(settings)?;
+    let applied = migrations::apply(&store, |step| say::out(&format!("applied {}", step.name))).await?;
+    match migrations::state(&store).await? {
+        SchemaState::Expected if applied == 0 => say::out("the schema was already the expected one"),
+        SchemaState::Expected => {
+            say::out(&format!("{applied} steps applied; the schema is the expected one"))
+        }
+        other => return Err(Failure::refusal(other.to_string())),
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! One file per command.
+
+mod bootstrap;
+mod config;
+mod doctor;
+mod jobs;
+mod keys;
+mod migrate;
+mod serve;
+
+use porteiro_service::settings::{Mode, Settings};
+
+use crate::{
+    cli::{Command, Invocation},
+    config::{Loaded, load},
+    exit::Failure,
+};
+
+pub async fn run(invocation: Invocation) -> Result<(), Failure> {
+    if let Command::Completions { shell } = invocation.command {
+        clap_complete::generate(shell, &mut crate::cli::command(), "porteiro", &mut std::io::stdout());
+        return Ok(());
+    }
+    let environment = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let Loaded { settings, sources } =
+        load(invocation.config.as_deref(), environment, &invocation.flags).map_err(Failure::refusal)?;
+    match invocation.command {
+        Command::Serve(arguments) => serve::run(settings, arguments).await,
+        Command::Migrate => migrate::run(&database_only(settings)?).await,
+        Command::Keys(action) => keys::run(&database_only(settings)?, action).await,
+        Command::Bootstrap => bootstrap::run(&database_only(settings)?).await,
+        Command::Doctor => doctor::run(settings).await,
+        Command::Jobs(action) => jobs::run(&database_only(settings)?, action).await,
+        Command::Config(action) => config::run(settings, &sources, &action),
+        Command::Completions { .. } => Ok(()),
+    }
+}
+
+/// Commands that only talk to the database do not ask for more.
+fn database_only(settings: Settings) -> Result<Settings, Failure> {
+    let findings = settings.clone().check(Mode::Production).err().unwrap_or_default();
+    match findings.iter().find(|finding| finding.setting == "database_url") {
+        Some(finding) => Err(Failure::refusal(finding.to_string())),
+        None => Ok(settings),
+    }
+}

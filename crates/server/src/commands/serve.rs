@@ -1,0 +1,157 @@
+//! `porteiro serve`
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{Router, routing::get};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use porteiro_service::{
+    App, jobs,
+    settings::{Mode, Settings},
+};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::{Semaphore, watch},
+    task::JoinSet,
+};
+
+use crate::{
+    boot,
+    cli::Serve,
+    exit::Failure,
+    listener::Listener,
+    say, telemetry,
+    tls::{self, ClientCertificates},
+};
+
+/// How long a stopping node keeps accepting while `/readyz` already says no, so that balancers notice first.
+const NOTICE: Duration = Duration::from_millis(500);
+
+pub async fn run(settings: Settings, arguments: Serve) -> Result<(), Failure> {
+    let mode = if arguments.dev { Mode::Development } else { Mode::Production };
+    let checked = boot::check(settings, mode)?;
+    let telemetry = telemetry::start(&checked.settings)?;
+    let metrics = PrometheusBuilder::new()
+        .set_buckets(&[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0])
+        .and_then(PrometheusBuilder::install_recorder)
+        .map_err(|error| Failure::new(error.to_string()))?;
+    let app = boot::assemble(checked).await?;
+    let outcome = serve(&app, metrics).await;
+    let _ = tokio::task::spawn_blocking(move || telemetry.flush()).await;
+    outcome
+}
+
+async fn serve(app: &Arc<App>, metrics: PrometheusHandle) -> Result<(), Failure> {
+    let settings = &app.checked.settings;
+    let (stop, stopped) = watch::channel(false);
+    let drain = Duration::from_secs(settings.drain_timeout_seconds.into());
+    let places = Arc::new(Semaphore::new(settings.max_connections));
+    let router = if settings.screens {
+        porteiro_screens::mount(porteiro_service::router(Arc::clone(app)))
+    } else {
+        porteiro_service::router(Arc::clone(app))
+    };
+
+    let mut tasks = JoinSet::new();
+    for listener in public_listeners(settings).await? {
+        let address = listener.address().map_err(|error| Failure::new(error.to_string()))?;
+        tracing::info!(%address, issuer = app.issuer(), "listening");
+        announce(app, &address.to_string());
+        tasks.spawn(listener.serve(router.clone(), Arc::clone(&places), stopped.clone(), drain));
+    }
+    if let Some(address) = settings.metrics_listen {
+        let listener = bind(address, None, "metrics_listen").await?;
+        let address = listener.address().map_err(|error| Failure::new(error.to_string()))?;
+        tracing::info!(%address, "metrics");
+        let router = Router::new().route("/metrics", get(move || std::future::ready(metrics.render())));
+        tasks.spawn(listener.serve(router, Arc::new(Semaphore::new(16)), stopped.clone(), Duration::ZERO));
+    }
+    tasks.spawn(jobs::run_until(Arc::clone(app), stopped.clone()));
+    tasks.spawn(watch_keys(Arc::clone(app), stopped.clone()));
+    tasks.spawn(count_jobs(Arc::clone(app), stopped));
+
+    asked_to_stop().await?;
+    tracing::info!("stopping: open requests may finish");
+    app.start_draining();
+    tokio::time::sleep(NOTICE.min(drain)).await;
+    let _ = stop.send(true);
+    while let Some(ended) = tasks.join_next().await {
+        if let Err(error) = ended {
+            tracing::error!(%error, "a part of the server ended abnormally");
+        }
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+async fn public_listeners(settings: &Settings) -> Result<Vec<Listener>, Failure> {
+    let tls = |clients| match (&settings.tls_certificate_file, &settings.tls_key_file) {
+        (Some(certificate), Some(key)) => tls::server(certificate, key, clients).map(Some),
+        _ => Ok(None),
+    };
+    let mut listeners = vec![bind(settings.listen, tls(ClientCertificates::NotAsked)?, "listen").await?];
+    if let Some(address) = settings.mtls_listen {
+        listeners.push(bind(address, tls(ClientCertificates::Asked)?, "mtls_listen").await?);
+    }
+    Ok(listeners)
+}
+
+async fn bind(
+    address: std::net::SocketAddr,
+    tls: Option<Arc<rustls::ServerConfig>>,
+    setting: &str,
+) -> Result<Listener, Failure> {
+    Listener::bind(address, tls)
+        .await
+        .map_err(|error| Failure::unavailable(format!("{setting}: cannot listen on {address} ({error})")))
+}
+
+async fn asked_to_stop() -> Result<(), Failure> {
+    let mut terminate = signal(SignalKind::terminate()).map_err(|error| Failure::new(error.to_string()))?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+    Ok(())
+}
+
+/// Keeps the rings in memory close to the ones in the database.
+async fn watch_keys(app: Arc<App>, mut stop: watch::Receiver<bool>) {
+    let every = Duration::from_secs(app.checked.settings.key_refresh_seconds.into());
+    while !*stop.borrow() {
+        tokio::select! {
+            () = tokio::time::sleep(every) => {}
+            _ = stop.changed() => break,
+        }
+        if let Err(error) = app.keys.reload(&app.store).await {
+            tracing::warn!(%error, "signing keys could not be looked at");
+        }
+        metrics::gauge!("porteiro_keys_age_seconds").set(app.keys.current().age().as_secs_f64());
+    }
+}
+
+async fn count_jobs(app: Arc<App>, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        if let Ok((waiting, parked)) = jobs::count_waiting(&app.store).await {
+            #[expect(clippy::cast_precision_loss, reason = "a gauge of a queue length")]
+            {
+                metrics::gauge!("porteiro_jobs_waiting").set(waiting as f64);
+                metrics::gauge!("porteiro_jobs_parked").set(parked as f64);
+            }
+        }
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_secs(15)) => {}
+            _ = stop.changed() => {}
+        }
+    }
+}
+
+fn announce(app: &App, address: &str) {
+    if app.checked.mode == Mode::Development {
+        say::err(&format!(
+            "porteiro is running on {address} with throw-away keys (--dev).\n  \
+             Discovery: {0}/.well-known/openid-configuration\n  Keys:      {0}/.well-known/jwks.json\n\
+             Mail is printed here. Anybody may register. Stop with Ctrl-C.",
+            app.issuer()
+        ));
+    }
+}

@@ -1,0 +1,51 @@
+use porteiro_protocol::{
+    secret::{Hashed, Plain},
+    time::OffsetDateTime,
+};
+
+use super::BootstrapKey;
+use crate::store::{Decode, Store, StoreError, Tx};
+
+/// Sets the key where there is none, or only an unspent one that has expired.
+pub(super) async fn arm(
+    store: &Store,
+    hash: &Hashed<BootstrapKey>,
+    lifetime_seconds: u32,
+) -> Result<Option<OffsetDateTime>, StoreError> {
+    let rows = store
+        .write(
+            "bootstrap.arm",
+            "INSERT INTO bootstrap (key_hash, expires_at) VALUES ($1, now() + make_interval(secs => $2))
+             ON CONFLICT (singleton) DO UPDATE
+                SET key_hash = excluded.key_hash, expires_at = excluded.expires_at
+                WHERE bootstrap.used_at IS NULL AND bootstrap.expires_at <= now()
+             RETURNING expires_at",
+            &[&hash.as_bytes().as_slice(), &f64::from(lifetime_seconds)],
+        )
+        .await?;
+    rows.first()
+        .map(|row| Decode::new("bootstrap", "singleton", row).get("expires_at"))
+        .transpose()
+        .map_err(Into::into)
+}
+
+pub(super) async fn expiry_of_unspent(store: &Store) -> Result<Option<OffsetDateTime>, StoreError> {
+    let rows =
+        store.read("bootstrap.expiry", "SELECT expires_at FROM bootstrap WHERE used_at IS NULL", &[]).await?;
+    rows.first()
+        .map(|row| Decode::new("bootstrap", "singleton", row).get("expires_at"))
+        .transpose()
+        .map_err(Into::into)
+}
+
+/// Spends the key inside the transaction that makes the administrator; says whether it was good.
+pub async fn spend(tx: &Tx, key: &Plain<BootstrapKey>) -> Result<bool, StoreError> {
+    let spent = tx
+        .execute(
+            "UPDATE bootstrap SET used_at = now()
+             WHERE key_hash = $1 AND used_at IS NULL AND expires_at > now()",
+            &[&key.hash().as_bytes().as_slice()],
+        )
+        .await?;
+    Ok(spent == 1)
+}

@@ -1,0 +1,78 @@
+//! Whether the node lives, and whether it should be given requests.
+
+mod endpoint;
+
+use std::time::Duration;
+
+use porteiro_protocol::time::OffsetDateTime;
+
+use crate::{
+    App,
+    http::Route,
+    store::{
+        Store, StoreError,
+        migrations::{self, SchemaState},
+    },
+};
+
+/// Beyond this the node's clock and the database's disagree too much to issue anything (fault F8).
+pub const MAX_CLOCK_SKEW: time::Duration = time::Duration::seconds(2);
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+/// How far our clock is from the database's.
+pub async fn clock_skew(
+    store: &Store,
+    now: impl Fn() -> OffsetDateTime,
+) -> Result<time::Duration, StoreError> {
+    let before = now();
+    let rows = store.read("health.clock", "SELECT clock_timestamp() AS now", &[]).await?;
+    let after = now();
+    let theirs: OffsetDateTime = rows
+        .first()
+        .map(|row| row.get("now"))
+        .ok_or_else(|| StoreError::Inconsistent("SELECT clock_timestamp() returned no row".into()))?;
+    // Inside the round trip counts as right.
+    Ok(if theirs < before {
+        before - theirs
+    } else if theirs > after {
+        theirs - after
+    } else {
+        time::Duration::ZERO
+    })
+}
+
+/// Everything that keeps this node from being ready; empty when it is.
+async fn obstacles(app: &App) -> Vec<String> {
+    let mut found = Vec::new();
+    if app.is_draining() {
+        found.push("the node is stopping".to_owned());
+    }
+    match tokio::time::timeout(Duration::from_secs(2), database(app)).await {
+        Ok(Ok(mut database)) => found.append(&mut database),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "not ready");
+            found.push("the database does not answer".to_owned());
+        }
+        Err(_) => found.push("the database does not answer in time".to_owned()),
+    }
+    if app.keys.current().signer(porteiro_protocol::jose::Algorithm::Es256).is_err() {
+        found.push("there is no usable signing key".to_owned());
+    }
+    found
+}
+
+async fn database(app: &App) -> Result<Vec<String>, StoreError> {
+    let mut found = Vec::new();
+    let skew = clock_skew(&app.store, || app.clock.now()).await?;
+    if skew > MAX_CLOCK_SKEW {
+        found.push(format!("the clock is {:.1} s off the database's", skew.as_seconds_f64()));
+    }
+    let schema = migrations::state(&app.store).await?;
+    if schema != SchemaState::Expected {
+        found.push(schema.to_string());
+    }
+    Ok(found)
+}

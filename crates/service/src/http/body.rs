@@ -1,0 +1,96 @@
+//! Bodies: bounded, of the announced kind, read within a time. Oversize is refused, never dropped or cut.
+
+use std::time::Duration;
+
+use axum::{
+    body::Body,
+    extract::{FromRequest, Request},
+    http::header,
+};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use porteiro_protocol::{form::Parameters, json::parse_strict};
+
+use super::{Problem, ProblemCode};
+
+/// How long a body may take to arrive (fault F13).
+const ARRIVAL: Duration = Duration::from_secs(10);
+const FORM_LIMIT: usize = 64 * 1024;
+
+/// A form, each parameter at most once.
+#[derive(Debug)]
+pub struct Form(pub Parameters);
+
+/// JSON of at most `LIMIT` bytes and `DEPTH` levels, without repeated names.
+#[derive(Debug)]
+pub struct Json<T, const LIMIT: usize = 32_768, const DEPTH: usize = 16>(pub T);
+
+impl<S: Sync> FromRequest<S> for Form {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        expect_type(&request, "application/x-www-form-urlencoded")?;
+        let body = read(request, FORM_LIMIT).await?;
+        Parameters::parse(&body)
+            .map(Self)
+            .map_err(|error| Problem::new(ProblemCode::Malformed, error.to_string()))
+    }
+}
+
+impl<T, S, const LIMIT: usize, const DEPTH: usize> FromRequest<S> for Json<T, LIMIT, DEPTH>
+where
+    T: serde::de::DeserializeOwned,
+    S: Sync,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        expect_type(&request, "application/json")?;
+        let body = read(request, LIMIT).await?;
+        let malformed = |error: serde_json::Error| {
+            // Where, and never what: the input may hold a secret.
+            Problem::new(
+                ProblemCode::Malformed,
+                format!("not acceptable JSON at line {}, column {}", error.line(), error.column()),
+            )
+        };
+        let value = parse_strict(&body, DEPTH).map_err(malformed)?;
+        serde_json::from_value(value).map(Self).map_err(|_| {
+            Problem::new(
+                ProblemCode::Malformed,
+                "a member is missing, unknown or of another type than documented",
+            )
+        })
+    }
+}
+
+fn expect_type(request: &Request, wanted: &str) -> Result<(), Problem> {
+    let announced = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let mut parts = announced.unwrap_or_default().split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default();
+    let utf8 = parts.all(|parameter| {
+        parameter.split_once('=').is_none_or(|(name, value)| {
+            !name.eq_ignore_ascii_case("charset") || value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+        })
+    });
+    if essence.eq_ignore_ascii_case(wanted) && utf8 {
+        Ok(())
+    } else {
+        Err(Problem::new(ProblemCode::UnsupportedMedia, format!("send it as {wanted} in UTF-8")))
+    }
+}
+
+async fn read(request: Request, limit: usize) -> Result<bytes::Bytes, Problem> {
+    let too_large = || Problem::new(ProblemCode::TooLarge, format!("the limit is {limit} bytes"));
+    let announced =
+        request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    if announced.is_some_and(|length: u64| length > limit as u64) {
+        return Err(too_large());
+    }
+    let body: Body = request.into_body();
+    match tokio::time::timeout(ARRIVAL, Limited::new(body, limit).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(Problem::new(ProblemCode::Malformed, "the body ended early")),
+        Err(_) => Err(ProblemCode::TooSlow.into()),
+    }
+}

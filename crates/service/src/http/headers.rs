@@ -1,0 +1,39 @@
+//! The header set of every response, whoever made it.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+
+/// For answers that are not pages. A page brings a policy of its own, which must also say who may frame it.
+const CONTENT_POLICY: &str =
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Set always, whatever the handler said.
+const ALWAYS: &[(&str, &str)] = &[
+    ("x-frame-options", "DENY"),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("x-permitted-cross-domain-policies", "none"),
+];
+
+/// Set unless the handler said something more exact.
+const UNLESS_SET: &[(&str, &str)] = &[
+    ("content-security-policy", CONTENT_POLICY),
+    ("cache-control", "no-store"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
+];
+
+pub(super) fn complete(headers: &mut HeaderMap, https: bool) {
+    for (name, value) in ALWAYS {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    for (name, value) in UNLESS_SET {
+        headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
+    }
+    if https {
+        headers.insert(
+            header::STRICT_TRANSPORT_SECURITY,
+            HeaderValue::from_static("max-age=63072000; includeSubDomains"),
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! What happens around every handler, in order, in one place.
+//!
+//! request id → span, log and metrics → header set → timeout → panic net → early refusals → route
+
+use std::{any::Any, sync::Arc, time::Instant};
+
+use axum::{
+    Router,
+    extract::{MatchedPath, Request, State},
+    http::{HeaderName, HeaderValue, Method, header},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Response},
+};
+use porteiro_protocol::id::RequestId;
+use tower_http::catch_panic::CatchPanicLayer;
+use tracing::Instrument;
+
+use super::{
+    Peer, Problem, ProblemCode, Route,
+    address::{ClientCertificate, client_address, proxied_certificate},
+    headers,
+};
+use crate::App;
+
+/// Larger than any body we take (SCIM: 1 MiB): refused before a handler sees it.
+const LARGEST_BODY: u64 = 1024 * 1024;
+/// Longest request target: generous for an authorization request with a request object.
+const LONGEST_TARGET: usize = 16 * 1024;
+/// All header names and values together (fault F16).
+const LARGEST_HEAD: usize = 16 * 1024;
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What is known about a request before its handler runs.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestInfo {
+    pub id: RequestId,
+}
+
+tokio::task_local! {
+    static CURRENT: RequestId;
+}
+
+pub(super) fn current_request_id() -> Option<RequestId> {
+    CURRENT.try_with(|id| *id).ok()
+}
+
+/// The routes with everything around them.
+pub fn build(app: Arc<App>, routes: Vec<Route>) -> Router {
+    let mut router = Router::new();
+    for route in routes {
+        let (path, handler) = route.into_parts();
+        router = router.route(path, handler);
+    }
+    router
+        .fallback(|| async { Problem::from(ProblemCode::NotFound) })
+        .method_not_allowed_fallback(|| async { Problem::from(ProblemCode::MethodNotAllowed) })
+        // Innermost first. `route_layer` sees only requests that have a route, and so knows its pattern.
+        .route_layer(axum::middleware::from_fn(remember_route))
+        .layer(axum::middleware::from_fn(refuse_early))
+        .layer(CatchPanicLayer::custom(on_panic))
+        .layer(from_fn_with_state(Arc::clone(&app), within_time))
+        .layer(from_fn_with_state(Arc::clone(&app), observe))
+        .with_state(app)
+}
+
+/// Outermost: nothing leaves without an id, a log line, a count and the header set.
+async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = RequestId::random(&*app.entropy);
+    let settings = &app.checked.settings;
+    let peer = request.extensions().get::<Peer>().cloned();
+    if let Some(peer) = &peer {
+        let address = client_address(peer.address.ip(), request.headers(), &settings.trusted_proxies);
+        let certificate = peer.certificate.clone().map(ClientCertificate).or_else(|| {
+            let header = settings.client_certificate_header.as_deref()?;
+            proxied_certificate(peer.address.ip(), request.headers(), header, &settings.trusted_proxies)
+        });
+        request.extensions_mut().insert(address);
+        if let Some(certificate) = certificate {
+            request.extensions_mut().insert(certificate);
+        }
+    }
+    if let Some(name) = &settings.client_certificate_header {
+        request.headers_mut().remove(name);
+    }
+    request.extensions_mut().insert(RequestInfo { id });
+    let method = known_method(request.method());
+    // Never the target itself: queries carry codes and hints.
+    let span = tracing::info_span!("request", %id, method, route = tracing::field::Empty,
+        status = tracing::field::Empty, otel.kind = "server");
+    let mut response = CURRENT.scope(id, next.run(request)).instrument(span.clone()).await;
+    let route = response.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let status = response.status().as_u16();
+    let seconds = started.elapsed().as_secs_f64();
+    span.record("route", &route);
+    span.record("status", status);
+    span.in_scope(|| tracing::info!(status, route, seconds, "answered"));
+    metrics::histogram!("porteiro_http_seconds", "method" => method, "route" => route,
+        "status" => status_class(status))
+    .record(seconds);
+    headers::complete(response.headers_mut(), app.issuer().starts_with("https:"));
+    if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    response
+}
+
+/// Hands the route's pattern outwards, for labels from a closed set.
+async fn remember_route(request: Request, next: Next) -> Response {
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    let mut response = next.run(request).await;
+    if let Some(path) = path {
+        response.extensions_mut().insert(path);
+    }
+    response
+}
+
+async fn within_time(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let limit = std::time::Duration::from_secs(app.checked.settings.request_timeout_seconds.into());
+    match tokio::time::timeout(limit, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => Problem::new(ProblemCode::Unavailable, "the request took too long and was given up")
+            .into_response(),
+    }
+}
+
+async fn refuse_early(request: Request, next: Next) -> Response {
+    let length =
+        request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    if length.is_some_and(|length: u64| length > LARGEST_BODY) {
+        return Problem::new(ProblemCode::TooLarge, format!("no body may exceed {LARGEST_BODY} bytes"))
+            .into_response();
+    }
+    if request.headers().contains_key(header::CONTENT_ENCODING) {
+        return Problem::new(ProblemCode::UnsupportedMedia, "send the body without compression")
+            .into_response();
+    }
+    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    if target > LONGEST_TARGET {
+        return Problem::new(ProblemCode::TooLarge, "the address is too long").into_response();
+    }
+    let head: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    if head > LARGEST_HEAD {
+        return Problem::from(ProblemCode::HeadersTooLarge).into_response();
+    }
+    next.run(request).await
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the panic layer hands the payload over")]
+fn on_panic(payload: Box<dyn Any + Send>) -> Response {
+    let what = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("unknown");
+    tracing::error!(panic = what, "a handler panicked");
+    metrics::counter!("porteiro_panics_total").increment(1);
+    Problem::from(ProblemCode::Internal).into_response()
+}
+
+/// Labels come from closed sets: a stranger cannot make new time series.
+fn known_method(method: &Method) -> &'static str {
+    const KNOWN: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    KNOWN.iter().find(|known| **known == method.as_str()).copied().unwrap_or("OTHER")
+}
+
+const fn status_class(status: u16) -> &'static str {
+    match status / 100 {
+        1 => "1xx",
+        2 => "2xx",
+        3 => "3xx",
+        4 => "4xx",
+        _ => "5xx",
+    }
+}

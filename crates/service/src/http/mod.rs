@@ -1,0 +1,18 @@
+//! HTTP itself, and no feature: routes, extractors, the header set, errors to responses.
+
+mod address;
+mod body;
+mod cache;
+mod headers;
+mod layers;
+mod oauth_error;
+mod problem;
+mod route;
+
+pub use address::{ClientAddress, ClientCertificate, Peer};
+pub use body::{Form, Json};
+pub use cache::cached_json;
+pub use layers::{RequestInfo, build};
+pub use oauth_error::OAuthError;
+pub use problem::{Problem, ProblemCode};
+pub use route::{Access, Route};

@@ -1,0 +1,101 @@
+//! RFC 9457 problems, the errors of the product's own APIs.
+
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+
+use crate::store::StoreError;
+
+macro_rules! codes {
+    ($($variant:ident = $code:literal, $status:ident, $title:literal;)+) => {
+        /// The machine-readable word of a problem. A closed list.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum ProblemCode { $($variant),+ }
+
+        impl ProblemCode {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $code),+ }
+            }
+            pub const fn status(self) -> StatusCode {
+                match self { $(Self::$variant => StatusCode::$status),+ }
+            }
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$variant => $title),+ }
+            }
+        }
+    };
+}
+
+codes! {
+    Malformed = "malformed", BAD_REQUEST, "The request could not be read";
+    NotFound = "not_found", NOT_FOUND, "Nothing is here";
+    MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "This address does not take that method";
+    TooLarge = "too_large", PAYLOAD_TOO_LARGE, "The request is larger than allowed";
+    UnsupportedMedia = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body is of a kind this address does not take";
+    HeadersTooLarge = "headers_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE, "The request headers are larger than allowed";
+    TooSlow = "too_slow", REQUEST_TIMEOUT, "The request arrived too slowly";
+    Internal = "internal", INTERNAL_SERVER_ERROR, "Something broke on our side";
+    Unavailable = "unavailable", SERVICE_UNAVAILABLE, "Try again in a moment";
+}
+
+#[derive(Debug)]
+pub struct Problem {
+    pub code: ProblemCode,
+    pub detail: String,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    r#type: String,
+    title: &'a str,
+    status: u16,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    detail: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instance: Option<String>,
+    code: &'a str,
+}
+
+impl Problem {
+    pub fn new(code: ProblemCode, detail: impl Into<String>) -> Self {
+        Self { code, detail: detail.into() }
+    }
+}
+
+impl From<ProblemCode> for Problem {
+    fn from(code: ProblemCode) -> Self {
+        Self::new(code, "")
+    }
+}
+
+/// The cause is in the log under the same request id; the caller learns only that it may try again.
+impl From<StoreError> for Problem {
+    fn from(_: StoreError) -> Self {
+        ProblemCode::Unavailable.into()
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = Body {
+            r#type: format!("urn:porteiro:problem:{}", self.code.as_str()),
+            title: self.code.title(),
+            status: self.code.status().as_u16(),
+            detail: &self.detail,
+            instance: super::layers::current_request_id().map(|id| format!("urn:uuid:{id}")),
+            code: self.code.as_str(),
+        };
+        let body = serde_json::to_string(&body).unwrap_or_default();
+        let mut response = (self.code.status(), body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if self.code == ProblemCode::Unavailable {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}

@@ -1,0 +1,99 @@
+//! A route is its method, path, handler and, before all, who may call it.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::Request,
+    handler::Handler,
+    http::{HeaderValue, Method, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+    routing::{MethodRouter, on},
+};
+
+use crate::App;
+
+/// Who may call a route, and why that is right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody, without credentials; with the reason.
+    Public(&'static str),
+}
+
+impl std::fmt::Display for Access {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Public(why) => write!(f, "anybody: {why}"),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Route {
+    pub method: Method,
+    pub path: &'static str,
+    pub access: Access,
+    pub standard: Option<&'static str>,
+    pub cors: bool,
+    handler: MethodRouter<Arc<App>>,
+}
+
+impl Route {
+    pub fn get<H: Handler<T, Arc<App>>, T: 'static>(path: &'static str, access: Access, handler: H) -> Self {
+        Self::on(Method::GET, path, access, handler)
+    }
+
+    pub fn post<H: Handler<T, Arc<App>>, T: 'static>(path: &'static str, access: Access, handler: H) -> Self {
+        Self::on(Method::POST, path, access, handler)
+    }
+
+    fn on<H, T>(method: Method, path: &'static str, access: Access, handler: H) -> Self
+    where
+        H: Handler<T, Arc<App>>,
+        T: 'static,
+    {
+        let filter = if method == Method::POST {
+            axum::routing::MethodFilter::POST
+        } else {
+            axum::routing::MethodFilter::GET
+        };
+        Self { method, path, access, standard: None, cors: false, handler: on(filter, handler) }
+    }
+
+    /// The standard that asks for this route.
+    #[must_use]
+    pub const fn standard(mut self, standard: &'static str) -> Self {
+        self.standard = Some(standard);
+        self
+    }
+
+    /// Scripts of any origin may read the answer. For public documents only: no credentials travel.
+    #[must_use]
+    pub fn cors(mut self) -> Self {
+        self.cors = true;
+        self.handler = self.handler.options(preflight).layer(axum::middleware::from_fn(allow_any_origin));
+        self
+    }
+
+    pub(super) fn into_parts(self) -> (&'static str, MethodRouter<Arc<App>>) {
+        (self.path, self.handler)
+    }
+}
+
+async fn preflight() -> Response {
+    StatusCode::NO_CONTENT.into_response()
+}
+
+async fn allow_any_origin(request: Request, next: Next) -> Response {
+    let preflight = request.method() == Method::OPTIONS;
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert("cross-origin-resource-policy", HeaderValue::from_static("cross-origin"));
+    if preflight {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, OPTIONS"));
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("*"));
+        headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+    }
+    response
+}

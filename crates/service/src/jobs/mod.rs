@@ -1,0 +1,91 @@
+//! Work that must happen, though not now: a transactional outbox and the runner that empties it.
+//!
+//! 1. [`enqueue`] writes the job in the transaction of the change that wants it: both happen or neither.
+//! 2. A runner on any node leases due jobs with `FOR UPDATE SKIP LOCKED`; taking one counts an attempt.
+//! 3. Done: the row leaves, an outcome stays for a week. Failed: later again. A node killed half-way: its lease
+//!    runs out and another node takes the job. So a job is done *at least* once; its work must bear that.
+//! 4. Tried too often, it is parked: visible in `porteiro jobs list`, `doctor` and the metrics, and tried again
+//!    only when somebody says so.
+
+mod runner;
+mod schedule;
+mod store;
+
+use std::{pin::Pin, sync::Arc, time::Duration};
+
+use porteiro_protocol::id::JobId;
+use serde::Serialize;
+use serde_json::Value;
+
+pub use runner::{run_due, run_until};
+pub use schedule::{SCHEDULES, Schedule};
+pub use store::{Parked, count_waiting, parked, retry_parked};
+
+use crate::{
+    App,
+    store::{StoreError, Tx},
+};
+
+type Work = fn(Arc<App>, Value) -> Pin<Box<dyn Future<Output = Result<(), JobError>> + Send>>;
+
+/// One kind of job.
+pub struct JobKind {
+    pub name: &'static str,
+    /// After so many attempts it is parked.
+    pub max_attempts: i32,
+    /// How long one attempt may take; a node that needs longer is presumed dead.
+    pub lease: Duration,
+    work: Work,
+}
+
+impl std::fmt::Debug for JobKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Every kind there is.
+pub const KINDS: &[JobKind] = &[
+    JobKind {
+        name: crate::mail::JOB,
+        max_attempts: 12,
+        lease: Duration::from_secs(60),
+        work: |app, payload| Box::pin(crate::mail::deliver(app, payload)),
+    },
+    JobKind {
+        name: schedule::PARTITIONS,
+        max_attempts: 5,
+        lease: Duration::from_secs(120),
+        work: |app, _| Box::pin(schedule::maintain_partitions(app)),
+    },
+    JobKind {
+        name: schedule::KEYS,
+        max_attempts: 5,
+        lease: Duration::from_secs(60),
+        work: |app, _| Box::pin(crate::oauth::keys::advance(app)),
+    },
+];
+
+/// Why an attempt failed. The text is stored and shown to operators: never a secret, never a person.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    #[error("{0}")]
+    Failed(String),
+    /// Trying again cannot help.
+    #[error("{0}")]
+    Hopeless(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Asks for a job inside the caller's transaction.
+pub async fn enqueue<P: Serialize>(
+    tx: &Tx,
+    job_id: JobId,
+    kind: &'static str,
+    payload: &P,
+) -> Result<(), StoreError> {
+    let payload =
+        serde_json::to_value(payload).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    store::insert(tx, job_id, kind, &payload).await
+}

@@ -1,0 +1,113 @@
+//! Mail, always through the outbox: asking for one never waits for a mail server, and never tells by its timing
+//! whether anybody will get it.
+
+mod smtp;
+
+use std::sync::Arc;
+
+use lettre::{
+    Message,
+    message::{Mailbox, MultiPart},
+};
+use porteiro_protocol::id::Id;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use smtp::SmtpAddress;
+
+use crate::{
+    App,
+    jobs::{self, JobError},
+    settings::{Checked, Mode},
+    store::{StoreError, Tx},
+};
+
+pub const JOB: &str = "mail.send";
+
+/// One mail, in both forms.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Mail {
+    pub to: String,
+    pub subject: String,
+    pub text: String,
+    pub html: String,
+}
+
+/// A mail names a person and may carry a code: it does not print.
+impl std::fmt::Debug for Mail {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<mail>")
+    }
+}
+
+/// How mail leaves.
+pub enum Mailer {
+    Smtp(smtp::Smtp),
+    /// `--dev` without a mail server: printed, so that a developer can click.
+    Console(fn(&Mail)),
+    /// Production without a mail server.
+    Nowhere,
+}
+
+impl std::fmt::Debug for Mailer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Smtp(_) => "<mail by SMTP>",
+            Self::Console(_) => "<mail on the console>",
+            Self::Nowhere => "<no mail>",
+        })
+    }
+}
+
+impl Mailer {
+    /// # Errors
+    /// What is wrong with the mail settings, in words.
+    pub fn open(checked: &Checked, console: fn(&Mail)) -> Result<Self, String> {
+        match (&checked.settings.smtp_url, checked.mode) {
+            (Some(address), _) => {
+                let address = SmtpAddress::parse(address.expose())?;
+                smtp::Smtp::open(&address, checked.settings.smtp_ca_file.as_deref()).map(Self::Smtp)
+            }
+            (None, Mode::Development) => Ok(Self::Console(console)),
+            (None, Mode::Production) => Ok(Self::Nowhere),
+        }
+    }
+
+    /// Greets the mail server, encrypts and logs in, and sends nothing.
+    pub async fn probe(&self) -> Result<(), String> {
+        match self {
+            Self::Smtp(smtp) => smtp.probe().await,
+            Self::Console(_) => Ok(()),
+            Self::Nowhere => Err("smtp_url is not set, so no mail can be sent".into()),
+        }
+    }
+}
+
+/// Asks for a mail inside the caller's transaction.
+pub async fn enqueue(app: &App, tx: &Tx, mail: &Mail) -> Result<(), StoreError> {
+    jobs::enqueue(tx, Id::ordered(app.clock.now(), &*app.entropy), JOB, mail).await
+}
+
+pub(crate) async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
+    let mail: Mail = serde_json::from_value(payload).map_err(|_| JobError::Hopeless("not a mail".into()))?;
+    match &app.mailer {
+        Mailer::Smtp(smtp) => smtp.send(compose(&app.checked.settings.mail_from, &mail)?).await,
+        Mailer::Console(print) => {
+            print(&mail);
+            Ok(())
+        }
+        Mailer::Nowhere => Err(JobError::Failed("smtp_url is not set".into())),
+    }
+}
+
+fn compose(from: &str, mail: &Mail) -> Result<Message, JobError> {
+    let hopeless = |what: &str| JobError::Hopeless(format!("{what} is not a mail address"));
+    let from: Mailbox = from.parse().map_err(|_| hopeless("mail_from"))?;
+    let to: Mailbox = mail.to.parse().map_err(|_| hopeless("the recipient"))?;
+    Message::builder()
+        .from(from)
+        .to(to)
+        .subject(mail.subject.clone())
+        .multipart(MultiPart::alternative_plain_html(mail.text.clone(), mail.html.clone()))
+        .map_err(|error| JobError::Hopeless(error.to_string()))
+}

@@ -1,0 +1,120 @@
+//! SMTP with encryption always: STARTTLS required, or TLS from the start.
+
+use std::{path::Path, time::Duration};
+
+use lettre::{
+    AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor,
+    transport::smtp::{
+        authentication::Credentials,
+        client::{Certificate, Tls, TlsParameters},
+    },
+};
+use url::Url;
+
+use crate::jobs::JobError;
+
+/// A parsed `smtp_url`. Holds a password: it does not print.
+pub struct SmtpAddress {
+    host: String,
+    port: u16,
+    encrypted_from_start: bool,
+    login: Option<(String, String)>,
+}
+
+impl std::fmt::Debug for SmtpAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<smtp {}:{}>", self.host, self.port)
+    }
+}
+
+impl SmtpAddress {
+    /// # Errors
+    /// What is wrong, without quoting the address.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let url = Url::parse(text).map_err(|error| format!("is not an address ({error})"))?;
+        let (encrypted_from_start, default_port) = match url.scheme() {
+            "smtp" => (false, 587),
+            "smtps" => (true, 465),
+            _ => return Err("begins with smtp:// (STARTTLS) or smtps:// (TLS from the start)".into()),
+        };
+        let host = url.host_str().filter(|host| !host.is_empty()).ok_or("has no host")?;
+        let decode = |part: &str| {
+            let bytes = url::form_urlencoded::parse(format!("x={}", part.replace('+', "%2B")).as_bytes())
+                .next()
+                .map(|(_, value)| value.into_owned());
+            bytes.unwrap_or_default()
+        };
+        let login = (!url.username().is_empty())
+            .then(|| (decode(url.username()), decode(url.password().unwrap_or_default())));
+        Ok(Self {
+            host: host.trim_matches(['[', ']']).to_owned(),
+            port: url.port().unwrap_or(default_port),
+            encrypted_from_start,
+            login,
+        })
+    }
+}
+
+#[derive(Debug)]
+pub struct Smtp {
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+}
+
+impl Smtp {
+    pub(super) fn open(address: &SmtpAddress, authorities: Option<&Path>) -> Result<Self, String> {
+        let mut tls = TlsParameters::builder(address.host.clone());
+        if let Some(file) = authorities {
+            let pem = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+            let certificate =
+                Certificate::from_pem(&pem).map_err(|error| format!("{}: {error}", file.display()))?;
+            tls = tls.add_root_certificate(certificate);
+        }
+        let tls = tls.build_rustls().map_err(|error| error.to_string())?;
+        let tls = if address.encrypted_from_start { Tls::Wrapper(tls) } else { Tls::Required(tls) };
+        let mut builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(&address.host)
+            .port(address.port)
+            .tls(tls)
+            .timeout(Some(Duration::from_secs(20)));
+        if let Some((user, password)) = &address.login {
+            builder = builder.credentials(Credentials::new(user.clone(), password.clone()));
+        }
+        Ok(Self { transport: builder.build() })
+    }
+
+    pub(super) async fn send(&self, message: Message) -> Result<(), JobError> {
+        match self.transport.send(message).await {
+            Ok(_) => Ok(()),
+            // The server's words may quote the recipient; its code says enough.
+            Err(error) if error.is_permanent() => {
+                Err(JobError::Hopeless(format!("the mail server refused for good ({:?})", error.status())))
+            }
+            Err(error) => Err(JobError::Failed(match error.status() {
+                Some(code) => format!("the mail server refused for now ({code})"),
+                None => "the mail server could not be reached".into(),
+            })),
+        }
+    }
+
+    pub(super) async fn probe(&self) -> Result<(), String> {
+        match self.transport.test_connection().await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err("the mail server does not answer".into()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_say_how_they_are_encrypted() {
+        let address = SmtpAddress::parse("smtp://po%40rter:p%2Bq+r@mail.example.org").unwrap();
+        assert_eq!((address.port, address.encrypted_from_start), (587, false));
+        assert_eq!(address.login, Some(("po@rter".into(), "p+q+r".into())));
+        assert_eq!(format!("{address:?}"), "<smtp mail.example.org:587>");
+        assert!(SmtpAddress::parse("smtps://mail.example.org").unwrap().encrypted_from_start);
+        assert!(SmtpAddress::parse("http://mail.example.org").is_err());
+    }
+}

@@ -1,0 +1,46 @@
+//! The well-known documents. Any other well-known path is a plain 404.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::HeaderMap,
+    response::{IntoResponse, Response},
+};
+use porteiro_protocol::error::ErrorCode;
+use serde::Serialize;
+
+use super::{authorization_server, protected_resource, signed};
+use crate::{
+    App,
+    http::{Access, OAuthError, Route, cached_json},
+};
+
+pub fn routes() -> Vec<Route> {
+    let public = Access::Public("public metadata");
+    vec![
+        Route::get("/.well-known/openid-configuration", public, server)
+            .standard("OpenID Connect Discovery 1.0")
+            .cors(),
+        Route::get("/.well-known/oauth-authorization-server", public, server).standard("RFC 8414").cors(),
+        Route::get("/.well-known/oauth-protected-resource", public, resource).standard("RFC 9728").cors(),
+    ]
+}
+
+async fn server(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
+    publish(&app, &headers, authorization_server(&app)).await
+}
+
+async fn resource(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
+    publish(&app, &headers, protected_resource(&app)).await
+}
+
+async fn publish<T: Serialize>(app: &App, headers: &HeaderMap, document: T) -> Response {
+    match signed(app, document).await {
+        Ok(document) => cached_json("application/json", headers, &document),
+        Err(error) => {
+            tracing::error!(%error, "the metadata could not be signed");
+            OAuthError::new(ErrorCode::TemporarilyUnavailable, "try again in a moment").into_response()
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Discovery: OpenID Connect Discovery 1.0, RFC 8414, RFC 9728.
+//!
+//! Nothing is written here by hand. Grants, client authentication methods, scopes, algorithms and endpoints come
+//! from the tables that serve them, so what is announced is what is served. Each document also carries itself as
+//! a signed JWT (`signed_metadata`, RFC 8414 §2.1, RFC 9728 §2.2), signed with EdDSA: deterministic, so every node
+//! publishes the same bytes.
+
+mod endpoint;
+
+use porteiro_protocol::{
+    jose::Algorithm,
+    metadata::{AuthorizationServer, Endpoints, ProtectedResource},
+};
+use serde::Serialize;
+
+use super::{client_auth, keys::SignError, scopes, token::grants};
+use crate::{App, http::Route};
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+/// A document together with its signed self.
+#[derive(Debug, Serialize)]
+struct Signed<T> {
+    #[serde(flatten)]
+    document: T,
+    signed_metadata: String,
+}
+
+#[derive(Serialize)]
+struct Claims<'a, T> {
+    iss: &'a str,
+    #[serde(flatten)]
+    document: &'a T,
+}
+
+async fn signed<T: Serialize>(app: &App, document: T) -> Result<Signed<T>, SignError> {
+    let signer = app.keys.current().signer(Algorithm::EdDsa)?;
+    let claims = Claims { iss: app.issuer(), document: &document };
+    let signed_metadata = signer.jwt("metadata+jwt", &claims).await?;
+    Ok(Signed { document, signed_metadata })
+}
+
+fn authorization_server(app: &App) -> AuthorizationServer {
+    let issuer = app.issuer();
+    let grants = grants::GRANTS;
+    let response_types: Vec<_> = grants.iter().filter_map(|grant| grant.response_type).collect();
+    let begins_at_authorization = !response_types.is_empty();
+    AuthorizationServer {
+        issuer: issuer.to_owned(),
+        endpoints: endpoints(issuer),
+        jwks_uri: format!("{issuer}/.well-known/jwks.json"),
+        scopes_supported: scopes::STANDARD_SCOPES.iter().map(|scope| scope.name).collect(),
+        response_types_supported: response_types,
+        response_modes_supported: if begins_at_authorization {
+            vec!["query", "form_post"]
+        } else {
+            Vec::new()
+        },
+        grant_types_supported: grants.iter().map(|grant| grant.name).collect(),
+        token_endpoint_auth_methods_supported: client_auth::METHODS
+            .iter()
+            .map(|method| method.name)
+            .collect(),
+        code_challenge_methods_supported: if begins_at_authorization { vec!["S256"] } else { Vec::new() },
+        subject_types_supported: vec!["public"],
+        id_token_signing_alg_values_supported: Algorithm::ALL.iter().map(|one| one.as_str()).collect(),
+        ui_locales_supported: Vec::new(),
+        protected_resources: vec![issuer.to_owned()],
+    }
+}
+
+/// An endpoint is announced exactly when its route is in the table.
+fn endpoints(issuer: &str) -> Endpoints {
+    let table = crate::table();
+    let served = |path: &str| table.iter().any(|route| route.path == path).then(|| format!("{issuer}{path}"));
+    Endpoints {
+        authorization_endpoint: served("/connect/authorize"),
+        token_endpoint: served("/connect/token"),
+        userinfo_endpoint: served("/connect/userinfo"),
+        registration_endpoint: served("/connect/register"),
+        pushed_authorization_request_endpoint: served("/connect/par"),
+        introspection_endpoint: served("/connect/introspect"),
+        revocation_endpoint: served("/connect/revoke"),
+        end_session_endpoint: served("/connect/logout"),
+    }
+}
+
+fn protected_resource(app: &App) -> ProtectedResource {
+    ProtectedResource {
+        resource: app.issuer().to_owned(),
+        authorization_servers: vec![app.issuer().to_owned()],
+        bearer_methods_supported: vec!["header"],
+        scopes_supported: Vec::new(),
+        resource_name: "Porteiro",
+    }
+}

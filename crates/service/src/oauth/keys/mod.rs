@@ -1,0 +1,136 @@
+//! Signing keys: a ring per algorithm (RFC 7517, RFC 7518, RFC 8037).
+//!
+//! 1. *next*: published, does not sign yet. Published long enough that every cache has seen it.
+//! 2. *active*: signs. One per algorithm.
+//! 3. *retiring*: signs no more, stays published until the last token it signed is dead.
+//! 4. *retired*: unpublished; the private key is erased.
+//!
+//! Every step is a statement that names the state it starts from, so two nodes that rotate at once make one
+//! rotation, and a killed one makes none or all of it. Each node keeps the rings in memory and looks for changes
+//! every few seconds; a node that cannot look stops signing before its keys could be unpublished elsewhere.
+
+mod decide;
+mod endpoint;
+mod master_key;
+mod ring;
+mod signer;
+mod store;
+
+use std::sync::Arc;
+
+use porteiro_protocol::jose::{Algorithm, SigningKey, generate_pkcs8};
+
+pub use decide::{Rotation, RotationRefused, unfit_for_production};
+pub use master_key::{MasterKey, MasterKeyError};
+pub use ring::{Keys, LoadError, Rings};
+pub use signer::{LocalSigner, SignError, Signer};
+pub use store::{KeyRecord, KeyState, Origin, erase_dev_keys, list};
+
+use crate::{
+    App,
+    http::Route,
+    jobs::JobError,
+    settings::Settings,
+    store::{Store, StoreError},
+};
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum KeysError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{algorithm}: {reason}")]
+    Key { algorithm: Algorithm, reason: String },
+    #[error(transparent)]
+    Refused(#[from] RotationRefused),
+}
+
+/// Makes a key ready to be stored. Slow for RSA: not on an async thread.
+fn fresh(algorithm: Algorithm, origin: Origin, master: &MasterKey) -> Result<store::NewKey, KeysError> {
+    let failed = |reason: String| KeysError::Key { algorithm, reason };
+    let pkcs8 = generate_pkcs8(algorithm).map_err(|error| failed(error.to_string()))?;
+    let public = SigningKey::from_pkcs8(algorithm, &pkcs8)
+        .map_err(|error| failed(error.to_string()))?
+        .public()
+        .clone();
+    let sealed =
+        master.seal(&store::sealing_context(&public), &pkcs8).map_err(|error| failed(error.to_string()))?;
+    Ok(store::NewKey { public, origin, sealed })
+}
+
+async fn fresh_off_thread(
+    algorithm: Algorithm,
+    origin: Origin,
+    master: &Arc<MasterKey>,
+) -> Result<store::NewKey, KeysError> {
+    let master = Arc::clone(master);
+    tokio::task::spawn_blocking(move || fresh(algorithm, origin, &master))
+        .await
+        .map_err(|error| KeysError::Key { algorithm, reason: error.to_string() })?
+}
+
+/// Gives every algorithm what it lacks: an active key and a next one. Returns how many were made.
+pub async fn generate(store: &Store, master: &Arc<MasterKey>, origin: Origin) -> Result<u32, KeysError> {
+    let mut made = 0;
+    let existing = store::list(store).await?;
+    for &algorithm in Algorithm::ALL {
+        for state in [KeyState::Active, KeyState::Next] {
+            if existing.iter().any(|key| key.algorithm == algorithm && key.state == state) {
+                continue;
+            }
+            let key = fresh_off_thread(algorithm, origin, master).await?;
+            made += u32::from(store::insert(store, &key, state).await?);
+        }
+    }
+    Ok(made)
+}
+
+/// Rotates one ring: the next key signs, the active one retires slowly, a new next one appears.
+pub async fn rotate(
+    store: &Store,
+    master: &Arc<MasterKey>,
+    settings: &Settings,
+    algorithm: Algorithm,
+    how: Rotation,
+) -> Result<(), KeysError> {
+    let ring = store::ring(store, algorithm).await?;
+    let step = decide::rotation(&ring, settings, how)?;
+    let new = fresh_off_thread(algorithm, step.origin, master).await?;
+    if store::rotate(store, &step, &new).await? {
+        tracing::info!(%algorithm, active = step.next, retiring = step.active, "signing key rotated");
+        Ok(())
+    } else {
+        Err(RotationRefused::Overtaken.into())
+    }
+}
+
+/// Unpublishes a replaced key and erases its private part.
+pub async fn retire(store: &Store, settings: &Settings, kid: &str, how: Rotation) -> Result<(), KeysError> {
+    let seconds = match how {
+        Rotation::WhenDue => settings.key_verify_seconds,
+        Rotation::Now => 0,
+    };
+    if store::retire(store, kid, seconds).await? { Ok(()) } else { Err(RotationRefused::NotRetirable.into()) }
+}
+
+/// The recurring job: rotates what is old enough, retires what nobody needs any more.
+pub(crate) async fn advance(app: Arc<App>) -> Result<(), JobError> {
+    let settings = &app.checked.settings;
+    for key in store::list(&app.store).await? {
+        if decide::is_due_for_rotation(&key, settings) {
+            match rotate(&app.store, app.keys.master(), settings, key.algorithm, Rotation::WhenDue).await {
+                // Not yet publishable, or another node was faster: the next run will see.
+                Ok(()) | Err(KeysError::Refused(_)) => {}
+                Err(KeysError::Store(error)) => return Err(error.into()),
+                Err(error @ KeysError::Key { .. }) => return Err(JobError::Failed(error.to_string())),
+            }
+        }
+        if decide::is_due_for_retirement(&key, settings) {
+            store::retire(&app.store, &key.public.kid, settings.key_verify_seconds).await?;
+        }
+    }
+    app.keys.reload(&app.store).await.map_err(|error| JobError::Failed(error.to_string()))
+}

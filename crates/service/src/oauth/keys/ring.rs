@@ -1,0 +1,109 @@
+//! The rings in memory: loaded whole, swapped at once.
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use arc_swap::ArcSwap;
+use porteiro_protocol::jose::{Algorithm, Jwks, SigningKey};
+
+use super::{
+    master_key::MasterKey,
+    signer::{LocalSigner, SignError, Signer},
+    store::{self, KeyRecord, KeyState},
+};
+use crate::store::{Store, StoreError};
+
+/// A node that could not look at the keys for this long stops signing: elsewhere they may be gone.
+const MAX_AGE: Duration = Duration::from_secs(600);
+
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("signing key {kid} cannot be used: {reason}")]
+    Unusable { kid: String, reason: String },
+}
+
+/// What is published and what signs, as of one look at the database.
+pub struct Rings {
+    pub published: Jwks,
+    active: BTreeMap<Algorithm, Arc<dyn Signer>>,
+    loaded_at: Instant,
+}
+
+impl std::fmt::Debug for Rings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.published.keys.iter().map(|key| &key.kid)).finish()
+    }
+}
+
+/// The node's view of the keys.
+#[derive(Debug)]
+pub struct Keys {
+    master: Arc<MasterKey>,
+    rings: ArcSwap<Rings>,
+}
+
+impl Keys {
+    pub async fn load(store: &Store, master: Arc<MasterKey>) -> Result<Self, LoadError> {
+        let rings = read(store, &master).await?;
+        Ok(Self { master, rings: ArcSwap::from_pointee(rings) })
+    }
+
+    pub async fn reload(&self, store: &Store) -> Result<(), LoadError> {
+        self.rings.store(Arc::new(read(store, &self.master).await?));
+        Ok(())
+    }
+
+    pub fn current(&self) -> Arc<Rings> {
+        self.rings.load_full()
+    }
+
+    pub const fn master(&self) -> &Arc<MasterKey> {
+        &self.master
+    }
+}
+
+impl Rings {
+    /// Who signs with this algorithm now.
+    pub fn signer(&self, algorithm: Algorithm) -> Result<Arc<dyn Signer>, SignError> {
+        if self.loaded_at.elapsed() > MAX_AGE {
+            return Err(SignError::Stale);
+        }
+        self.active.get(&algorithm).cloned().ok_or(SignError::NoKey(algorithm))
+    }
+
+    pub fn age(&self) -> Duration {
+        self.loaded_at.elapsed()
+    }
+}
+
+async fn read(store: &Store, master: &MasterKey) -> Result<Rings, LoadError> {
+    // Before the read: the view is at least as old as this.
+    let loaded_at = Instant::now();
+    let keys = store::list(store).await?;
+    let mut active: BTreeMap<Algorithm, Arc<dyn Signer>> = BTreeMap::new();
+    for key in keys.iter().filter(|key| key.state == KeyState::Active) {
+        active.insert(key.algorithm, Arc::new(LocalSigner::new(open(key, master)?)));
+    }
+    let published =
+        keys.into_iter().filter(|key| key.state != KeyState::Retired).map(|key| key.public).collect();
+    Ok(Rings { published: Jwks { keys: published }, active, loaded_at })
+}
+
+fn open(key: &KeyRecord, master: &MasterKey) -> Result<SigningKey, LoadError> {
+    let unusable = |reason: String| LoadError::Unusable { kid: key.public.kid.clone(), reason };
+    let sealed = key.sealed.as_deref().ok_or_else(|| unusable("its private part is missing".into()))?;
+    let pkcs8 = master
+        .open(&store::sealing_context(&key.public), sealed)
+        .map_err(|error| unusable(error.to_string()))?;
+    let opened =
+        SigningKey::from_pkcs8(key.algorithm, &pkcs8).map_err(|error| unusable(error.to_string()))?;
+    if opened.public() != &key.public {
+        return Err(unusable("its public and private parts differ".into()));
+    }
+    Ok(opened)
+}

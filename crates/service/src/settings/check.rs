@@ -1,0 +1,168 @@
+//! What must hold before the service starts, decided from the settings alone.
+
+use url::Url;
+
+use super::{Registration, Settings};
+
+/// Production is the default; `--dev` relaxes exactly what is listed here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Production,
+    Development,
+}
+
+/// One thing that is wrong, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub setting: &'static str,
+    pub advice: String,
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.setting, self.advice)
+    }
+}
+
+/// Settings that passed.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    pub settings: Settings,
+    pub mode: Mode,
+    /// The base address without a trailing slash: byte for byte the issuer everywhere.
+    pub issuer: String,
+}
+
+impl Settings {
+    /// Fills in what `--dev` brings along.
+    #[must_use]
+    pub fn for_mode(mut self, mode: Mode) -> Self {
+        if mode == Mode::Development {
+            if self.base_url.is_empty() {
+                self.base_url = format!("http://{}", self.listen);
+            }
+            self.registration = Registration::Open;
+            self.migrate_on_start = true;
+        }
+        self
+    }
+
+    /// # Errors
+    /// Everything that is wrong, not just the first.
+    pub fn check(self, mode: Mode) -> Result<Checked, Vec<Finding>> {
+        let mut findings = Vec::new();
+        let mut find = |setting, advice: String| findings.push(Finding { setting, advice });
+
+        if self.database_url.is_empty() {
+            find("database_url", "is not set; point it at PostgreSQL: postgres://user@host/database".into());
+        } else if let Err(error) = self.database_url.expose().parse::<tokio_postgres::Config>() {
+            find("database_url", format!("is not a PostgreSQL address ({error})"));
+        }
+        if let Err(advice) = base_url(&self.base_url, mode) {
+            find("base_url", advice);
+        }
+        if self.tls_certificate_file.is_some() != self.tls_key_file.is_some() {
+            find("tls_certificate_file", "and tls_key_file come together; set both or neither".into());
+        }
+        if self.mtls_listen.is_some() && self.tls_certificate_file.is_none() {
+            find("mtls_listen", "needs tls_certificate_file and tls_key_file".into());
+        }
+        if self.client_certificate_header.is_some() && self.trusted_proxies.is_empty() {
+            find(
+                "client_certificate_header",
+                "is believed only from trusted_proxies, and there are none".into(),
+            );
+        }
+        if self.key_refresh_seconds >= self.key_publish_lead_seconds {
+            find(
+                "key_refresh_seconds",
+                "must be shorter than key_publish_lead_seconds, or a node could sign with a key another node \
+                 does not publish yet"
+                    .into(),
+            );
+        }
+        if let Some(smtp) = &self.smtp_url
+            && let Err(advice) = crate::mail::SmtpAddress::parse(smtp.expose())
+        {
+            find("smtp_url", advice);
+        }
+        if self.mail_from.parse::<lettre::message::Mailbox>().is_err() {
+            find("mail_from", "is not a mail address; write it as: Name <name@example.org>".into());
+        }
+        if self.mail_from.is_empty() && self.smtp_url.is_some() {
+            find("mail_from", "is needed beside smtp_url".into());
+        }
+
+        if findings.is_empty() {
+            let issuer = self.base_url.trim_end_matches('/').to_owned();
+            Ok(Checked { settings: self, mode, issuer })
+        } else {
+            Err(findings)
+        }
+    }
+}
+
+/// An origin and nothing else: paths under an issuer make the well-known addresses ambiguous (RFC 8414 §3.1
+/// inserts, OpenID Discovery §4 appends), so we do not have them (docs/decisions/0004).
+fn base_url(text: &str, mode: Mode) -> Result<(), String> {
+    if text.is_empty() {
+        return Err("is not set; it is the address people use, such as https://id.example.org".into());
+    }
+    let url = Url::parse(text).map_err(|error| format!("is not an address ({error})"))?;
+    let loopback = match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+        None => return Err("has no host".into()),
+    };
+    match (url.scheme(), mode) {
+        ("https", _) => {}
+        ("http", Mode::Development) if loopback => {}
+        ("http", Mode::Development) => {
+            return Err("may be plain http with --dev on a loopback host only".into());
+        }
+        _ => return Err("must begin with https:// in production; a proxy in front may end TLS".into()),
+    }
+    let extra = url.path() != "/"
+        || url.query().is_some()
+        || url.fragment().is_some()
+        || !url.username().is_empty()
+        || url.password().is_some();
+    if extra {
+        return Err("must be scheme, host and port only, with nothing behind them".into());
+    }
+    if url.as_str().trim_end_matches('/') != text.trim_end_matches('/') {
+        return Err(format!("is spelt unusually; write {}", url.as_str().trim_end_matches('/')));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_address_is_an_origin_and_https_in_production() {
+        for (text, production, development) in [
+            ("https://id.example.org", true, true),
+            ("https://id.example.org/", true, true),
+            ("https://id.example.org:8443", true, true),
+            ("http://127.0.0.1:8080", false, true),
+            ("http://[::1]:8080", false, true),
+            ("http://localhost", false, true),
+            ("http://id.example.org", false, false),
+            ("http://localhost.example.org", false, false),
+            ("https://id.example.org/auth", false, false),
+            ("https://id.example.org?x", false, false),
+            ("https://user@id.example.org", false, false),
+            ("https://ID.example.org", false, false),
+            ("https://id.example.org:443", false, false),
+            ("ftp://id.example.org", false, false),
+            ("id.example.org", false, false),
+            ("", false, false),
+        ] {
+            assert_eq!(base_url(text, Mode::Production).is_ok(), production, "{text}");
+            assert_eq!(base_url(text, Mode::Development).is_ok(), development, "{text}");
+        }
+    }
+}

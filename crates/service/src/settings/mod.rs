@@ -1,0 +1,275 @@
+//! Every setting, documented where it is defined. `docs/settings.md`, `porteiro config schema` and the
+//! environment names all come from this one structure; a setting is flat and spelt the same everywhere.
+
+mod check;
+mod sensitive;
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use ipnet::IpNet;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use check::{Checked, Finding, Mode};
+pub use sensitive::Sensitive;
+
+/// Settings of the service. File (TOML), then environment (`PORTEIRO_` + upper-case name), then flags.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Where PostgreSQL is: `postgres://user:password@host:5432/database`. Through PgBouncer, 1.21 or later
+    /// in transaction mode with `max_prepared_statements` set. A connection that leaves this machine is
+    /// encrypted and the server's certificate checked, unless `sslmode=disable` says otherwise.
+    #[schemars(with = "String")]
+    pub database_url: Sensitive,
+
+    /// A PEM file of certificate authorities to trust for PostgreSQL, beside the system's own.
+    pub database_ca_file: Option<PathBuf>,
+
+    /// How many PostgreSQL connections one node keeps. One is enough to be correct; about four per
+    /// database core is fastest.
+    #[schemars(range(min = 1, max = 1000))]
+    pub database_pool_size: usize,
+
+    /// The address people and programs use, and the issuer in every token: scheme, host and, where needed,
+    /// port; nothing behind it. https in production.
+    pub base_url: String,
+
+    /// Where this node listens for requests. Plain HTTP unless `tls_certificate_file` is set: then keep it
+    /// behind a proxy that ends TLS.
+    #[schemars(with = "String")]
+    pub listen: SocketAddr,
+
+    /// A PEM certificate chain; with `tls_key_file`, `listen` speaks TLS itself.
+    pub tls_certificate_file: Option<PathBuf>,
+
+    /// The PEM private key of `tls_certificate_file`.
+    pub tls_key_file: Option<PathBuf>,
+
+    /// A second TLS listener that asks clients for a certificate and does without one (RFC 8705). Needs
+    /// `tls_certificate_file`.
+    #[schemars(with = "Option<String>")]
+    pub mtls_listen: Option<SocketAddr>,
+
+    /// The request header in which a proxy from `trusted_proxies` hands on the client certificate it
+    /// verified, as URL-encoded PEM (nginx: `$ssl_client_escaped_cert`). From anyone else the header is
+    /// dropped.
+    pub client_certificate_header: Option<String>,
+
+    /// Networks whose `X-Forwarded-For` is believed, in CIDR form. None by default: then the peer's own
+    /// address counts.
+    #[schemars(with = "Vec<String>")]
+    pub trusted_proxies: Vec<IpNet>,
+
+    /// Where Prometheus may fetch `/metrics`. No listener without it; never the public address.
+    #[schemars(with = "Option<String>")]
+    pub metrics_listen: Option<SocketAddr>,
+
+    /// The file that holds the master key: 32 random bytes as 64 hexadecimal digits, readable by this
+    /// service only. It encrypts the signing keys at rest. `porteiro keys generate` makes one.
+    pub master_key_file: Option<PathBuf>,
+
+    /// The mail server: `smtp://user:password@host:587` (STARTTLS required) or `smtps://…:465` (TLS from
+    /// the start). Nothing is ever sent or logged in over plain text.
+    #[schemars(with = "Option<String>")]
+    pub smtp_url: Option<Sensitive>,
+
+    /// A PEM file of certificate authorities to trust for the mail server, beside the system's own.
+    pub smtp_ca_file: Option<PathBuf>,
+
+    /// The sender of every mail.
+    pub mail_from: String,
+
+    /// Whether the hosted screens are served. Every flow works without them.
+    pub screens: bool,
+
+    /// Who may create an account for themselves.
+    pub registration: Registration,
+
+    /// Apply missing migrations when the server starts. Off in production: run `porteiro migrate` first,
+    /// so that a roll-out can be looked at.
+    pub migrate_on_start: bool,
+
+    /// How long an active signing key signs before the next one takes over.
+    #[schemars(range(min = 1))]
+    pub key_rotation_seconds: u32,
+
+    /// How long a new signing key is published before it signs. Longer than any client caches the key set.
+    #[schemars(range(min = 1))]
+    pub key_publish_lead_seconds: u32,
+
+    /// How long a replaced signing key stays published. Longer than any token lives.
+    #[schemars(range(min = 1))]
+    pub key_verify_seconds: u32,
+
+    /// How often a node looks for changed signing keys.
+    #[schemars(range(min = 1))]
+    pub key_refresh_seconds: u32,
+
+    /// The longest a request may take, from its headers to its answer.
+    #[schemars(range(min = 1))]
+    pub request_timeout_seconds: u32,
+
+    /// How long open requests may finish after SIGTERM.
+    pub drain_timeout_seconds: u32,
+
+    /// The most connections one node holds open; further ones wait to be accepted.
+    #[schemars(range(min = 1))]
+    pub max_connections: usize,
+
+    /// `json` for machines, `text` for people.
+    pub log_format: LogFormat,
+
+    /// What is logged, as a filter: `info`, or `info,porteiro_service::jobs=debug`.
+    pub log_filter: String,
+
+    /// Where traces go: the base address of an OpenTelemetry collector that speaks OTLP over HTTP, such as
+    /// `http://127.0.0.1:4318`. No traces without it.
+    pub otlp_endpoint: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Registration {
+    /// Nobody; accounts are made by administrators.
+    Closed,
+    /// Who holds an invitation.
+    Invited,
+    /// Anybody.
+    Open,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    Json,
+    Text,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            database_url: Sensitive::default(),
+            database_ca_file: None,
+            database_pool_size: 16,
+            base_url: String::new(),
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            tls_certificate_file: None,
+            tls_key_file: None,
+            mtls_listen: None,
+            client_certificate_header: None,
+            trusted_proxies: Vec::new(),
+            metrics_listen: None,
+            master_key_file: None,
+            smtp_url: None,
+            smtp_ca_file: None,
+            mail_from: "Porteiro <no-reply@localhost>".into(),
+            screens: true,
+            registration: Registration::Closed,
+            migrate_on_start: false,
+            key_rotation_seconds: 90 * 86_400,
+            key_publish_lead_seconds: 86_400,
+            key_verify_seconds: 3_600,
+            key_refresh_seconds: 5,
+            request_timeout_seconds: 15,
+            drain_timeout_seconds: 20,
+            max_connections: 10_000,
+            log_format: LogFormat::Json,
+            log_filter: "info".into(),
+            otlp_endpoint: None,
+        }
+    }
+}
+
+/// One row of the settings reference.
+#[derive(Debug)]
+pub struct Described {
+    pub name: String,
+    pub environment: String,
+    pub kind: Kind,
+    pub default: serde_json::Value,
+    pub description: String,
+}
+
+/// What a value looks like; decides how an environment variable's text is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    Number,
+    Boolean,
+    List,
+}
+
+/// The JSON Schema of the settings file.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Settings).into()
+}
+
+/// Every setting in the order it is defined, read off the schema.
+pub fn described() -> Vec<Described> {
+    let schema = schema();
+    let defaults = serde_json::to_value(Settings::default()).unwrap_or_default();
+    let definitions = &schema["$defs"];
+    let Some(properties) = schema["properties"].as_object() else { return Vec::new() };
+    properties
+        .iter()
+        .map(|(name, property)| {
+            let choices = property["$ref"]
+                .as_str()
+                .and_then(|reference| reference.rsplit('/').next())
+                .map(|definition| choices(&definitions[definition]))
+                .unwrap_or_default();
+            let text = property["description"].as_str().unwrap_or_default().replace('\n', " ");
+            Described {
+                name: name.clone(),
+                environment: format!("PORTEIRO_{}", name.to_uppercase()),
+                kind: kind(property),
+                default: defaults[name].clone(),
+                description: [text, choices]
+                    .into_iter()
+                    .filter(|part| !part.is_empty())
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            }
+        })
+        .collect()
+}
+
+fn kind(property: &serde_json::Value) -> Kind {
+    let named = |name: &str| {
+        property["type"] == name
+            || property["type"].as_array().is_some_and(|types| types.iter().any(|one| one == name))
+    };
+    if named("array") {
+        Kind::List
+    } else if named("boolean") {
+        Kind::Boolean
+    } else if named("integer") || named("number") {
+        Kind::Number
+    } else {
+        Kind::Text
+    }
+}
+
+/// `name`: meaning, for each value of an enumeration.
+fn choices(definition: &serde_json::Value) -> String {
+    let described = definition["oneOf"].as_array().into_iter().flatten().map(|choice| {
+        let meaning = choice["description"].as_str().unwrap_or_default().trim_end_matches('.');
+        format!("`{}`: {}.", choice["const"].as_str().unwrap_or_default(), meaning)
+    });
+    described.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_described() {
+        let all = described();
+        assert!(all.len() > 20);
+        for one in all {
+            assert!(one.description.len() > 20, "{} says too little about itself", one.name);
+        }
+    }
+}

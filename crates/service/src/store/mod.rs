@@ -1,0 +1,141 @@
+//! PostgreSQL, the only truth.
+//!
+//! Three ways in, each with a name that metrics and logs carry:
+//! - [`Store::read`]: one `SELECT`; repeated once if the connection broke, since nothing changed.
+//! - [`Store::write`]: one guarded statement, its own transaction; never repeated after a broken connection.
+//! - [`Store::run_tx`]: several statements, retried as a whole on serialization failure.
+//!
+//! A connection lost while a change was under way is [`StoreError::Unknown`]: it may have happened, and nobody
+//! is told that it did.
+
+mod connect;
+mod error;
+pub mod migrations;
+pub mod partitions;
+mod row;
+mod tx;
+
+use std::time::{Duration, Instant};
+
+use deadpool_postgres::{Object, Pool};
+use tokio_postgres::{Row, types::ToSql};
+
+pub use connect::{ConnectError, connect_once};
+pub use error::{RowError, StoreError};
+pub use row::Decode;
+pub use tx::Tx;
+
+use crate::settings::Settings;
+
+pub type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// How long a request waits for a connection before it is told to come back (fault F11).
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(1);
+
+#[derive(Clone)]
+pub struct Store {
+    pool: Pool,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<store {:?}>", self.pool.status())
+    }
+}
+
+impl Store {
+    /// Prepares a pool; connects only when first used.
+    pub fn open(settings: &Settings) -> Result<Self, ConnectError> {
+        let manager = connect::manager(settings)?;
+        let pool = Pool::builder(manager)
+            .max_size(settings.database_pool_size)
+            .runtime(deadpool_postgres::Runtime::Tokio1)
+            .wait_timeout(Some(ACQUIRE_TIMEOUT))
+            .create_timeout(Some(Duration::from_secs(5)))
+            .recycle_timeout(Some(Duration::from_secs(1)))
+            .build()
+            .map_err(|error| ConnectError::Pool(error.to_string()))?;
+        Ok(Self { pool })
+    }
+
+    async fn connection(&self) -> Result<Object, StoreError> {
+        self.pool.get().await.map_err(|error| StoreError::Unavailable(error.to_string()))
+    }
+
+    /// One statement that changes nothing.
+    pub async fn read(
+        &self,
+        name: &'static str,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        observed(name, async {
+            match self.statement(sql, params).await {
+                Err(error) if error.is_connection_lost() || error.is_retryable() => {
+                    self.statement(sql, params).await.map_err(StoreError::nothing_changed)
+                }
+                outcome => outcome,
+            }
+        })
+        .await
+    }
+
+    /// One statement that guards and makes its own change. A serialization failure changed nothing, so the
+    /// same statement runs again and sees the winner's row.
+    pub async fn write(
+        &self,
+        name: &'static str,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        observed(name, async {
+            match self.statement(sql, params).await {
+                Err(error) if error.is_retryable() => self.statement(sql, params).await,
+                outcome => outcome,
+            }
+        })
+        .await
+    }
+
+    async fn statement(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let connection = self.connection().await?;
+        let prepared = connection.prepare_cached(sql).await.map_err(StoreError::before_sending)?;
+        Ok(connection.query(&prepared, params).await?)
+    }
+
+    /// Several statements as one transaction, run again from the start on a serialization failure or deadlock.
+    ///
+    /// The work returns its outcome; a refusal that has consequences is an outcome too, and commits. An error
+    /// rolls back.
+    pub async fn run_tx<T, W, F>(&self, name: &'static str, work: W) -> Result<T, StoreError>
+    where
+        W: Fn(Tx) -> F,
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        observed(name, tx::run(self, name, work)).await
+    }
+
+    /// A connection of its own beside the pool's, for what must not wait for it.
+    pub fn pool_size(&self) -> usize {
+        self.pool.status().max_size
+    }
+}
+
+/// Counts and times an operation under its name.
+async fn observed<T>(
+    name: &'static str,
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    let started = Instant::now();
+    let outcome = work.await;
+    let label = match &outcome {
+        Ok(_) => "ok",
+        Err(error) => error.label(),
+    };
+    metrics::histogram!("porteiro_store_seconds", "operation" => name, "outcome" => label)
+        .record(started.elapsed().as_secs_f64());
+    if let Err(error) = &outcome {
+        tracing::warn!(operation = name, outcome = label, %error, "database operation failed");
+    }
+    outcome
+}

@@ -1,0 +1,139 @@
+//! Rows that expire leave by the partition, never one by one (`performance.md` B.4: a DROP costs 15 ms, a
+//! DELETE of the same rows minutes of vacuum).
+//!
+//! Partitions are ranges of the UUIDv7 primary key, so the key alone stays unique and a row's own id says in
+//! which partition it lies.
+
+use porteiro_protocol::{
+    id::ordered_floor,
+    time::{Duration, OffsetDateTime},
+};
+use uuid::Uuid;
+
+use super::{Store, StoreError};
+
+/// A table whose rows leave together.
+#[derive(Debug, Clone, Copy)]
+pub struct Partitioned {
+    pub table: &'static str,
+    /// How much time one partition holds.
+    pub span: Duration,
+    /// How long after its end a partition is kept.
+    pub keep: Duration,
+}
+
+/// Every partitioned table there is.
+pub const PARTITIONED: &[Partitioned] =
+    &[Partitioned { table: "job_outcome", span: Duration::days(1), keep: Duration::days(7) }];
+
+/// How many future partitions exist, so that a missed run costs nothing.
+const AHEAD: i32 = 3;
+
+/// What one run did.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Maintained {
+    pub created: u32,
+    pub dropped: u32,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Partition {
+    name: String,
+    from: Uuid,
+    to: Uuid,
+}
+
+impl Partitioned {
+    /// The partition that holds an instant: `table_p<start in unix seconds>`.
+    fn partition_at(&self, at: OffsetDateTime) -> Partition {
+        let span = self.span.whole_seconds();
+        let start = at.unix_timestamp().div_euclid(span) * span;
+        let floor = |seconds| OffsetDateTime::from_unix_timestamp(seconds).map_or(Uuid::nil(), ordered_floor);
+        Partition { name: format!("{}_p{start}", self.table), from: floor(start), to: floor(start + span) }
+    }
+
+    /// Whether a partition of this name has outlived its rows. Names that are not ours are left alone.
+    fn has_expired(&self, name: &str, now: OffsetDateTime) -> bool {
+        name.strip_prefix(self.table)
+            .and_then(|rest| rest.strip_prefix("_p"))
+            .and_then(|start| start.parse::<i64>().ok())
+            .is_some_and(|start| {
+                start + self.span.whole_seconds() + self.keep.whole_seconds() < now.unix_timestamp()
+            })
+    }
+}
+
+/// Makes the partitions of the coming days and drops the expired ones, by the database's clock.
+pub async fn maintain(store: &Store) -> Result<Maintained, StoreError> {
+    let now: OffsetDateTime = store
+        .read("partitions.now", "SELECT now() AS now", &[])
+        .await?
+        .first()
+        .map(|row| row.get("now"))
+        .ok_or_else(|| StoreError::Inconsistent("SELECT now() returned no row".into()))?;
+    let mut done = Maintained::default();
+    for table in PARTITIONED {
+        let rows = store
+            .read(
+                "partitions.list",
+                "SELECT child.relname::text AS name FROM pg_inherits
+                 JOIN pg_class child ON child.oid = inhrelid
+                 WHERE inhparent = to_regclass($1)",
+                &[&table.table],
+            )
+            .await?;
+        let existing: Vec<String> = rows.iter().map(|row| row.get("name")).collect();
+        for step in 0..=AHEAD {
+            let wanted = table.partition_at(now + table.span * step);
+            if !existing.contains(&wanted.name) {
+                create(store, table.table, &wanted).await?;
+                done.created += 1;
+            }
+        }
+        for name in existing.iter().filter(|name| table.has_expired(name, now)) {
+            store
+                .run_tx("partitions.drop", |tx| async move {
+                    tx.batch(&format!("DROP TABLE IF EXISTS {name}")).await
+                })
+                .await?;
+            done.dropped += 1;
+        }
+    }
+    Ok(done)
+}
+
+/// Names and bounds are made here from numbers, never from input.
+async fn create(store: &Store, table: &'static str, wanted: &Partition) -> Result<(), StoreError> {
+    let sql = format!(
+        "CREATE TABLE IF NOT EXISTS {} PARTITION OF {table} FOR VALUES FROM ('{}') TO ('{}')",
+        wanted.name, wanted.from, wanted.to
+    );
+    let sql = &sql;
+    store.run_tx("partitions.create", |tx| async move { tx.batch(sql).await }).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAILY: Partitioned = Partitioned { table: "t", span: Duration::days(1), keep: Duration::days(7) };
+
+    #[test]
+    fn partitions_meet_without_gap_or_overlap() {
+        let noon = OffsetDateTime::from_unix_timestamp(1_800_000_000).unwrap();
+        let (today, tomorrow) = (DAILY.partition_at(noon), DAILY.partition_at(noon + Duration::DAY));
+        assert_eq!(today.to, tomorrow.from);
+        assert_eq!(DAILY.partition_at(noon + Duration::HOUR), today);
+    }
+
+    #[test]
+    fn a_partition_is_dropped_only_when_its_last_row_has_expired() {
+        let noon = OffsetDateTime::from_unix_timestamp(1_800_000_000).unwrap();
+        let name = DAILY.partition_at(noon).name;
+        assert!(!DAILY.has_expired(&name, noon + Duration::days(7)));
+        assert!(DAILY.has_expired(&name, noon + Duration::days(9)));
+        for foreign in ["t_archive", "t_p", "other_p1", "t_p1x"] {
+            assert!(!DAILY.has_expired(foreign, noon));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Transactions: named, retried, and honest about a COMMIT whose answer never came.
+
+use std::sync::Arc;
+
+use deadpool_postgres::Object;
+use tokio_postgres::Row;
+
+use super::{Params, Store, StoreError};
+
+/// Bounds a statement, but not the COMMIT: a cancelled commit wait can make an unreplicated change visible
+/// that later vanishes.
+const BEGIN: &str = "BEGIN; SET LOCAL statement_timeout = '10s'; SET LOCAL lock_timeout = '5s'; \
+                     SET LOCAL idle_in_transaction_session_timeout = '30s'";
+const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
+const ATTEMPTS: u32 = 5;
+
+/// A transaction under way. Clones name the same one; none may outlive the work.
+#[derive(Clone)]
+pub struct Tx {
+    connection: Arc<Guard>,
+}
+
+impl std::fmt::Debug for Tx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<transaction>")
+    }
+}
+
+impl Tx {
+    pub async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let connection = self.connection.get()?;
+        let prepared = connection.prepare_cached(sql).await?;
+        Ok(connection.query(&prepared, params).await?)
+    }
+
+    pub async fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64, StoreError> {
+        let connection = self.connection.get()?;
+        let prepared = connection.prepare_cached(sql).await?;
+        Ok(connection.execute(&prepared, params).await?)
+    }
+
+    /// Several statements without parameters, such as a migration.
+    pub async fn batch(&self, sql: &str) -> Result<(), StoreError> {
+        Ok(self.connection.get()?.batch_execute(sql).await?)
+    }
+}
+
+/// A connection inside a transaction. If the work is dropped half-way (a timeout, a cancelled request), the
+/// connection is closed rather than returned to the pool with a transaction open.
+struct Guard {
+    connection: Option<Object>,
+}
+
+impl Guard {
+    fn get(&self) -> Result<&Object, StoreError> {
+        self.connection.as_ref().ok_or_else(|| StoreError::Inconsistent("the transaction is over".into()))
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            drop(Object::take(connection));
+        }
+    }
+}
+
+pub(super) async fn run<T, W, F>(store: &Store, name: &'static str, work: W) -> Result<T, StoreError>
+where
+    W: Fn(Tx) -> F,
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let mut attempt = 1;
+    loop {
+        match once(store, &work).await {
+            Err(error) if error.is_retryable() && attempt < ATTEMPTS => {
+                metrics::counter!("porteiro_store_retries_total", "operation" => name).increment(1);
+                tokio::time::sleep(std::time::Duration::from_millis(u64::from(5 * attempt * attempt))).await;
+                attempt += 1;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+async fn once<T, W, F>(store: &Store, work: &W) -> Result<T, StoreError>
+where
+    W: Fn(Tx) -> F,
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let connection = store.connection().await?;
+    let tx = Tx { connection: Arc::new(Guard { connection: Some(connection) }) };
+    tx.batch(BEGIN).await.map_err(StoreError::nothing_changed)?;
+    // Until COMMIT is sent, a broken connection means a rollback: nothing changed.
+    let outcome = work(tx.clone()).await.map_err(StoreError::nothing_changed);
+    let mut guard = Arc::try_unwrap(tx.connection)
+        .map_err(|_| StoreError::Inconsistent("a transaction outlived its work".into()))?;
+    match outcome {
+        Ok(value) => {
+            guard.get()?.batch_execute(COMMIT).await?;
+            drop(guard.connection.take());
+            Ok(value)
+        }
+        Err(error) => {
+            if guard.get()?.batch_execute("ROLLBACK").await.is_ok() {
+                drop(guard.connection.take());
+            }
+            Err(error)
+        }
+    }
+}
