@@ -1,1 +1,66 @@
-fn main() {}
+//! `cargo xtask`: what keeps the house as it is drawn.
+//!
+//! - `tidy` runs every check and prints each finding as `path:line: what is wrong and what to do`.
+//! - `generate` writes the documents that come from the code; `generate --check` only compares.
+
+mod decisions;
+mod dependencies;
+mod files;
+mod finding;
+mod generate;
+mod hygiene;
+mod layers;
+mod migrations;
+mod routes;
+mod schema;
+mod settings;
+mod source;
+mod standards;
+mod tidy;
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use finding::Finding;
+
+const USAGE: &str = "usage: cargo xtask tidy | generate [--check]";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["tidy"] => tidy::run(&root()),
+        ["generate"] => generate::write(&root()).map(|()| Vec::new()),
+        ["generate", "--check"] => generate::check(&root()),
+        _ => Err(anyhow::anyhow!(USAGE)),
+    };
+    match outcome {
+        Ok(findings) if findings.is_empty() => ExitCode::SUCCESS,
+        Ok(findings) => {
+            report(&findings);
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            say(&format!("xtask: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+fn report(findings: &[Finding]) {
+    for finding in findings {
+        say(&finding.to_string());
+    }
+    say(&format!("{} findings", findings.len()));
+}
+
+#[expect(clippy::print_stderr, reason = "a command for a person at a terminal")]
+fn say(line: &str) {
+    eprintln!("{line}");
+}

@@ -116,7 +116,7 @@ mod tests {
             (deep.as_str(), "depth"),
             (r#"{"a":"\ud800"}"#, "lone surrogate"),
             (r#"{"a":1e999}"#, "huge number"),
-            (r#"{} {}"#, "trailing document"),
+            (r"{} {}", "trailing document"),
             ("", "empty"),
         ] {
             assert!(parse_strict(text.as_bytes(), 16).is_err(), "{why}");

@@ -62,7 +62,7 @@ pub async fn assemble(checked: Checked) -> Result<Arc<App>, Failure> {
         SchemaState::Expected => {}
         other => return Err(Failure::refusal(other.to_string())),
     }
-    let keys = signing_keys(&store, master, checked.mode).await?;
+    let keys = signing_keys(&store, master, &checked).await?;
     let mailer =
         Mailer::open(&checked, print_mail).map_err(|error| Failure::refusal(format!("smtp_url: {error}")))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -70,8 +70,8 @@ pub async fn assemble(checked: Checked) -> Result<Arc<App>, Failure> {
     Ok(Arc::new(App { checked, store, keys, mailer, clock, entropy, draining: false.into() }))
 }
 
-async fn signing_keys(store: &Store, master: Arc<MasterKey>, mode: Mode) -> Result<Keys, Failure> {
-    match mode {
+async fn signing_keys(store: &Store, master: Arc<MasterKey>, checked: &Checked) -> Result<Keys, Failure> {
+    match checked.mode {
         Mode::Production => {
             if let Some(advice) = keys::unfit_for_production(&keys::list(store).await?) {
                 return Err(Failure::refusal(advice));
@@ -86,7 +86,7 @@ async fn signing_keys(store: &Store, master: Arc<MasterKey>, mode: Mode) -> Resu
             keys::generate(store, &master, Origin::Dev).await?;
         }
     }
-    Keys::load(store, master).await.map_err(|error| match error {
+    Keys::load(store, master, &checked.settings).await.map_err(|error| match error {
         LoadError::Store(error) => error.into(),
         LoadError::Unusable { .. } => {
             Failure::refusal(format!("{error}; put back the master key that was in use when it was made"))

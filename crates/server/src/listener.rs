@@ -55,9 +55,12 @@ impl Listener {
         let graceful = GracefulShutdown::new();
         loop {
             // A place first: beyond the limit, connections wait in the kernel's queue.
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { break };
-            let accepted = tokio::select! {
-                accepted = self.socket.accept() => accepted,
+            let next = async {
+                let place = Arc::clone(&places).acquire_owned().await;
+                (place, self.socket.accept().await)
+            };
+            let (place, accepted) = tokio::select! {
+                next = next => next,
                 _ = stop.wait_for(|stop| *stop) => break,
             };
             let (stream, address) = match accepted {

@@ -1,11 +1,12 @@
 //! Words for a person at a terminal. Everything else goes to the log.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the one place that prints")]
+use std::io::Write;
 
+/// A reader that went away (`| head`) is not an error.
 pub fn out(text: &str) {
-    println!("{text}");
+    let _ = writeln!(std::io::stdout(), "{text}");
 }
 
 pub fn err(text: &str) {
-    eprintln!("{text}");
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

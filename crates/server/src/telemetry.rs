@@ -27,9 +27,13 @@ pub fn start(settings: &Settings) -> Result<Telemetry, Failure> {
     let filter = EnvFilter::try_new(&settings.log_filter)
         .map_err(|error| Failure::refusal(format!("log_filter: is not a filter ({error})")))?;
     let logs: Box<dyn Layer<Registry> + Send + Sync> = match settings.log_format {
-        LogFormat::Json => {
-            Box::new(tracing_subscriber::fmt::layer().json().flatten_event(true).with_filter(filter))
-        }
+        LogFormat::Json => Box::new(
+            tracing_subscriber::fmt::layer()
+                .json()
+                .flatten_event(true)
+                .with_span_list(false)
+                .with_filter(filter),
+        ),
         LogFormat::Text => Box::new(tracing_subscriber::fmt::layer().with_filter(filter)),
     };
     let traces = settings.otlp_endpoint.as_deref().map(exporter).transpose()?;

@@ -1,1 +1,25 @@
+//! The workshop: the whole router on a database of its own, a clock that stands still, entropy that repeats, and a
+//! proxy that cuts the line to PostgreSQL when told to.
 
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::missing_panics_doc,
+    reason = "a test that cannot be set up should stop at once and say where"
+)]
+
+mod ambient;
+mod app;
+mod certificate;
+mod database;
+mod fault_proxy;
+mod jwks;
+mod node;
+
+pub use ambient::{SeededEntropy, TestClock};
+pub use app::{Answer, TestApp, TestAppBuilder};
+pub use certificate::self_signed_pem;
+pub use database::{Database, server_url, variable};
+pub use fault_proxy::{FaultProxy, Faults};
+pub use jwks::verify;
+pub use node::{Node, Raw, command, get, run};

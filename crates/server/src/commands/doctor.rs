@@ -1,5 +1,7 @@
 //! `porteiro doctor`: looks at everything, stops at nothing, and says what to do about each finding.
 
+use std::time::Duration;
+
 use porteiro_protocol::time::Clock;
 use porteiro_service::{
     health::{MAX_CLOCK_SKEW, clock_skew},
@@ -58,10 +60,7 @@ async fn database(settings: &Settings, report: &mut Report) {
         report.line("connection pooler", Err(advice));
         return;
     }
-    let store = match boot::open_store(settings) {
-        Ok(store) => store,
-        Err(_) => return,
-    };
+    let Ok(store) = boot::open_store(settings) else { return };
     report.line("clock", clock(&store).await);
     let schema = migrations::state(&store).await;
     let expected = matches!(schema, Ok(SchemaState::Expected));
@@ -97,7 +96,7 @@ async fn signing_keys(settings: &Settings, store: &Store) -> Result<String, Stri
     let master = boot::master_key(settings.master_key_file.as_deref(), Mode::Production).map_err(|_| {
         "master_key_file: is not set, missing or unusable; start the service to read why".to_owned()
     })?;
-    keys::Keys::load(store, master).await.map_err(|error| error.to_string())?;
+    keys::Keys::load(store, master, settings).await.map_err(|error| error.to_string())?;
     Ok(format!("{} keys, all readable", listed.len()))
 }
 
@@ -117,30 +116,28 @@ async fn mail(settings: &Settings) -> Result<String, String> {
     mailer.probe().await.map(|()| "the server answers, encrypts and accepts the login".into())
 }
 
-/// Two clients that prepare under the same name, one after the other. Behind a pooler in transaction mode that does
-/// not know about prepared statements (PgBouncer before 1.21) they meet on one server connection and collide.
+/// One client prepares a statement; another then holds the server connection it was prepared on; the first uses it.
+/// Behind a pooler in transaction mode that does not know about prepared statements (PgBouncer before 1.21), the
+/// statement is then looked for on a connection that never saw it.
 async fn prepared_statements(settings: &Settings) -> Result<(), String> {
-    let mut clients = Vec::new();
-    for _ in 0..4 {
-        clients.push(connect_once(settings).await.map_err(|error| error.to_string())?);
-    }
-    for round in 0..4 {
-        for client in &clients {
-            let sql = format!("SELECT {round}::int4");
-            let outcome = async { client.query(&client.prepare(&sql).await?, &[]).await }.await;
-            if let Err(error) = outcome {
-                let code = error.code().map(|state| state.code().to_owned()).unwrap_or_default();
-                // Duplicate, missing, or answering with another statement's columns.
-                return Err(if matches!(code.as_str(), "42P05" | "26000" | "08P01") {
-                    "the pooler in front of PostgreSQL mixes up prepared statements (PgBouncer before 1.21 in \
-                     transaction mode does); install PgBouncer 1.21 or later and set max_prepared_statements = 200, \
-                     or connect directly"
-                        .into()
-                } else {
-                    error.to_string()
-                });
-            }
+    let (first, second) = match (connect_once(settings).await, connect_once(settings).await) {
+        (Ok(first), Ok(second)) => (first, second),
+        (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
+    };
+    let probe = async {
+        let prepared = first.prepare("SELECT 1").await?;
+        second.batch_execute("BEGIN").await?;
+        first.query(&prepared, &[]).await?;
+        second.batch_execute("ROLLBACK").await
+    };
+    match tokio::time::timeout(Duration::from_secs(3), probe).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) if error.code().is_some_and(|state| matches!(state.code(), "26000" | "42P05" | "08P01")) => {
+            Err("the pooler in front of PostgreSQL mixes up prepared statements (PgBouncer before 1.21 in transaction \
+                 mode does); install PgBouncer 1.21 or later and set max_prepared_statements = 200, or connect directly"
+                .into())
         }
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("two connections at once cannot be had; give the pooler a larger pool".into()),
     }
-    Ok(())
 }

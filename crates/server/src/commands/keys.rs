@@ -44,6 +44,11 @@ async fn generate(settings: &Settings, replace_dev_keys: bool) -> Result<(), Fai
     if replace_dev_keys {
         say::err(&format!("{} keys of --dev erased", keys::erase_dev_keys(&store).await?));
     }
+    if keys::list(&store).await?.iter().any(|key| key.origin == Origin::Dev) {
+        return Err(Failure::refusal(
+            "this database holds throw-away keys of --dev; to erase them run: porteiro keys generate --replace-dev-keys",
+        ));
+    }
     let made = keys::generate(&store, &master, Origin::Production).await?;
     say::err(&format!("{made} keys made"));
     list(&store).await

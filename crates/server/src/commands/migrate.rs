@@ -12,9 +12,7 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
     let applied = migrations::apply(&store, |step| say::out(&format!("applied {}", step.name))).await?;
     match migrations::state(&store).await? {
         SchemaState::Expected if applied == 0 => say::out("the schema was already the expected one"),
-        SchemaState::Expected => {
-            say::out(&format!("{applied} steps applied; the schema is the expected one"))
-        }
+        SchemaState::Expected => say::out(&format!("applied: {applied}; the schema is the expected one")),
         other => return Err(Failure::refusal(other.to_string())),
     }
     Ok(())

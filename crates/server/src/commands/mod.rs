@@ -18,7 +18,9 @@ use crate::{
 
 pub async fn run(invocation: Invocation) -> Result<(), Failure> {
     if let Command::Completions { shell } = invocation.command {
-        clap_complete::generate(shell, &mut crate::cli::command(), "porteiro", &mut std::io::stdout());
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut crate::cli::command(), "porteiro", &mut script);
+        crate::say::out(String::from_utf8_lossy(&script).trim_end());
         return Ok(());
     }
     let environment = std::env::vars_os()

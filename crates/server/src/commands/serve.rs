@@ -74,10 +74,16 @@ async fn serve(app: &Arc<App>, metrics: PrometheusHandle) -> Result<(), Failure>
     app.start_draining();
     tokio::time::sleep(NOTICE.min(drain)).await;
     let _ = stop.send(true);
-    while let Some(ended) = tasks.join_next().await {
-        if let Err(error) = ended {
-            tracing::error!(%error, "a part of the server ended abnormally");
+    let ended = async {
+        while let Some(ended) = tasks.join_next().await {
+            if let Err(error) = ended {
+                tracing::error!(%error, "a part of the server ended abnormally");
+            }
         }
+    };
+    // A job that takes longer is taken over by another node when its lease runs out.
+    if tokio::time::timeout(drain + NOTICE, ended).await.is_err() {
+        tracing::warn!("gave up on what would not finish");
     }
     tracing::info!("stopped");
     Ok(())

@@ -1,6 +1,7 @@
 //! Whether the node lives, and whether it should be given requests.
 
 mod endpoint;
+mod store;
 
 use std::time::Duration;
 
@@ -28,12 +29,8 @@ pub async fn clock_skew(
     now: impl Fn() -> OffsetDateTime,
 ) -> Result<time::Duration, StoreError> {
     let before = now();
-    let rows = store.read("health.clock", "SELECT clock_timestamp() AS now", &[]).await?;
+    let theirs = store::clock(store).await?;
     let after = now();
-    let theirs: OffsetDateTime = rows
-        .first()
-        .map(|row| row.get("now"))
-        .ok_or_else(|| StoreError::Inconsistent("SELECT clock_timestamp() returned no row".into()))?;
     // Inside the round trip counts as right.
     Ok(if theirs < before {
         before - theirs

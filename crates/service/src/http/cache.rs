@@ -7,11 +7,18 @@ use axum::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Serialize;
 
-/// Shorter than `key_publish_lead_seconds` by far: a cached key set never misses the key that signs.
-const CACHE: &str = "public, max-age=300";
+use crate::App;
 
-/// JSON with a strong ETag; `304` when the caller has it already (RFC 9110 §13.1.2).
-pub fn cached_json<T: Serialize>(content_type: &'static str, request: &HeaderMap, document: &T) -> Response {
+const LONGEST: u32 = 300;
+
+/// JSON with a strong ETag; `304` when the caller has it already (RFC 9110 §13.1.2). Kept for at most half of
+/// `key_publish_lead_seconds`: a cached key set never misses the key that signs.
+pub fn cached_json<T: Serialize>(
+    app: &App,
+    content_type: &'static str,
+    request: &HeaderMap,
+    document: &T,
+) -> Response {
     let Ok(body) = serde_json::to_vec(document) else {
         return super::Problem::from(super::ProblemCode::Internal).into_response();
     };
@@ -29,7 +36,10 @@ pub fn cached_json<T: Serialize>(content_type: &'static str, request: &HeaderMap
     } else {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     }
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(CACHE));
+    let seconds = LONGEST.min(app.checked.settings.key_publish_lead_seconds / 2);
+    if let Ok(policy) = HeaderValue::from_str(&format!("public, max-age={seconds}")) {
+        headers.insert(header::CACHE_CONTROL, policy);
+    }
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         headers.insert(header::ETAG, tag);
     }

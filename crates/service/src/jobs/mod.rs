@@ -48,20 +48,20 @@ impl std::fmt::Debug for JobKind {
 pub const KINDS: &[JobKind] = &[
     JobKind {
         name: crate::mail::JOB,
-        max_attempts: 12,
-        lease: Duration::from_secs(60),
+        max_attempts: 16,
+        lease: Duration::from_mins(1),
         work: |app, payload| Box::pin(crate::mail::deliver(app, payload)),
     },
     JobKind {
         name: schedule::PARTITIONS,
         max_attempts: 5,
-        lease: Duration::from_secs(120),
+        lease: Duration::from_mins(2),
         work: |app, _| Box::pin(schedule::maintain_partitions(app)),
     },
     JobKind {
         name: schedule::KEYS,
         max_attempts: 5,
-        lease: Duration::from_secs(60),
+        lease: Duration::from_mins(1),
         work: |app, _| Box::pin(crate::oauth::keys::advance(app)),
     },
 ];

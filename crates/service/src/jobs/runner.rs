@@ -115,7 +115,7 @@ fn retry_after(error: &JobError, kind: &JobKind, attempts: i32) -> Option<Durati
         JobError::Hopeless(_) => None,
         JobError::Failed(_) | JobError::Store(_) if attempts >= kind.max_attempts => None,
         JobError::Failed(_) | JobError::Store(_) => {
-            let doublings = u32::try_from(attempts).unwrap_or(0).min(11);
+            let doublings = u32::try_from(attempts).unwrap_or(0).min(12);
             Some(Duration::from_secs((1 << doublings).min(3_600)))
         }
     }

@@ -39,7 +39,12 @@ impl Settings {
     pub fn for_mode(mut self, mode: Mode) -> Self {
         if mode == Mode::Development {
             if self.base_url.is_empty() {
-                self.base_url = format!("http://{}", self.listen);
+                // Listening everywhere is still reached here under the loopback address.
+                let mut address = self.listen;
+                if address.ip().is_unspecified() {
+                    address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+                }
+                self.base_url = format!("http://{address}");
             }
             self.registration = Registration::Open;
             self.migrate_on_start = true;
@@ -62,7 +67,7 @@ impl Settings {
             find("base_url", advice);
         }
         if self.tls_certificate_file.is_some() != self.tls_key_file.is_some() {
-            find("tls_certificate_file", "and tls_key_file come together; set both or neither".into());
+            find("tls_certificate_file", "needs tls_key_file beside it, and the reverse".into());
         }
         if self.mtls_listen.is_some() && self.tls_certificate_file.is_none() {
             find("mtls_listen", "needs tls_certificate_file and tls_key_file".into());

@@ -20,7 +20,7 @@ pub enum ConnectError {
     Authorities { file: String, reason: String },
     #[error("the connection pool could not be made: {0}")]
     Pool(String),
-    #[error("PostgreSQL does not answer: {0}")]
+    #[error("PostgreSQL does not let us in: {}", super::error::in_words(.0))]
     Connect(tokio_postgres::Error),
 }
 
@@ -32,8 +32,8 @@ enum Security {
 fn config(settings: &Settings) -> Result<(Config, Security), ConnectError> {
     let mut config: Config = settings.database_url.expose().parse().map_err(ConnectError::Address)?;
     config.application_name("porteiro").connect_timeout(std::time::Duration::from_secs(3));
-    let stays_here =
-        config.get_hosts().iter().all(is_local) && config.get_hostaddrs().iter().all(|ip| ip.is_loopback());
+    let stays_here = config.get_hosts().iter().all(is_local)
+        && config.get_hostaddrs().iter().all(std::net::IpAddr::is_loopback);
     let security = match config.get_ssl_mode() {
         SslMode::Disable => Security::Plain,
         // Not asked for and not leaving the machine: Debian's own server answers with a self-made certificate.

@@ -11,7 +11,7 @@ pub enum StoreError {
     #[error("the database connection broke; the outcome is unknown")]
     Unknown(#[source] tokio_postgres::Error),
     /// PostgreSQL refused the statement; nothing changed.
-    #[error("the database refused: {0}")]
+    #[error("the database refused: {}", in_words(.0))]
     Refused(#[source] tokio_postgres::Error),
     /// A row does not say what the code expects of it.
     #[error(transparent)]
@@ -58,7 +58,7 @@ impl StoreError {
     /// A broken connection before the statement itself was sent, or under a read, left nothing behind.
     pub(super) fn nothing_changed(self) -> Self {
         match self {
-            Self::Unknown(error) => Self::Unavailable(error.to_string()),
+            Self::Unknown(error) => Self::Unavailable(in_words(&error)),
             other => other,
         }
     }
@@ -83,14 +83,30 @@ impl From<tokio_postgres::Error> for StoreError {
     fn from(error: tokio_postgres::Error) -> Self {
         match error.code() {
             Some(state) if going_away(state) => Self::Unknown(error),
-            Some(_) => Self::Refused(error),
-            None if std::error::Error::source(&error).is_some_and(|cause| cause.is::<std::io::Error>()) => {
-                Self::Unknown(error)
-            }
-            None if error.is_closed() => Self::Unknown(error),
-            None => Self::Refused(error),
+            None if broken_line(&error) => Self::Unknown(error),
+            Some(_) | None => Self::Refused(error),
         }
     }
+}
+
+fn broken_line(error: &tokio_postgres::Error) -> bool {
+    error.is_closed()
+        || std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<std::io::Error>)
+}
+
+/// What PostgreSQL said, without the detail: that may quote a row.
+pub(super) fn in_words(error: &tokio_postgres::Error) -> String {
+    let mut text = match error.as_db_error() {
+        Some(said) => format!("{} ({})", said.message(), said.code().code()),
+        None => error.to_string(),
+    };
+    if let (None, Some(cause)) = (error.as_db_error(), std::error::Error::source(error)) {
+        text = format!("{text}: {cause}");
+    }
+    if error.code() == Some(&SqlState::UNDEFINED_TABLE) {
+        text.push_str("; run: porteiro migrate");
+    }
+    text
 }
 
 /// Class 57P (operator intervention) and 08 (connection): the session is over, whatever it was doing.

@@ -148,7 +148,8 @@ pub async fn apply(store: &Store, progress: impl Fn(&Migration)) -> Result<u32, 
     Ok(applied)
 }
 
-async fn lock(tx: &Tx) -> Result<(), StoreError> {
+/// One node at a time changes the schema.
+pub(super) async fn lock(tx: &Tx) -> Result<(), StoreError> {
     // Waiting here is right: another node is migrating.
     tx.batch("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0").await?;
     tx.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await.map(|_| ())

@@ -93,6 +93,7 @@ pub async fn maintain(store: &Store) -> Result<Maintained, StoreError> {
         for name in existing.iter().filter(|name| table.has_expired(name, now)) {
             store
                 .run_tx("partitions.drop", |tx| async move {
+                    super::migrations::lock(&tx).await?;
                     tx.batch(&format!("DROP TABLE IF EXISTS {name}")).await
                 })
                 .await?;
@@ -109,7 +110,13 @@ async fn create(store: &Store, table: &'static str, wanted: &Partition) -> Resul
         wanted.name, wanted.from, wanted.to
     );
     let sql = &sql;
-    store.run_tx("partitions.create", |tx| async move { tx.batch(sql).await }).await
+    store
+        .run_tx("partitions.create", |tx| async move {
+            // `IF NOT EXISTS` alone does not stop two nodes from creating it at the same moment.
+            super::migrations::lock(&tx).await?;
+            tx.batch(sql).await
+        })
+        .await
 }
 
 #[cfg(test)]

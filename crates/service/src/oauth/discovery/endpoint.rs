@@ -37,7 +37,7 @@ async fn resource(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
 
 async fn publish<T: Serialize>(app: &App, headers: &HeaderMap, document: T) -> Response {
     match signed(app, document).await {
-        Ok(document) => cached_json("application/json", headers, &document),
+        Ok(document) => cached_json(app, "application/json", headers, &document),
         Err(error) => {
             tracing::error!(%error, "the metadata could not be signed");
             OAuthError::new(ErrorCode::TemporarilyUnavailable, "try again in a moment").into_response()

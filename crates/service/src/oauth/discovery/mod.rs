@@ -64,8 +64,12 @@ fn authorization_server(app: &App) -> AuthorizationServer {
             .map(|method| method.name)
             .collect(),
         code_challenge_methods_supported: if begins_at_authorization { vec!["S256"] } else { Vec::new() },
-        subject_types_supported: vec!["public"],
-        id_token_signing_alg_values_supported: Algorithm::ALL.iter().map(|one| one.as_str()).collect(),
+        subject_types_supported: if begins_at_authorization { vec!["public"] } else { Vec::new() },
+        id_token_signing_alg_values_supported: if begins_at_authorization {
+            Algorithm::ALL.iter().map(|one| one.as_str()).collect()
+        } else {
+            Vec::new()
+        },
         ui_locales_supported: Vec::new(),
         protected_resources: vec![issuer.to_owned()],
     }

@@ -16,5 +16,5 @@ pub fn routes() -> Vec<Route> {
 }
 
 async fn jwks(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
-    cached_json("application/jwk-set+json", &headers, &app.keys.current().published)
+    cached_json(&app, "application/jwk-set+json", &headers, &app.keys.current().published)
 }

@@ -13,11 +13,11 @@ pub enum MasterKeyError {
     #[error("the master key file {0} cannot be read ({1}); run: porteiro keys generate --create-master-key")]
     Unreadable(String, std::io::Error),
     #[error(
-        "the master key file {0} does not hold 64 hexadecimal digits; make one with: porteiro keys generate --create-master-key"
+        "the master key file {0} does not hold 64 hexadecimal digits; move it away and run: porteiro keys generate --create-master-key"
     )]
     Malformed(String),
     #[error(
-        "the master key in {0} is a known placeholder; make a real one with: porteiro keys generate --create-master-key"
+        "the master key in {0} is a known placeholder; move it away and run: porteiro keys generate --create-master-key"
     )]
     Placeholder(String),
     #[error("the master key in {file} can be read by others (mode {mode:o}); run: chmod 600 {file}")]

@@ -14,10 +14,10 @@ use super::{
     signer::{LocalSigner, SignError, Signer},
     store::{self, KeyRecord, KeyState},
 };
-use crate::store::{Store, StoreError};
-
-/// A node that could not look at the keys for this long stops signing: elsewhere they may be gone.
-const MAX_AGE: Duration = Duration::from_secs(600);
+use crate::{
+    settings::Settings,
+    store::{Store, StoreError},
+};
 
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -32,6 +32,7 @@ pub struct Rings {
     pub published: Jwks,
     active: BTreeMap<Algorithm, Arc<dyn Signer>>,
     loaded_at: Instant,
+    max_age: Duration,
 }
 
 impl std::fmt::Debug for Rings {
@@ -45,16 +46,20 @@ impl std::fmt::Debug for Rings {
 pub struct Keys {
     master: Arc<MasterKey>,
     rings: ArcSwap<Rings>,
+    /// A node that could not look at the keys for half of `key_verify_seconds` stops signing: elsewhere they may be
+    /// unpublished before its tokens are dead. No token may live longer than the other half.
+    max_age: Duration,
 }
 
 impl Keys {
-    pub async fn load(store: &Store, master: Arc<MasterKey>) -> Result<Self, LoadError> {
-        let rings = read(store, &master).await?;
-        Ok(Self { master, rings: ArcSwap::from_pointee(rings) })
+    pub async fn load(store: &Store, master: Arc<MasterKey>, settings: &Settings) -> Result<Self, LoadError> {
+        let max_age = Duration::from_secs(u64::from(settings.key_verify_seconds) / 2);
+        let rings = read(store, &master, max_age).await?;
+        Ok(Self { master, rings: ArcSwap::from_pointee(rings), max_age })
     }
 
     pub async fn reload(&self, store: &Store) -> Result<(), LoadError> {
-        self.rings.store(Arc::new(read(store, &self.master).await?));
+        self.rings.store(Arc::new(read(store, &self.master, self.max_age).await?));
         Ok(())
     }
 
@@ -70,7 +75,7 @@ impl Keys {
 impl Rings {
     /// Who signs with this algorithm now.
     pub fn signer(&self, algorithm: Algorithm) -> Result<Arc<dyn Signer>, SignError> {
-        if self.loaded_at.elapsed() > MAX_AGE {
+        if self.loaded_at.elapsed() > self.max_age {
             return Err(SignError::Stale);
         }
         self.active.get(&algorithm).cloned().ok_or(SignError::NoKey(algorithm))
@@ -81,17 +86,24 @@ impl Rings {
     }
 }
 
-async fn read(store: &Store, master: &MasterKey) -> Result<Rings, LoadError> {
+async fn read(store: &Store, master: &MasterKey, max_age: Duration) -> Result<Rings, LoadError> {
     // Before the read: the view is at least as old as this.
     let loaded_at = Instant::now();
     let keys = store::list(store).await?;
     let mut active: BTreeMap<Algorithm, Arc<dyn Signer>> = BTreeMap::new();
-    for key in keys.iter().filter(|key| key.state == KeyState::Active) {
-        active.insert(key.algorithm, Arc::new(LocalSigner::new(open(key, master)?)));
+    for key in &keys {
+        match key.state {
+            KeyState::Active => {
+                active.insert(key.algorithm, Arc::new(LocalSigner::new(open(key, master)?)));
+            }
+            // Opened to see that it can be: better to hear of it now than when it must sign.
+            KeyState::Next => drop(open(key, master)?),
+            KeyState::Retiring | KeyState::Retired => {}
+        }
     }
     let published =
         keys.into_iter().filter(|key| key.state != KeyState::Retired).map(|key| key.public).collect();
-    Ok(Rings { published: Jwks { keys: published }, active, loaded_at })
+    Ok(Rings { published: Jwks { keys: published }, active, loaded_at, max_age })
 }
 
 fn open(key: &KeyRecord, master: &MasterKey) -> Result<SigningKey, LoadError> {

@@ -1,0 +1,142 @@
+//! The commands, one after the other as an operator would use them.
+
+use porteiro_testkit::{Database, Node, variable, verify};
+
+use crate::{
+    BINARY,
+    installation::{Installation, run_bare},
+};
+
+#[tokio::test]
+async fn from_nothing_to_a_signed_discovery_document() {
+    let installation = Installation::empty().await;
+    assert!(installation.succeed(&["migrate"]).contains("the schema is the expected one"));
+    assert!(installation.succeed(&["migrate"]).contains("already"));
+    installation.succeed(&["keys", "generate", "--create-master-key"]);
+    let listed = installation.succeed(&["keys", "list"]);
+    assert_eq!(listed.lines().count(), 8, "{listed}");
+
+    let node = installation.start(&[]);
+    let document = node.get("/.well-known/openid-configuration").json();
+    let jwks = node.get("/.well-known/jwks.json").json();
+    let claims = verify(document["signed_metadata"].as_str().unwrap(), &jwks).unwrap();
+    assert_eq!(claims["iss"], "https://id.example.test");
+}
+
+#[tokio::test]
+async fn dev_needs_only_a_database() {
+    let database = Database::empty().await;
+    let node = Node::start(BINARY, &["--dev", "--database-url", &database.url()]);
+    assert_eq!(node.get("/readyz").status, 200);
+    let document = node.get("/.well-known/openid-configuration").json();
+    assert_eq!(document["issuer"], "http://127.0.0.1:0", "the base address follows listen unless it is set");
+    drop(node);
+    let again = Node::start(BINARY, &["--dev", "--database-url", &database.url()]);
+    assert_eq!(again.get("/readyz").status, 200, "a restart finds its own throw-away keys");
+}
+
+#[tokio::test]
+async fn a_leaked_key_can_be_replaced_at_once() {
+    let installation = Installation::ready().await;
+    let (code, _, err) = installation.run(&["keys", "rotate", "--algorithm", "ES256"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("use --now if the active key leaked"), "{err}");
+
+    let listed = installation.succeed(&["keys", "rotate", "--algorithm", "ES256", "--now"]);
+    let retiring = listed.lines().find(|line| line.contains("retiring")).unwrap();
+    let kid = retiring.split_whitespace().nth(3).unwrap();
+    let (code, _, err) = installation.run(&["keys", "retire", kid]);
+    assert_eq!(code, 1, "{err}");
+    installation.succeed(&["keys", "retire", kid, "--now"]);
+    let node = installation.start(&[]);
+    assert!(!node.get("/.well-known/jwks.json").body.contains(kid));
+}
+
+#[tokio::test]
+async fn an_existing_master_key_is_never_overwritten() {
+    let installation = Installation::ready().await;
+    let before = std::fs::read(installation.master_key_file()).unwrap();
+    let mode = std::fs::metadata(installation.master_key_file()).unwrap();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode.permissions()) & 0o777, 0o600);
+    installation.succeed(&["keys", "generate", "--create-master-key"]);
+    assert_eq!(std::fs::read(installation.master_key_file()).unwrap(), before);
+}
+
+#[tokio::test]
+async fn bootstrap_shows_a_key_once() {
+    let installation = Installation::ready().await;
+    let key = installation.succeed(&["bootstrap"]);
+    assert!(key.starts_with("porteiro_bootstrap_") && key.trim_end().lines().count() == 1);
+    let (code, out, err) = installation.run(&["bootstrap"]);
+    assert_eq!((code, out.as_str()), (1, ""), "{err}");
+    assert!(err.contains("already made"), "{err}");
+}
+
+#[tokio::test]
+async fn doctor_finds_what_is_wrong() {
+    let installation = Installation::ready().await;
+    let (code, out, _) = installation.run(&["doctor"]);
+    assert_eq!(code, 1);
+    for line in
+        ["ok     settings", "ok     database", "ok     clock", "ok     schema", "ok     keys", "ok     jobs"]
+    {
+        assert!(out.contains(line), "no «{line}» in:\n{out}");
+    }
+    assert!(out.contains("wrong  mail: smtp_url is not set"), "{out}");
+
+    if let (Some(url), Some(authority)) =
+        (variable("PORTEIRO_TEST_SMTP_URL"), variable("PORTEIRO_TEST_SMTP_CA"))
+    {
+        let (code, out, _) = installation.run(&["doctor", "--smtp-url", &url, "--smtp-ca-file", &authority]);
+        assert_eq!(code, 0, "{out}");
+    }
+    let unreachable =
+        ["doctor", "--base-url=https://id.example.test", "--database-url=postgres://x@127.0.0.1:1/x"];
+    let (code, out, _) = run_bare(&unreachable);
+    assert_eq!(code, 1);
+    assert!(out.contains("wrong  database: PostgreSQL does not let us in"), "{out}");
+}
+
+#[tokio::test]
+async fn doctor_recognises_a_pooler_that_is_too_old() {
+    let Some(old) = variable("PORTEIRO_TEST_PGBOUNCER_OLD_URL") else {
+        assert!(variable("CI").is_none(), "the old PgBouncer is missing");
+        return;
+    };
+    let installation = Installation::ready().await;
+    let through = installation.database.url_through(&old);
+    let (_, out, _) = run_bare(&["doctor", "--base-url=https://id.example.test", "--database-url", &through]);
+    assert!(out.contains("PgBouncer 1.21 or later"), "{out}");
+    if let Some(new) = variable("PORTEIRO_TEST_PGBOUNCER_URL") {
+        let through = installation.database.url_through(&new);
+        let (_, out, _) =
+            run_bare(&["doctor", "--base-url=https://id.example.test", "--database-url", &through]);
+        assert!(!out.contains("connection pooler") && out.contains("ok     schema"), "{out}");
+    }
+}
+
+#[tokio::test]
+async fn config_check_names_every_source_and_finding() {
+    let (code, out, err) = run_bare(&["config", "check", "--listen", "127.0.0.1:9000"]);
+    assert_eq!(code, 78);
+    assert!(out.contains("from --listen"), "{out}");
+    assert!(err.contains("database_url: is not set") && err.contains("base_url: is not set"), "{err}");
+    let (code, out, _) = run_bare(&["config", "check", "--dev", "--database-url", "postgres://localhost/x"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("the issuer is http://127.0.0.1:8080"), "{out}");
+
+    let (code, out, _) = run_bare(&["config", "schema"]);
+    assert_eq!(code, 0);
+    let schema: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(schema["additionalProperties"], false);
+    assert!(schema["properties"]["database_url"]["description"].is_string());
+}
+
+#[tokio::test]
+async fn completions_come_for_every_shell() {
+    for shell in ["bash", "zsh", "fish"] {
+        let (code, out, _) = run_bare(&["completions", shell]);
+        assert_eq!(code, 0);
+        assert!(out.contains("bootstrap"), "{shell}");
+    }
+}

@@ -1,0 +1,200 @@
+//! The whole application in process: requests in, answers out, rows to look at.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use axum::{Router, body::Body};
+use http::{HeaderMap, Method, Request, StatusCode, header};
+use http_body_util::BodyExt;
+use porteiro_protocol::time::OffsetDateTime;
+use porteiro_service::{
+    App,
+    http::{Peer, Route},
+    mail::Mailer,
+    oauth::keys::{Keys, MasterKey},
+    settings::{Mode, Sensitive, Settings},
+    store::Store,
+};
+use serde_json::Value;
+use tower::ServiceExt;
+
+use super::{Database, FaultProxy, SeededEntropy, TestClock, variable};
+
+pub struct TestApp {
+    pub app: Arc<App>,
+    pub clock: Arc<TestClock>,
+    pub database: Database,
+    pub proxy: Option<FaultProxy>,
+    router: Router,
+    peer: SocketAddr,
+}
+
+impl std::fmt::Debug for TestApp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<test app on {:?}>", self.database)
+    }
+}
+
+/// What a test may choose.
+pub struct TestAppBuilder {
+    settings: Settings,
+    routes: Vec<Route>,
+    proxied: bool,
+    through: Option<String>,
+    peer: SocketAddr,
+}
+
+impl std::fmt::Debug for TestAppBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<test app builder>")
+    }
+}
+
+impl TestApp {
+    pub async fn new() -> Self {
+        Self::builder().start().await
+    }
+
+    pub fn builder() -> TestAppBuilder {
+        // `PORTEIRO_TEST_POOL=1` runs the same suite with one connection: no deadlock, no nested acquire.
+        let pool = variable("PORTEIRO_TEST_POOL").and_then(|size| size.parse().ok()).unwrap_or(4);
+        TestAppBuilder {
+            settings: Settings {
+                base_url: "https://id.example.test".into(),
+                database_pool_size: pool,
+                ..Settings::default()
+            },
+            routes: Vec::new(),
+            proxied: false,
+            through: None,
+            peer: SocketAddr::from(([203, 0, 113, 7], 4242)),
+        }
+    }
+
+    /// Sets the clock to the database's, for tests that really took a while.
+    pub async fn catch_up(&self) {
+        let now = self.database.client().await.query_one("SELECT now()", &[]).await.expect("the time").get(0);
+        self.clock.set(now);
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(Request::get(path).body(Body::empty()).expect("a request")).await
+    }
+
+    pub async fn form(&self, path: &str, body: impl Into<Body>) -> Answer {
+        self.post(path, "application/x-www-form-urlencoded", body).await
+    }
+
+    pub async fn json(&self, path: &str, body: &Value) -> Answer {
+        self.post(path, "application/json", body.to_string()).await
+    }
+
+    pub async fn post(&self, path: &str, content_type: &str, body: impl Into<Body>) -> Answer {
+        let request = Request::post(path).header(header::CONTENT_TYPE, content_type).body(body.into());
+        self.send(request.expect("a request")).await
+    }
+
+    pub async fn method(&self, method: Method, path: &str) -> Answer {
+        self.send(Request::builder().method(method).uri(path).body(Body::empty()).expect("a request")).await
+    }
+
+    pub async fn send(&self, mut request: Request<Body>) -> Answer {
+        request.extensions_mut().insert(Peer { address: self.peer, certificate: None });
+        let response = self.router.clone().oneshot(request).await.expect("the router always answers");
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.expect("the body").to_bytes().to_vec();
+        Answer { status: parts.status, headers: parts.headers, body }
+    }
+}
+
+impl TestAppBuilder {
+    #[must_use]
+    pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// Routes of the test's own beside the real ones, to look at what surrounds every route.
+    #[must_use]
+    pub fn routes(mut self, routes: Vec<Route>) -> Self {
+        self.routes = routes;
+        self
+    }
+
+    /// Puts a [`FaultProxy`] between the service and PostgreSQL.
+    #[must_use]
+    pub const fn proxied(mut self) -> Self {
+        self.proxied = true;
+        self
+    }
+
+    /// Reaches PostgreSQL through this address, such as a pooler's.
+    #[must_use]
+    pub fn through(mut self, server: String) -> Self {
+        self.through = Some(server);
+        self
+    }
+
+    #[must_use]
+    pub const fn peer(mut self, peer: SocketAddr) -> Self {
+        self.peer = peer;
+        self
+    }
+
+    pub async fn start(self) -> TestApp {
+        let database = Database::cloned().await;
+        let mut settings = self.settings;
+        let mut proxy = None;
+        let mut url = self.through.map_or_else(|| database.url(), |server| database.url_through(&server));
+        if self.proxied {
+            let between = FaultProxy::start(&url).await;
+            url = between.url(&url);
+            proxy = Some(between);
+        }
+        settings.database_url = Sensitive::new(url);
+        let checked = settings.check(Mode::Production).expect("settings that are good");
+        let store = Store::open(&checked.settings).expect("open the store");
+        let entropy = Arc::new(SeededEntropy::new(42));
+        let master = Arc::new(MasterKey::development(entropy.clone()).expect("the development master key"));
+        let keys = Keys::load(&store, master, &checked.settings).await.expect("load the keys");
+        let now: OffsetDateTime =
+            database.client().await.query_one("SELECT now()", &[]).await.expect("the time").get(0);
+        let clock = Arc::new(TestClock::at(now));
+        let mailer = Mailer::open(&checked, |_| {}).expect("mail settings that are good");
+        let app = Arc::new(App {
+            checked,
+            store,
+            keys,
+            mailer,
+            clock: clock.clone(),
+            entropy,
+            draining: false.into(),
+        });
+        let mut routes = porteiro_service::table();
+        routes.extend(self.routes);
+        let router = porteiro_service::http::build(Arc::clone(&app), routes);
+        TestApp { app, clock, database, proxy, router, peer: self.peer }
+    }
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("not JSON ({error}): {} {}", self.status, self.text()))
+    }
+
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,43 @@
+# What a person types. CI runs `.ci/run` alone and needs no just.
+
+# One target directory for every checkout on this machine, as in .ci/run.
+export CARGO_TARGET_DIR := env("CARGO_TARGET_DIR", cache_directory() / "porteiro/target")
+
+# List the recipes.
+default:
+    @just --list
+
+# Everything that must hold, exactly as CI runs it.
+ci:
+    bash .ci/run
+
+# Format, lints and the house rules.
+check:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets --locked -- -D warnings
+    PORTEIRO_TEST_DATABASE_URL="$(scripts/postgres start --fast)" cargo xtask tidy
+
+# Run the tests; arguments go to `cargo test`.
+test *arguments:
+    eval "$(scripts/up --fast --with-pgbouncer)" && cargo test --workspace --locked {{ arguments }}
+
+# Write the documents that come from the code.
+generate:
+    PORTEIRO_TEST_DATABASE_URL="$(scripts/postgres start --fast)" cargo xtask generate
+
+# A running server on a database of its own; arguments go to `porteiro serve`.
+dev *arguments:
+    PORTEIRO_DATABASE_URL="$(scripts/postgres start)" cargo run -p porteiro -- serve --dev {{ arguments }}
+
+# Start the servers that tests need and print how to reach them.
+up:
+    scripts/up --fast --with-pgbouncer
+
+# Stop them.
+down:
+    scripts/down
+
+# psql on the development database; arguments go to psql.
+db *arguments:
+    scripts/postgres start >/dev/null
+    scripts/postgres psql {{ arguments }}

@@ -1,0 +1,21 @@
+//! Behaviour from outside: HTTP in, rows and tokens out.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what went wrong by stopping there"
+)]
+
+mod authorization_table;
+mod bootstrap;
+mod discovery;
+mod faults;
+
+mod jobs;
+mod keys;
+mod mail;
+mod pgbouncer;
+mod readiness;
+mod store;
+mod surroundings;

@@ -1,0 +1,80 @@
+//! Documents that come from the code: written here, never by hand.
+
+use std::path::Path;
+
+use crate::{
+    Finding, files, routes,
+    schema::{self, Schema},
+    settings,
+};
+
+struct Document {
+    path: &'static str,
+    text: String,
+}
+
+fn documents(schema: &Schema) -> Vec<Document> {
+    let generated = [
+        ("docs/settings.md", settings::document()),
+        ("docs/routes.md", routes::document(&routes::served())),
+        ("docs/schema.md", schema::document(schema)),
+    ];
+    let marked = |text| format!("<!-- Written by `cargo xtask generate`. Do not edit. -->\n\n{text}");
+    generated.into_iter().map(|(path, text)| Document { path, text: marked(text) }).collect()
+}
+
+pub fn write(root: &Path) -> anyhow::Result<()> {
+    for Document { path, text } in documents(&schema::of_migrations()?) {
+        std::fs::write(root.join(path), text).map_err(|error| anyhow::anyhow!("{path}: {error}"))?;
+    }
+    Ok(())
+}
+
+pub fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
+    Ok(stale(root, &schema::of_migrations()?))
+}
+
+/// Documents that are not what would be written now.
+pub fn stale(root: &Path, schema: &Schema) -> Vec<Finding> {
+    documents(schema).iter().filter_map(|document| document.differs(root)).collect()
+}
+
+impl Document {
+    fn differs(&self, root: &Path) -> Option<Finding> {
+        let there = files::read(root, self.path).unwrap_or_default();
+        let pairs = there.lines().map(Some).chain([None]).zip(self.text.lines().map(Some).chain([None]));
+        let line = pairs.take_while(|(left, right)| left == right).count() + 1;
+        (there != self.text).then(|| {
+            Finding::new(
+                self.path,
+                line,
+                "is not what the code says; run: cargo xtask generate, and commit it",
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::planted::{plant, tree};
+
+    #[test]
+    fn a_document_that_differs_is_found_at_its_line() {
+        let document = Document { path: "docs/routes.md", text: "a\nb\nc\n".into() };
+        let root = tree(&[(document.path, "a\nx\nc\n")]);
+        let found = document.differs(root.path()).unwrap().to_string();
+        assert!(found.starts_with("docs/routes.md:2: is not what the code says; run: cargo xtask generate"));
+        plant(root.path(), document.path, "a\nb\nc\nd\n");
+        assert_eq!(document.differs(root.path()).unwrap().line, 4);
+        plant(root.path(), document.path, &document.text);
+        assert_eq!(document.differs(root.path()), None);
+        std::fs::remove_file(root.path().join(document.path)).unwrap();
+        assert!(document.differs(root.path()).is_some());
+    }
+
+    #[test]
+    fn missing_documents_are_stale() {
+        assert_eq!(stale(tree(&[]).path(), &Schema::default()).len(), 3);
+    }
+}

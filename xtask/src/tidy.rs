@@ -1,0 +1,37 @@
+//! Every check there is. A new one is a file beside this and a line here.
+
+use std::path::Path;
+
+use porteiro_service::store::migrations::MIGRATIONS;
+
+use crate::{
+    Finding, decisions, dependencies, generate, hygiene, layers, migrations, report, routes, schema,
+    standards,
+};
+
+pub fn run(root: &Path) -> anyhow::Result<Vec<Finding>> {
+    let served = routes::served();
+    let named: Vec<&str> = served.iter().filter_map(|route| route.standard).collect();
+    let mut findings = [
+        layers::check(root)?,
+        dependencies::check(root)?,
+        standards::check(root, &named)?,
+        routes::check(root, &served)?,
+        migrations::check(root, MIGRATIONS, migrations::RELEASED)?,
+        hygiene::check(root)?,
+        decisions::check(root)?,
+    ]
+    .concat();
+    match schema::of_migrations() {
+        Ok(schema) => {
+            findings.extend(schema::check(root, &schema, schema::HOT)?);
+            findings.extend(generate::stale(root, &schema));
+        }
+        // What needs no database is said all the same.
+        Err(error) => {
+            report(&findings);
+            return Err(error);
+        }
+    }
+    Ok(findings)
+}
