@@ -161,3 +161,6 @@ fn ended(outcome: hyper::Result<()>) {
         tracing::debug!(%error, "a connection ended early");
     }
 }
+
+#[cfg(test)]
+mod tests;

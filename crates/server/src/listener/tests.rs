@@ -1,0 +1,221 @@
+//! The accept loop on real sockets: client certificates, both versions of HTTP, and stopping when it is full.
+
+use std::path::Path;
+
+use axum::{Extension, body::Body, routing::get};
+use http::Request;
+use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
+use rustls::{
+    ClientConfig, RootCertStore,
+    client::ResolvesClientCert,
+    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, ServerName},
+    sign,
+};
+use tokio::{io::AsyncWriteExt, task::JoinHandle, time::timeout};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use super::*;
+use crate::tls::{self, ClientCertificates};
+
+const NOBODY: &[u8] = b"no certificate";
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// A listener on a free port, served until told to stop. `/` answers with the peer's certificate, `/never` not at all.
+struct Running {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    ended: JoinHandle<()>,
+}
+
+async fn start(tls: Option<Arc<ServerConfig>>, places: usize) -> Running {
+    let listener = Listener::bind(([127, 0, 0, 1], 0).into(), tls).await.unwrap();
+    let address = listener.address().unwrap();
+    let router = Router::new()
+        .route("/", get(|Extension(peer): Extension<Peer>| async move { seen(&peer) }))
+        .route("/never", get(std::future::pending::<()>));
+    let (stop, stopped) = watch::channel(false);
+    let ended = tokio::spawn(listener.serve(router, Arc::new(Semaphore::new(places)), stopped, DRAIN));
+    Running { address, stop, ended }
+}
+
+fn seen(peer: &Peer) -> Vec<u8> {
+    peer.certificate.as_deref().cloned().unwrap_or_else(|| NOBODY.to_vec())
+}
+
+/// A TLS listener with a certificate of its own, and what a client needs to trust it.
+async fn start_encrypted(clients: ClientCertificates) -> (Running, RootCertStore) {
+    let own = identity("localhost");
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: String| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        file
+    };
+    let chain = write("tls.pem", own.cert.pem());
+    let key = write("tls.key", own.signing_key.serialize_pem());
+    let config = server_config(&chain, &key, clients);
+    let mut roots = RootCertStore::empty();
+    roots.add(own.cert.der().clone()).unwrap();
+    (start(Some(config), 8).await, roots)
+}
+
+fn server_config(chain: &Path, key: &Path, clients: ClientCertificates) -> Arc<ServerConfig> {
+    tls::server(chain, key, clients).unwrap_or_else(|_| panic!("the certificate is not usable"))
+}
+
+fn identity(name: &str) -> CertifiedKey<KeyPair> {
+    generate_simple_self_signed([name.to_owned()]).unwrap()
+}
+
+/// A client that shows this certificate, if any, with this key, and speaks these protocols.
+fn client(roots: RootCertStore, shows: Option<sign::CertifiedKey>, protocols: &[&str]) -> ClientConfig {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let builder = builder.with_root_certificates(roots);
+    let mut config = match shows {
+        None => builder.with_no_client_auth(),
+        Some(shows) => builder.with_client_cert_resolver(Arc::new(Shows(Arc::new(shows)))),
+    };
+    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    config
+}
+
+/// Does not look whether certificate and key belong together, as rustls itself would.
+#[derive(Debug)]
+struct Shows(Arc<sign::CertifiedKey>);
+
+impl ResolvesClientCert for Shows {
+    fn resolve(&self, _: &[&[u8]], _: &[rustls::SignatureScheme]) -> Option<Arc<sign::CertifiedKey>> {
+        Some(Arc::clone(&self.0))
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
+
+fn shows(certificate: &CertifiedKey<KeyPair>, key: &KeyPair) -> sign::CertifiedKey {
+    let der = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let key = rustls::crypto::aws_lc_rs::sign::any_supported_type(&der).unwrap();
+    sign::CertifiedKey::new(vec![certificate.cert.der().clone()], key)
+}
+
+async fn connect(address: SocketAddr, config: ClientConfig) -> std::io::Result<TlsStream<TcpStream>> {
+    let stream = TcpStream::connect(address).await?;
+    TlsConnector::from(Arc::new(config)).connect(ServerName::try_from("localhost").unwrap(), stream).await
+}
+
+/// One GET over HTTP/1.1.
+async fn ask<S>(stream: S, path: &str) -> hyper::Result<Vec<u8>>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    let request = Request::get(path).header("host", "localhost").body(Body::empty()).unwrap();
+    Ok(body(sender.send_request(request).await?).await)
+}
+
+async fn body(response: http::Response<hyper::body::Incoming>) -> Vec<u8> {
+    assert_eq!(response.status(), 200);
+    axum::body::to_bytes(Body::new(response.into_body()), 1 << 20).await.unwrap().to_vec()
+}
+
+#[tokio::test]
+async fn a_client_without_a_certificate_is_served_where_one_is_asked_for() {
+    let (running, roots) = start_encrypted(ClientCertificates::Asked).await;
+    let stream = connect(running.address, client(roots, None, &["http/1.1"])).await.unwrap();
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(b"http/1.1".as_slice()));
+    assert_eq!(ask(stream, "/").await.unwrap(), NOBODY);
+}
+
+#[tokio::test]
+async fn a_self_signed_client_certificate_reaches_the_handler_unchanged() {
+    let (running, roots) = start_encrypted(ClientCertificates::Asked).await;
+    let own = identity("a-client.example");
+    let config = client(roots, Some(shows(&own, &own.signing_key)), &["http/1.1"]);
+    let stream = connect(running.address, config).await.unwrap();
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(b"http/1.1".as_slice()));
+    assert_eq!(ask(stream, "/").await.unwrap(), own.cert.der().to_vec());
+}
+
+#[tokio::test]
+async fn a_certificate_shown_without_its_key_is_refused() {
+    let (running, roots) = start_encrypted(ClientCertificates::Asked).await;
+    let (stolen, own) = (identity("a-client.example"), identity("a-client.example"));
+    let config = client(roots, Some(shows(&stolen, &own.signing_key)), &["http/1.1"]);
+    // In TLS 1.3 the client is done first, and hears of the refusal when it reads.
+    if let Ok(stream) = connect(running.address, config).await {
+        assert!(ask(stream, "/").await.is_err(), "served without proof of the key");
+    }
+}
+
+#[tokio::test]
+async fn where_none_is_asked_for_a_certificate_is_not_sent() {
+    let (running, roots) = start_encrypted(ClientCertificates::NotAsked).await;
+    let own = identity("a-client.example");
+    let config = client(roots, Some(shows(&own, &own.signing_key)), &[]);
+    let stream = connect(running.address, config).await.unwrap();
+    assert_eq!(stream.get_ref().1.alpn_protocol(), None, "a client that names no protocol gets HTTP/1.1");
+    assert_eq!(ask(stream, "/").await.unwrap(), NOBODY);
+}
+
+#[tokio::test]
+async fn http2_is_chosen_by_alpn_and_carries_the_certificate_too() {
+    let (running, roots) = start_encrypted(ClientCertificates::Asked).await;
+    let own = identity("a-client.example");
+    let config = client(roots, Some(shows(&own, &own.signing_key)), &["h2", "http/1.1"]);
+    let stream = connect(running.address, config).await.unwrap();
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(b"h2".as_slice()));
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    for _ in 0..2 {
+        let request = Request::get("https://localhost/").body(Body::empty()).unwrap();
+        let response = sender.send_request(request).await.unwrap();
+        assert_eq!(response.version(), http::Version::HTTP_2);
+        assert_eq!(body(response).await, own.cert.der().to_vec());
+    }
+}
+
+#[tokio::test]
+async fn without_tls_an_http2_preface_is_not_understood() {
+    let running = start(None, 8).await;
+    let stream = TcpStream::connect(running.address).await.unwrap();
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let request = Request::get("http://localhost/").body(Body::empty()).unwrap();
+    assert!(sender.send_request(request).await.is_err());
+}
+
+#[tokio::test]
+async fn when_every_place_is_taken_by_an_idle_connection_the_node_still_stops() {
+    let running = start(None, 1).await;
+    let idle = TcpStream::connect(running.address).await.unwrap();
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(idle)).await.unwrap();
+    tokio::spawn(connection);
+    let request = Request::get("/").header("host", "localhost").body(Body::empty()).unwrap();
+    assert_eq!(body(sender.send_request(request).await.unwrap()).await, NOBODY);
+
+    // The place is taken, and stays so while the connection is open: the next one waits in the kernel.
+    let next = ask(TcpStream::connect(running.address).await.unwrap(), "/");
+    assert!(timeout(Duration::from_millis(200), next).await.is_err(), "served beyond the limit");
+
+    // Far sooner than the idle connection would be closed for its silence.
+    running.stop.send(true).unwrap();
+    timeout(DRAIN + Duration::from_secs(1), running.ended).await.expect("still accepting").unwrap();
+}
+
+#[tokio::test]
+async fn a_request_that_does_not_end_is_given_up_when_the_drain_time_is_over() {
+    let running = start(None, 1).await;
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    stream.write_all(b"GET /never HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let asked = Instant::now();
+    running.stop.send(true).unwrap();
+    timeout(DRAIN + Duration::from_secs(1), running.ended).await.expect("still waiting").unwrap();
+    assert!(asked.elapsed() >= DRAIN, "given up after {:?}", asked.elapsed());
+}
