@@ -31,7 +31,7 @@ fn check(settings: Settings, sources: &BTreeMap<String, String>, mode: Mode) -> 
             for finding in &findings {
                 say::err(&finding.to_string());
             }
-            Err(Failure::refusal(format!("{} settings need attention", findings.len())))
+            Err(Failure::refusal(format!("settings that need attention: {}", findings.len())))
         }
     }
 }

@@ -46,7 +46,7 @@ pub async fn run(settings: Settings) -> Result<(), Failure> {
     report.line("mail", mail(&settings).await);
     match report.wrong {
         0 => Ok(()),
-        count => Err(Failure::new(format!("{count} findings need attention"))),
+        count => Err(Failure::new(format!("findings that need attention: {count}"))),
     }
 }
 
