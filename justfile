@@ -37,6 +37,10 @@ up:
 down:
     scripts/down
 
+# Start time, idle memory and build time, as in docs/performance.md; arguments: start, memory, build.
+measure *arguments:
+    scripts/measure {{ arguments }}
+
 # psql on the development database; arguments go to psql.
 db *arguments:
     scripts/postgres start >/dev/null
