@@ -10,8 +10,9 @@ async fn arm(app: &TestApp) -> Armed {
 
 async fn spend(app: &TestApp, shown: &str) -> bool {
     let key = Plain::<BootstrapKey>::parse(shown).unwrap();
-    let key = &key;
-    app.app.store.run_tx("test.spend", |tx| async move { bootstrap::spend(&tx, key).await }).await.unwrap()
+    let hash = key.hash();
+    let hash = hash.as_bytes().as_slice();
+    app.app.store.run_tx("test.spend", |tx| async move { bootstrap::spend(&tx, hash).await }).await.unwrap()
 }
 
 async fn expire(app: &TestApp) {

@@ -11,11 +11,14 @@ mod authorization_table;
 mod bootstrap;
 mod discovery;
 mod faults;
+mod fetch;
 
 mod jobs;
 mod keys;
 mod mail;
+mod people;
 mod pgbouncer;
 mod readiness;
+mod sms;
 mod store;
 mod surroundings;

@@ -112,8 +112,13 @@ macro_rules! kinds {
 }
 
 kinds! {
+    Account => AccountId,
+    Challenge => ChallengeId,
+    Credential => CredentialId,
+    Flow => FlowId,
     Job => JobId,
     Request => RequestId,
+    Session => SessionId,
 }
 
 #[cfg(test)]

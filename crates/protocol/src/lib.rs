@@ -3,6 +3,8 @@
 //! *protocol says what the bytes mean; the service's `decide.rs` files say what this server does about
 //! them given its records.* Time and entropy are arguments everywhere.
 
+pub mod address;
+pub mod assurance;
 pub mod entropy;
 pub mod error;
 pub mod form;
@@ -10,5 +12,9 @@ pub mod id;
 pub mod jose;
 pub mod json;
 pub mod metadata;
+pub mod one_time_code;
+pub mod password;
+pub mod recovery_code;
 pub mod secret;
 pub mod time;
+pub mod totp;

@@ -4,10 +4,12 @@ use std::{path::Path, sync::Arc};
 
 use porteiro_protocol::{entropy::Entropy, time::Clock};
 use porteiro_service::{
-    App,
+    App, Parts,
+    fetch::{Destination, FetchPolicy, Fetcher},
     mail::{Mail, Mailer},
     oauth::keys::{self, Keys, LoadError, MasterKey, Origin},
     settings::{Checked, Mode, Settings},
+    sms::{Sms, SmsProvider},
     store::{
         Store,
         migrations::{self, SchemaState},
@@ -65,9 +67,23 @@ pub async fn assemble(checked: Checked) -> Result<Arc<App>, Failure> {
     let keys = signing_keys(&store, master, &checked).await?;
     let mailer =
         Mailer::open(&checked, print_mail).map_err(|error| Failure::refusal(format!("smtp_url: {error}")))?;
+    let sms =
+        SmsProvider::open(&checked.settings.sms(), checked.mode, print_sms).map_err(Failure::refusal)?;
+    let policy = FetchPolicy {
+        allowed_private_hosts: checked.settings.outbound_private_hosts.clone(),
+        private_ca_file: checked.settings.outbound_ca_file.clone(),
+        ..FetchPolicy::default()
+    };
+    if let Some(Err(reason)) = sms.address().map(|address| policy.check(Destination::Operators, address)) {
+        return Err(Failure::refusal(format!("sms_url: {reason}")));
+    }
+    let fetcher = Fetcher::new(policy).map_err(Failure::refusal)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-    Ok(Arc::new(App { checked, store, keys, mailer, clock, entropy, draining: false.into() }))
+    let parts = Parts { checked, store, keys, mailer, sms, fetcher, clock, entropy };
+    // The list of common passwords takes a tenth of a second to make: now, not at somebody's first password.
+    tokio::task::spawn_blocking(porteiro_protocol::password::common::prepare);
+    App::new(parts).map(Arc::new).map_err(Failure::refusal)
 }
 
 async fn signing_keys(store: &Store, master: Arc<MasterKey>, checked: &Checked) -> Result<Keys, Failure> {
@@ -92,6 +108,10 @@ async fn signing_keys(store: &Store, master: Arc<MasterKey>, checked: &Checked) 
             Failure::refusal(format!("{error}; put back the master key that was in use when it was made"))
         }
     })
+}
+
+fn print_sms(sms: &Sms) {
+    say::out(&format!("--- text message to {} ---\n{}\n---", sms.to, sms.text));
 }
 
 fn print_mail(mail: &Mail) {

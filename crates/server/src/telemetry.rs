@@ -24,7 +24,8 @@ impl Telemetry {
 }
 
 pub fn start(settings: &Settings) -> Result<Telemetry, Failure> {
-    let filter = EnvFilter::try_new(&settings.log_filter)
+    // The WebAuthn library writes what it is given into its own log lines.
+    let filter = EnvFilter::try_new(format!("{},webauthn_rs_core=off", settings.log_filter))
         .map_err(|error| Failure::refusal(format!("log_filter: is not a filter ({error})")))?;
     let logs: Box<dyn Layer<Registry> + Send + Sync> = match settings.log_format {
         LogFormat::Json => Box::new(

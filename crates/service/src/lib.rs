@@ -3,13 +3,23 @@
 //! Inside a folder: `endpoint.rs` (HTTP only) → `mod.rs` (use case) → `decide.rs` (pure) and `store.rs` (SQL
 //! only), never back. `cargo xtask tidy` holds the code to it.
 
+mod account;
+pub mod accounts;
+pub mod audit;
 pub mod bootstrap;
+pub mod credentials;
+pub mod fetch;
+pub mod flow;
 pub mod health;
 pub mod http;
 pub mod jobs;
+pub mod limits;
 pub mod mail;
 pub mod oauth;
+pub mod secrets;
+pub mod sessions;
 pub mod settings;
+pub mod sms;
 mod state;
 pub mod store;
 
@@ -17,11 +27,14 @@ use std::sync::Arc;
 
 use axum::Router;
 
-pub use state::App;
+pub use state::{App, Parts};
 
 /// Every route there is. A route cannot exist without saying who may call it.
 pub fn table() -> Vec<http::Route> {
-    [health::routes(), oauth::discovery::routes(), oauth::keys::routes()].into_iter().flatten().collect()
+    [health::routes(), oauth::discovery::routes(), oauth::keys::routes(), flow::routes(), account::routes()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The service, bare: what it answers with the screens switched off.

@@ -7,13 +7,27 @@ use std::sync::{
 
 use porteiro_protocol::{entropy::Entropy, time::Clock};
 
-use crate::{mail::Mailer, oauth::keys::Keys, settings::Checked, store::Store};
+use crate::{
+    credentials::{hashing::Hasher, passkey::RelyingParty},
+    fetch::Fetcher,
+    mail::Mailer,
+    oauth::keys::Keys,
+    secrets::Secrets,
+    settings::Checked,
+    sms::SmsProvider,
+    store::Store,
+};
 
 pub struct App {
     pub checked: Checked,
     pub store: Store,
     pub keys: Keys,
+    pub secrets: Secrets,
+    pub hasher: Hasher,
+    pub passkeys: RelyingParty,
     pub mailer: Mailer,
+    pub sms: SmsProvider,
+    pub fetcher: Fetcher,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     /// Set when the node is asked to stop: not ready any more, still answering.
@@ -26,7 +40,51 @@ impl std::fmt::Debug for App {
     }
 }
 
+/// What an application is made of, besides what follows from it.
+pub struct Parts {
+    pub checked: Checked,
+    pub store: Store,
+    pub keys: Keys,
+    pub mailer: Mailer,
+    pub sms: SmsProvider,
+    pub fetcher: Fetcher,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<parts>")
+    }
+}
+
 impl App {
+    /// # Errors
+    /// In words, which setting is wrong.
+    pub fn new(parts: Parts) -> Result<Self, String> {
+        let settings = &parts.checked.settings;
+        let passkeys = RelyingParty::new(
+            &parts.checked.issuer,
+            settings.passkey_domain.as_deref(),
+            &settings.passkey_origins,
+        )
+        .map_err(|error| format!("passkey_domain: {error}"))?;
+        Ok(Self {
+            secrets: Secrets::derive(parts.keys.master()).map_err(|error| error.to_string())?,
+            hasher: Hasher::new(&*parts.entropy).map_err(|error| error.to_string())?,
+            passkeys,
+            checked: parts.checked,
+            store: parts.store,
+            keys: parts.keys,
+            mailer: parts.mailer,
+            sms: parts.sms,
+            fetcher: parts.fetcher,
+            clock: parts.clock,
+            entropy: parts.entropy,
+            draining: AtomicBool::new(false),
+        })
+    }
+
     /// Byte for byte the same wherever it appears (RFC 8414 §3.3, RFC 9207 §2.4).
     pub fn issuer(&self) -> &str {
         &self.checked.issuer

@@ -7,11 +7,13 @@ use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use porteiro_protocol::time::OffsetDateTime;
 use porteiro_service::{
-    App,
+    App, Parts,
+    fetch::{FetchPolicy, Fetcher},
     http::{Peer, Route},
     mail::Mailer,
     oauth::keys::{Keys, MasterKey},
     settings::{Mode, Sensitive, Settings},
+    sms::SmsProvider,
     store::Store,
 };
 use serde_json::Value;
@@ -41,6 +43,8 @@ pub struct TestAppBuilder {
     proxied: bool,
     through: Option<String>,
     peer: SocketAddr,
+    mode: Mode,
+    private_hosts: Vec<String>,
 }
 
 impl std::fmt::Debug for TestAppBuilder {
@@ -67,6 +71,8 @@ impl TestApp {
             proxied: false,
             through: None,
             peer: SocketAddr::from(([203, 0, 113, 7], 4242)),
+            mode: Mode::Production,
+            private_hosts: Vec::new(),
         }
     }
 
@@ -134,6 +140,23 @@ impl TestAppBuilder {
         self
     }
 
+    /// As `--dev`: mail and messages go to the console, here nowhere; tests read them off the outbox.
+    #[must_use]
+    pub fn people(mut self) -> Self {
+        self.mode = Mode::Development;
+        self.settings.registration = porteiro_service::settings::Registration::Open;
+        self.settings.password_floor_ms = 0;
+        self.settings.send_floor_ms = 0;
+        self
+    }
+
+    /// Hosts the operator's own providers are on, beside the public ones.
+    #[must_use]
+    pub fn private_hosts(mut self, hosts: Vec<String>) -> Self {
+        self.private_hosts = hosts;
+        self
+    }
+
     #[must_use]
     pub const fn peer(mut self, peer: SocketAddr) -> Self {
         self.peer = peer;
@@ -151,7 +174,7 @@ impl TestAppBuilder {
             proxy = Some(between);
         }
         settings.database_url = Sensitive::new(url);
-        let checked = settings.check(Mode::Production).expect("settings that are good");
+        let checked = settings.check(self.mode).expect("settings that are good");
         let store = Store::open(&checked.settings).expect("open the store");
         let entropy = Arc::new(SeededEntropy::new(42));
         let master = Arc::new(MasterKey::development(entropy.clone()).expect("the development master key"));
@@ -160,15 +183,12 @@ impl TestAppBuilder {
             database.client().await.query_one("SELECT now()", &[]).await.expect("the time").get(0);
         let clock = Arc::new(TestClock::at(now));
         let mailer = Mailer::open(&checked, |_| {}).expect("mail settings that are good");
-        let app = Arc::new(App {
-            checked,
-            store,
-            keys,
-            mailer,
-            clock: clock.clone(),
-            entropy,
-            draining: false.into(),
-        });
+        let sms = SmsProvider::open(&checked.settings.sms(), self.mode, |_| {})
+            .expect("sms settings that are good");
+        let policy = FetchPolicy { allowed_private_hosts: self.private_hosts, ..FetchPolicy::default() };
+        let fetcher = Fetcher::new(policy).expect("a fetcher");
+        let parts = Parts { checked, store, keys, mailer, sms, fetcher, clock: clock.clone(), entropy };
+        let app = Arc::new(App::new(parts).expect("an application"));
         let mut routes = porteiro_service::table();
         routes.extend(self.routes);
         let router = porteiro_service::http::build(Arc::clone(&app), routes);

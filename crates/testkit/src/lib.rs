@@ -10,6 +10,8 @@
 
 mod ambient;
 mod app;
+mod authenticator;
+mod browser;
 mod certificate;
 mod database;
 mod fault_proxy;
@@ -18,6 +20,8 @@ mod node;
 
 pub use ambient::{SeededEntropy, TestClock};
 pub use app::{Answer, TestApp, TestAppBuilder};
+pub use authenticator::{Algorithm, VirtualAuthenticator};
+pub use browser::{Browser, Flow, ORIGIN, nothing, wrong_code};
 pub use certificate::self_signed_pem;
 pub use database::{Database, server_url, variable};
 pub use fault_proxy::{FaultProxy, Faults};

@@ -3,10 +3,17 @@
 use super::{Column, ForeignKey, Schema, Shard, Table};
 
 /// Columns (table, column) that change so often that an index on them would cost every change its HOT update.
-pub const HOT: &[(&str, &str)] = &[];
+pub const HOT: &[(&str, &str)] = &[
+    ("credential", "failures"),
+    ("credential", "last_used_at"),
+    ("limit_bucket", "full_at"),
+    ("session", "seen_at"),
+    ("session", "token_hash"),
+];
 
 /// Tables that may have triggers, with the reason.
-pub const MAY_HAVE_TRIGGERS: &[(&str, &str)] = &[];
+pub const MAY_HAVE_TRIGGERS: &[(&str, &str)] =
+    &[("security_log", "append-only must hold for a superuser too, and only a trigger can refuse one")];
 
 /// Types as `format_type` spells them.
 const TYPES: &[&str] = &[

@@ -1,7 +1,4 @@
-use porteiro_protocol::{
-    secret::{Hashed, Plain},
-    time::OffsetDateTime,
-};
+use porteiro_protocol::{secret::Hashed, time::OffsetDateTime};
 
 use super::BootstrapKey;
 use crate::store::{Decode, Store, StoreError, Tx};
@@ -39,12 +36,12 @@ pub(super) async fn expiry_of_unspent(store: &Store) -> Result<Option<OffsetDate
 }
 
 /// Spends the key inside the transaction that makes the administrator; says whether it was good.
-pub async fn spend(tx: &Tx, key: &Plain<BootstrapKey>) -> Result<bool, StoreError> {
+pub async fn spend(tx: &Tx, key_hash: &[u8]) -> Result<bool, StoreError> {
     let spent = tx
         .execute(
             "UPDATE bootstrap SET used_at = now()
              WHERE key_hash = $1 AND used_at IS NULL AND expires_at > now()",
-            &[&key.hash().as_bytes().as_slice()],
+            &[&key_hash],
         )
         .await?;
     Ok(spent == 1)

@@ -48,7 +48,7 @@ pub(super) fn current_request_id() -> Option<RequestId> {
 pub fn build(app: Arc<App>, routes: Vec<Route>) -> Router {
     let mut router = Router::new();
     for route in routes {
-        let (path, handler) = route.into_parts();
+        let (path, handler) = route.guarded(&app).into_parts();
         router = router.route(path, handler);
     }
     router

@@ -3,6 +3,7 @@
 mod address;
 mod body;
 mod cache;
+mod context;
 mod headers;
 mod layers;
 mod oauth_error;
@@ -12,6 +13,7 @@ mod route;
 pub use address::{ClientAddress, ClientCertificate, Peer};
 pub use body::{Form, Json};
 pub use cache::cached_json;
+pub use context::{BIND_COOKIE, DEVICE_COOKIE, RequestContext, SESSION_COOKIE, set_cookie};
 pub use layers::{RequestInfo, build};
 pub use oauth_error::OAuthError;
 pub use problem::{Problem, ProblemCode};

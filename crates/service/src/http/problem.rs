@@ -38,6 +38,21 @@ codes! {
     UnsupportedMedia = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body is of a kind this address does not take";
     HeadersTooLarge = "headers_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE, "The request headers are larger than allowed";
     TooSlow = "too_slow", REQUEST_TIMEOUT, "The request arrived too slowly";
+    Unauthenticated = "unauthenticated", UNAUTHORIZED, "Sign in first";
+    Forbidden = "forbidden", FORBIDDEN, "Not allowed";
+    OriginRefused = "origin_refused", FORBIDDEN, "This page may not ask that";
+    StepUpRequired = "step_up_required", FORBIDDEN, "Prove once more that it is you";
+    BrowserNotAllowed = "browser_not_allowed", BAD_REQUEST, "This flow belongs to an app, not to a browser";
+    UnknownAction = "unknown_action", BAD_REQUEST, "That is not offered now";
+    FlowNotFound = "flow_not_found", NOT_FOUND, "There is no such flow here";
+    StepStale = "step_stale", CONFLICT, "The flow has moved on";
+    Conflict = "conflict", CONFLICT, "That cannot be done as things are";
+    FlowExpired = "flow_expired", GONE, "The flow took too long";
+    FlowFinished = "flow_finished", GONE, "The flow is over";
+    Refused = "refused", UNPROCESSABLE_ENTITY, "That did not work";
+    CredentialUnknown = "credential_unknown", UNPROCESSABLE_ENTITY, "That credential is not known here";
+    FieldInvalid = "field_invalid", UNPROCESSABLE_ENTITY, "A field needs attention";
+    SlowDown = "slow_down", TOO_MANY_REQUESTS, "Too many attempts";
     Internal = "internal", INTERNAL_SERVER_ERROR, "Something broke on our side";
     Unavailable = "unavailable", SERVICE_UNAVAILABLE, "Try again in a moment";
 }
@@ -46,6 +61,8 @@ codes! {
 pub struct Problem {
     pub code: ProblemCode,
     pub detail: String,
+    /// Members of this problem's own (RFC 9457 §3.2).
+    pub members: serde_json::Map<String, serde_json::Value>,
 }
 
 #[derive(Serialize)]
@@ -58,11 +75,19 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     instance: Option<String>,
     code: &'a str,
+    #[serde(flatten)]
+    members: &'a serde_json::Map<String, serde_json::Value>,
 }
 
 impl Problem {
     pub fn new(code: ProblemCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into() }
+        Self { code, detail: detail.into(), members: serde_json::Map::new() }
+    }
+
+    #[must_use]
+    pub fn with(mut self, members: serde_json::Map<String, serde_json::Value>) -> Self {
+        self.members = members;
+        self
     }
 }
 
@@ -88,13 +113,20 @@ impl IntoResponse for Problem {
             detail: &self.detail,
             instance: super::layers::current_request_id().map(|id| format!("urn:uuid:{id}")),
             code: self.code.as_str(),
+            members: &self.members,
         };
         let body = serde_json::to_string(&body).unwrap_or_default();
         let mut response = (self.code.status(), body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if self.code == ProblemCode::Unavailable {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        match self.code.status() {
+            StatusCode::SERVICE_UNAVAILABLE => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            StatusCode::TOO_MANY_REQUESTS => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
+            }
+            _ => {}
         }
         response
     }

@@ -18,12 +18,18 @@ use crate::App;
 pub enum Access {
     /// Anybody, without credentials; with the reason.
     Public(&'static str),
+    /// Whoever holds the flow's cookie or token; for everybody else the flow does not exist.
+    FlowOwner,
+    /// Whoever is signed in. The session is checked before the handler runs.
+    Session,
 }
 
 impl std::fmt::Display for Access {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Public(why) => write!(f, "anybody: {why}"),
+            Self::FlowOwner => write!(f, "the browser or app that opened the flow"),
+            Self::Session => write!(f, "whoever is signed in"),
         }
     }
 }
@@ -47,15 +53,32 @@ impl Route {
         Self::on(Method::POST, path, access, handler)
     }
 
+    pub fn delete<H: Handler<T, Arc<App>>, T: 'static>(
+        path: &'static str,
+        access: Access,
+        handler: H,
+    ) -> Self {
+        Self::on(Method::DELETE, path, access, handler)
+    }
+
+    pub fn patch<H: Handler<T, Arc<App>>, T: 'static>(
+        path: &'static str,
+        access: Access,
+        handler: H,
+    ) -> Self {
+        Self::on(Method::PATCH, path, access, handler)
+    }
+
     fn on<H, T>(method: Method, path: &'static str, access: Access, handler: H) -> Self
     where
         H: Handler<T, Arc<App>>,
         T: 'static,
     {
-        let filter = if method == Method::POST {
-            axum::routing::MethodFilter::POST
-        } else {
-            axum::routing::MethodFilter::GET
+        let filter = match method {
+            Method::POST => axum::routing::MethodFilter::POST,
+            Method::DELETE => axum::routing::MethodFilter::DELETE,
+            Method::PATCH => axum::routing::MethodFilter::PATCH,
+            _ => axum::routing::MethodFilter::GET,
         };
         Self { method, path, access, standard: None, cors: false, handler: on(filter, handler) }
     }
@@ -72,6 +95,17 @@ impl Route {
     pub fn cors(mut self) -> Self {
         self.cors = true;
         self.handler = self.handler.options(preflight).layer(axum::middleware::from_fn(allow_any_origin));
+        self
+    }
+
+    /// The handler behind the check its access asks for.
+    pub(super) fn guarded(mut self, app: &Arc<App>) -> Self {
+        if self.access == Access::Session {
+            self.handler = self.handler.layer(axum::middleware::from_fn_with_state(
+                Arc::clone(app),
+                crate::account::require_session,
+            ));
+        }
         self
     }
 

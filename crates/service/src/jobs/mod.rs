@@ -53,6 +53,14 @@ pub const KINDS: &[JobKind] = &[
         work: |app, payload| Box::pin(crate::mail::deliver(app, payload)),
     },
     JobKind {
+        name: crate::sms::JOB,
+        max_attempts: 8,
+        lease: Duration::from_mins(1),
+        work: |app, payload| {
+            Box::pin(async move { crate::sms::deliver(&app.fetcher, &app.sms, payload).await })
+        },
+    },
+    JobKind {
         name: schedule::PARTITIONS,
         max_attempts: 5,
         lease: Duration::from_mins(2),

@@ -2,6 +2,7 @@
 //! whether anybody will get it.
 
 mod smtp;
+pub mod templates;
 
 use std::sync::Arc;
 
@@ -100,6 +101,23 @@ pub(crate) async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobErro
     }
 }
 
+#[derive(Debug, Clone)]
+struct AutoSubmitted;
+
+impl lettre::message::header::Header for AutoSubmitted {
+    fn name() -> lettre::message::header::HeaderName {
+        lettre::message::header::HeaderName::new_from_ascii_str("Auto-Submitted")
+    }
+
+    fn parse(_: &str) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(Self)
+    }
+
+    fn display(&self) -> lettre::message::header::HeaderValue {
+        lettre::message::header::HeaderValue::new(Self::name(), "auto-generated".into())
+    }
+}
+
 fn compose(from: &str, mail: &Mail) -> Result<Message, JobError> {
     let hopeless = |what: &str| JobError::Hopeless(format!("{what} is not a mail address"));
     let from: Mailbox = from.parse().map_err(|_| hopeless("mail_from"))?;
@@ -108,6 +126,8 @@ fn compose(from: &str, mail: &Mail) -> Result<Message, JobError> {
         .from(from)
         .to(to)
         .subject(mail.subject.clone())
+        // RFC 3834 §5: a robot wrote it; out-of-office robots should not answer.
+        .header(AutoSubmitted)
         .multipart(MultiPart::alternative_plain_html(mail.text.clone(), mail.html.clone()))
         .map_err(|error| JobError::Hopeless(error.to_string()))
 }

@@ -16,6 +16,7 @@ pub use sensitive::Sensitive;
 /// Settings of the service. File (TOML), then environment (`PORTEIRO_` + upper-case name), then flags.
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own with a name of its own")]
 pub struct Settings {
     /// Where PostgreSQL is: `postgres://user:password@host:5432/database`. Through PgBouncer, 1.21 or later
     /// in transaction mode with `max_prepared_statements` set. A connection that leaves this machine is
@@ -80,11 +81,60 @@ pub struct Settings {
     /// The sender of every mail.
     pub mail_from: String,
 
+    /// The name people know this service by, in mails and text messages.
+    pub service_name: String,
+
+    /// Hosts of yours that may be on a private network, as `host:port`: text message provider, webhooks. Addresses
+    /// that strangers name never reach them.
+    pub outbound_private_hosts: Vec<String>,
+
+    /// A PEM file of certificate authorities to trust for `outbound_private_hosts`, beside the system's own.
+    pub outbound_ca_file: Option<PathBuf>,
+
     /// Whether the hosted screens are served. Every flow works without them.
     pub screens: bool,
 
     /// Who may create an account for themselves.
     pub registration: Registration,
+
+    /// Whether apps may drive flows by a token of their own instead of a browser's cookie. Off until an app can prove
+    /// to be yours.
+    pub api_flows: bool,
+
+    /// No earlier than this many milliseconds after it arrived is a password attempt answered: known and unknown
+    /// people at the same moment.
+    pub password_floor_ms: u32,
+
+    /// The same for asking for a code by mail or text message.
+    pub send_floor_ms: u32,
+
+    /// The domain passkeys are bound to; the host of `base_url` unless set. Chosen once: changing it orphans every
+    /// passkey.
+    pub passkey_domain: Option<String>,
+
+    /// Further web origins whose pages may use the passkeys (WebAuthn related origins), such as
+    /// `https://example.net`.
+    pub passkey_origins: Vec<String>,
+
+    /// Whether new passwords are looked up in the public collection of breached ones. Five characters of a hash leave
+    /// this machine, never the password.
+    pub breached_password_check: bool,
+
+    /// Who sends text messages.
+    pub sms_provider: crate::sms::ProviderName,
+
+    /// The provider's address: for `twilio` its base, for `webhook` the whole address.
+    pub sms_url: Option<String>,
+
+    /// The provider's account name (`twilio`: the account SID).
+    pub sms_account: Option<String>,
+
+    /// The provider's token.
+    #[schemars(with = "Option<String>")]
+    pub sms_secret: Option<Sensitive>,
+
+    /// The number or name messages come from.
+    pub sms_from: Option<String>,
 
     /// Apply missing migrations when the server starts. Off in production: run `porteiro migrate` first,
     /// so that a roll-out can be looked at.
@@ -98,7 +148,7 @@ pub struct Settings {
     #[schemars(range(min = 1))]
     pub key_publish_lead_seconds: u32,
 
-    /// How long a replaced signing key stays published. Longer than any token lives.
+    /// How long a replaced signing key stays published. At least twice as long as any token lives.
     #[schemars(range(min = 1))]
     pub key_verify_seconds: u32,
 
@@ -110,7 +160,7 @@ pub struct Settings {
     #[schemars(range(min = 1))]
     pub request_timeout_seconds: u32,
 
-    /// How long open requests may finish after SIGTERM.
+    /// How long open requests and jobs may finish after SIGTERM.
     pub drain_timeout_seconds: u32,
 
     /// The most connections one node holds open; further ones wait to be accepted.
@@ -164,8 +214,22 @@ impl Default for Settings {
             smtp_url: None,
             smtp_ca_file: None,
             mail_from: "Porteiro <no-reply@localhost>".into(),
+            service_name: "Porteiro".into(),
+            outbound_private_hosts: Vec::new(),
+            outbound_ca_file: None,
             screens: true,
             registration: Registration::Closed,
+            api_flows: false,
+            password_floor_ms: 350,
+            send_floor_ms: 200,
+            passkey_domain: None,
+            passkey_origins: Vec::new(),
+            breached_password_check: false,
+            sms_provider: crate::sms::ProviderName::None,
+            sms_url: None,
+            sms_account: None,
+            sms_secret: None,
+            sms_from: None,
             migrate_on_start: false,
             key_rotation_seconds: 90 * 86_400,
             key_publish_lead_seconds: 86_400,
@@ -177,6 +241,19 @@ impl Default for Settings {
             log_format: LogFormat::Json,
             log_filter: "info".into(),
             otlp_endpoint: None,
+        }
+    }
+}
+
+impl Settings {
+    /// What the provider of text messages is made of.
+    pub fn sms(&self) -> crate::sms::SmsSettings<'_> {
+        crate::sms::SmsSettings {
+            provider: self.sms_provider,
+            url: self.sms_url.as_deref(),
+            account: self.sms_account.as_deref(),
+            secret: self.sms_secret.as_ref(),
+            from: self.sms_from.as_deref(),
         }
     }
 }

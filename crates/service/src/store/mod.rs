@@ -13,6 +13,7 @@ mod error;
 pub mod migrations;
 pub mod partitions;
 mod row;
+mod text_enum;
 mod tx;
 
 use std::time::{Duration, Instant};
@@ -23,6 +24,7 @@ use tokio_postgres::{Row, types::ToSql};
 pub use connect::{ConnectError, connect_once};
 pub use error::{RowError, StoreError};
 pub use row::Decode;
+pub(crate) use text_enum::text_enum;
 pub use tx::Tx;
 
 use crate::settings::Settings;
@@ -118,6 +120,38 @@ impl Store {
     /// A connection of its own beside the pool's, for what must not wait for it.
     pub fn pool_size(&self) -> usize {
         self.pool.status().max_size
+    }
+}
+
+/// Something that can be asked: the store itself, or a transaction under way.
+pub trait Reader: Sync {
+    fn rows<'a>(
+        &'a self,
+        name: &'static str,
+        sql: &'a str,
+        params: Params<'a>,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> + Send + 'a;
+}
+
+impl Reader for Store {
+    fn rows<'a>(
+        &'a self,
+        name: &'static str,
+        sql: &'a str,
+        params: Params<'a>,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> + Send + 'a {
+        self.read(name, sql, params)
+    }
+}
+
+impl Reader for Tx {
+    fn rows<'a>(
+        &'a self,
+        _name: &'static str,
+        sql: &'a str,
+        params: Params<'a>,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> + Send + 'a {
+        self.query(sql, params)
     }
 }
 

@@ -30,6 +30,7 @@ pub enum MasterKeyError {
 
 pub struct MasterKey {
     sealing: LessSafeKey,
+    bytes: zeroize::Zeroizing<[u8; 32]>,
     entropy: std::sync::Arc<dyn Entropy>,
 }
 
@@ -99,7 +100,12 @@ impl MasterKey {
         let sealing = UnboundKey::new(&AES_256_GCM, &derived)
             .map(LessSafeKey::new)
             .map_err(|_| MasterKeyError::Encryption)?;
-        Ok(Self { sealing, entropy })
+        Ok(Self { sealing, bytes: zeroize::Zeroizing::new(*bytes), entropy })
+    }
+
+    /// A key of its own for each purpose: one leaking says nothing about another.
+    pub fn subkey(&self, purpose: &'static str) -> Result<[u8; 32], MasterKeyError> {
+        derive(&self.bytes, purpose.as_bytes())
     }
 
     /// Format byte, nonce, ciphertext and tag; `context` is authenticated too, so a sealed value cannot be moved

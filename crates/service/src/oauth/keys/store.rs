@@ -2,32 +2,7 @@ use porteiro_protocol::jose::{Algorithm, PublicJwk};
 use tokio_postgres::Row;
 
 use super::decide::Step;
-use crate::store::{Decode, RowError, Store, StoreError};
-
-macro_rules! text_enum {
-    ($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-        #[serde(rename_all = "snake_case")]
-        pub enum $name { $($variant),+ }
-
-        impl $name {
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text),+ }
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = String;
-            fn from_str(text: &str) -> Result<Self, String> {
-                match text {
-                    $($text => Ok(Self::$variant),)+
-                    other => Err(format!("'{other}' is not one of {:?}", [$($text),+])),
-                }
-            }
-        }
-    };
-}
+use crate::store::{Decode, RowError, Store, StoreError, text_enum};
 
 text_enum! {
     KeyState { Next = "next", Active = "active", Retiring = "retiring", Retired = "retired" }

@@ -1,0 +1,289 @@
+//! What a set of proofs is worth: authentication assurance levels of NIST SP 800-63B-4.
+//!
+//! A session keeps its proofs; the level is computed from them each time, so it can only fall as they age
+//! (§2.2.3) and only rise by a new proof.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::{Duration, OffsetDateTime};
+
+/// `acr` of an AAL1 authentication.
+pub const ACR_AAL1: &str = "http://idmanagement.gov/ns/assurance/aal/1";
+/// `acr` of an AAL2 authentication.
+pub const ACR_AAL2: &str = "http://idmanagement.gov/ns/assurance/aal/2";
+/// OpenID Connect Core §2: the authentication meets no level at all.
+pub const ACR_NONE: &str = "0";
+
+/// Ordered: a greater level satisfies a lesser one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    None,
+    Aal1,
+    Aal2,
+}
+
+impl Level {
+    pub const ALL: [Self; 3] = [Self::None, Self::Aal1, Self::Aal2];
+
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Aal1 => "aal1",
+            Self::Aal2 => "aal2",
+        }
+    }
+
+    /// What tokens say.
+    #[must_use]
+    pub const fn acr(self) -> &'static str {
+        match self {
+            Self::None => ACR_NONE,
+            Self::Aal1 => ACR_AAL1,
+            Self::Aal2 => ACR_AAL2,
+        }
+    }
+
+    /// What requests may say: the published values and their short aliases.
+    #[must_use]
+    pub fn parse_acr(text: &str) -> Option<Self> {
+        match text {
+            ACR_NONE => Some(Self::None),
+            ACR_AAL1 | "aal1" => Some(Self::Aal1),
+            ACR_AAL2 | "aal2" => Some(Self::Aal2),
+            _ => None,
+        }
+    }
+}
+
+/// How a person proved something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    Passkey,
+    Password,
+    Totp,
+    RecoveryCode,
+    SmsCode,
+    Email,
+}
+
+/// What kind of thing was proved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Factor {
+    Knowledge,
+    Possession,
+    /// One authenticator that takes two factors to use.
+    Multi,
+    /// Not a factor to NIST: e-mail shall not be an out-of-band authenticator (§3.1.3.1).
+    Mailbox,
+}
+
+impl Method {
+    pub const ALL: [Self; 6] =
+        [Self::Passkey, Self::Password, Self::Totp, Self::RecoveryCode, Self::SmsCode, Self::Email];
+
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Passkey => "passkey",
+            Self::Password => "password",
+            Self::Totp => "totp",
+            Self::RecoveryCode => "recovery_code",
+            Self::SmsCode => "sms_code",
+            Self::Email => "email",
+        }
+    }
+
+    /// The most this method can be; see [`Proof::factor`] for what it was.
+    #[must_use]
+    pub const fn factor(self) -> Factor {
+        match self {
+            Self::Passkey => Factor::Multi,
+            Self::Password => Factor::Knowledge,
+            Self::Totp | Self::RecoveryCode | Self::SmsCode => Factor::Possession,
+            Self::Email => Factor::Mailbox,
+        }
+    }
+
+    /// RFC 8176 §2, and `email`, which has no registered value.
+    #[must_use]
+    pub const fn amr(self) -> &'static [&'static str] {
+        match self {
+            // `swk` even where the key is in hardware: without attestation we cannot know.
+            Self::Passkey => &["swk", "user"],
+            Self::Password => &["pwd"],
+            Self::Totp | Self::RecoveryCode => &["otp"],
+            Self::SmsCode => &["sms"],
+            Self::Email => &["otp", "email"],
+        }
+    }
+}
+
+/// One thing a person proved, once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    pub method: Method,
+    /// Which credential, where there is one.
+    pub credential: Option<uuid::Uuid>,
+    /// Whole seconds once stored: rounding down can only make a proof look older.
+    #[serde(with = "time::serde::timestamp")]
+    pub at: OffsetDateTime,
+    /// The authenticator checked a PIN or biometric (WebAuthn §6.1, UV). False for everything but passkeys.
+    pub user_verified: bool,
+}
+
+impl Proof {
+    /// §3.1.6, §3.1.7: a key used without an activation factor is a single-factor authenticator.
+    #[must_use]
+    pub const fn factor(&self) -> Factor {
+        match self.method.factor() {
+            Factor::Multi if self.user_verified => Factor::Multi,
+            Factor::Multi | Factor::Possession => Factor::Possession,
+            Factor::Knowledge => Factor::Knowledge,
+            Factor::Mailbox => Factor::Mailbox,
+        }
+    }
+
+    /// Never negative: another node's clock may be ahead, and a proof must not gain by waiting.
+    fn age(&self, now: OffsetDateTime) -> Duration {
+        (now - self.at).max(Duration::ZERO)
+    }
+}
+
+/// For how long AAL2 holds (§2.2.3). AAL1 holds as long as the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decay {
+    pub aal2_lifetime: Duration,
+    pub aal2_idle: Duration,
+}
+
+impl Default for Decay {
+    fn default() -> Self {
+        Self { aal2_lifetime: Duration::hours(24), aal2_idle: Duration::hours(1) }
+    }
+}
+
+impl Decay {
+    fn counts_for_aal2(&self, proof: &Proof, now: OffsetDateTime) -> bool {
+        proof.age(now) <= self.aal2_lifetime
+    }
+}
+
+/// The level at the moment of the proofs, before any decay.
+#[must_use]
+pub fn event_level(proofs: &[Proof]) -> Level {
+    level_of(proofs, |_| true)
+}
+
+/// The level now. Never above [`event_level`].
+#[must_use]
+pub fn effective_level(
+    proofs: &[Proof],
+    last_used: OffsetDateTime,
+    now: OffsetDateTime,
+    decay: &Decay,
+) -> Level {
+    let idle = now - last_used > decay.aal2_idle;
+    level_of(proofs, |proof| !idle && decay.counts_for_aal2(proof, now))
+}
+
+/// The time of the oldest proof in the freshest set that justifies `level`; none when no set does.
+///
+/// At AAL2 a new TOTP next to a stale password is no such set. At [`Level::None`] any proof is.
+#[must_use]
+pub fn auth_time(
+    proofs: &[Proof],
+    level: Level,
+    now: OffsetDateTime,
+    decay: &Decay,
+) -> Option<OffsetDateTime> {
+    match level {
+        Level::None => proofs.iter().map(|proof| proof.at).max(),
+        Level::Aal1 => {
+            proofs.iter().filter(|proof| proof.factor() != Factor::Mailbox).map(|proof| proof.at).max()
+        }
+        Level::Aal2 => {
+            let newest = |factor| {
+                proofs
+                    .iter()
+                    .filter(|proof| proof.factor() == factor && decay.counts_for_aal2(proof, now))
+                    .map(|proof| proof.at)
+                    .max()
+            };
+            let pair =
+                newest(Factor::Knowledge).zip(newest(Factor::Possession)).map(|(one, two)| one.min(two));
+            newest(Factor::Multi).max(pair)
+        }
+    }
+}
+
+/// RFC 8176: how the person signed in, sorted and each value once. `mfa` means AAL2 and nothing else.
+#[must_use]
+pub fn amr(proofs: &[Proof]) -> Vec<&'static str> {
+    let mut values: Vec<_> = proofs.iter().flat_map(|proof| proof.method.amr()).copied().collect();
+    if event_level(proofs) == Level::Aal2 {
+        values.push("mfa");
+    }
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+/// Whether to ask for `candidate` when the session's level is below `wanted`.
+///
+/// True when a fresh proof of it brings `wanted` nearer, even by one half of a pair: after a day, password
+/// and TOTP must both be repeated, and neither alone raises the level. The session's idleness is not an
+/// argument, so proofs that would be enough were it not idle are taken as idle: any one factor renews them.
+#[must_use]
+pub fn helps(proofs: &[Proof], wanted: Level, candidate: Method, now: OffsetDateTime, decay: &Decay) -> bool {
+    let factor = candidate.factor();
+    match wanted {
+        Level::None => false,
+        Level::Aal1 => factor != Factor::Mailbox && event_level(proofs) < Level::Aal1,
+        Level::Aal2 => match factor {
+            Factor::Multi => true,
+            Factor::Mailbox => false,
+            Factor::Knowledge | Factor::Possession => {
+                effective_level(proofs, now, now, decay) == Level::Aal2
+                    || !proofs
+                        .iter()
+                        .any(|proof| proof.factor() == factor && decay.counts_for_aal2(proof, now))
+            }
+        },
+    }
+}
+
+/// Whether the person proved anything but a mailbox less than `within` ago.
+#[must_use]
+pub fn is_fresh(proofs: &[Proof], within: Duration, now: OffsetDateTime) -> bool {
+    proofs.iter().any(|proof| proof.factor() != Factor::Mailbox && proof.age(now) < within)
+}
+
+/// §2.2.1: AAL2 is one multi-factor authenticator, or a password and something the person has. Two things
+/// the person has are one factor; so SMS, too, counts only next to a password.
+fn level_of(proofs: &[Proof], counts_for_aal2: impl Fn(&Proof) -> bool) -> Level {
+    let (mut knowledge, mut possession, mut multi, mut any) = (false, false, false, false);
+    for proof in proofs {
+        let counts = counts_for_aal2(proof);
+        match proof.factor() {
+            Factor::Knowledge => knowledge |= counts,
+            Factor::Possession => possession |= counts,
+            Factor::Multi => multi |= counts,
+            Factor::Mailbox => continue,
+        }
+        any = true;
+    }
+    if multi || (knowledge && possession) {
+        Level::Aal2
+    } else if any {
+        Level::Aal1
+    } else {
+        Level::None
+    }
+}
+
+#[cfg(test)]
+mod tests;

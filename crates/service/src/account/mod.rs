@@ -1,0 +1,196 @@
+//! `/v1/account`: what a person sees of their own account and can change about it.
+//!
+//! Reading needs a session; changing how the account is entered needs a fresh proof as strong as the account can give
+//! (ASVS 7.5.1), asked for as `step_up_required`.
+
+mod endpoint;
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use porteiro_protocol::id::{CredentialId, SessionId};
+use serde_json::json;
+
+use crate::{
+    App, accounts, audit,
+    credentials::{self, CredentialKind, CredentialState},
+    flow::{self, FlowError, decide},
+    http::{Access, Problem, ProblemCode, RequestContext, Route},
+    sessions::{self, Ended, SignedIn},
+    store::StoreError,
+};
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+/// What [`Access::Session`] means: no handler behind it runs without a [`SignedIn`].
+pub async fn require_session(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let Ok(context) =
+        <RequestContext as axum::extract::FromRequestParts<()>>::from_request_parts(&mut parts, &()).await;
+    // A change asked for by another site's page is not the person's.
+    let by_cookie = context.session.is_some();
+    let reads = parts.method == axum::http::Method::GET || parts.method == axum::http::Method::HEAD;
+    if by_cookie && !reads && context.origin.as_deref() != Some(app.issuer()) {
+        return Problem::from(ProblemCode::OriginRefused).into_response();
+    }
+    match flow::current_session(&app, &context).await {
+        Ok(Some(signed_in)) => {
+            parts.extensions.insert(signed_in);
+            next.run(Request::from_parts(parts, body)).await
+        }
+        Ok(None) => Problem::new(ProblemCode::Unauthenticated, "sign in first").into_response(),
+        Err(error) => error.into_response(),
+    }
+}
+
+/// The proofs of this session may change how the account is entered, or the person is asked for more.
+async fn require_fresh(app: &Arc<App>, signed_in: &SignedIn) -> Result<(), Problem> {
+    let all = credentials::find_all(&app.store, signed_in.account_id).await?;
+    let usable: Vec<CredentialKind> = all
+        .iter()
+        .filter(|credential| credential.state == CredentialState::Active)
+        .map(|credential| credential.kind)
+        .collect();
+    if decide::may_bind(&signed_in.proofs, &usable, signed_in.now) {
+        return Ok(());
+    }
+    let open = json!({"method": "POST", "path": "/v1/flows", "body": {"kind": "reauthenticate"}});
+    Err(Problem::new(ProblemCode::StepUpRequired, "prove once more that it is you")
+        .with(serde_json::Map::from_iter([("flow".to_owned(), open)])))
+}
+
+/// Whether the last way in would go.
+enum Removed {
+    Yes,
+    NotFound,
+    LastWayIn,
+}
+
+async fn remove_credential(
+    app: &Arc<App>,
+    context: &RequestContext,
+    signed_in: &SignedIn,
+    id: CredentialId,
+) -> Result<Removed, StoreError> {
+    app.store
+        .run_tx("account.remove_credential", |tx| async move {
+            // The account's row orders removals: two at once must not each think the other stays.
+            lock_account(&tx, signed_in).await?;
+            let all = credentials::find_all(&tx, signed_in.account_id).await?;
+            let Some(credential) = all.iter().find(|credential| credential.id == id) else {
+                return Ok(Removed::NotFound);
+            };
+            let kinds: Vec<CredentialKind> = all.iter().map(|credential| credential.kind).collect();
+            if !decide::can_lose(&kinds, credential.kind) {
+                return Ok(Removed::LastWayIn);
+            }
+            credentials::remove(&tx, signed_in.account_id, id).await?;
+            if credential.kind == CredentialKind::Email {
+                let canonical = credential.body["canonical"].as_str().unwrap_or_default();
+                let key = app.secrets.identifier_key("email", canonical.as_bytes());
+                accounts::remove_identifier(&tx, &key, signed_in.account_id).await?;
+            }
+            let payload = json!({"credential_id": id, "kind": credential.kind});
+            let event = audit::Event {
+                kind: audit::EventKind::CredentialRemoved,
+                subject: signed_in.account_id.uuid(),
+                payload,
+            };
+            audit::record(app, &tx, context, event).await?;
+            let locale = accounts::find(&tx, signed_in.account_id).await?.map(|account| account.locale);
+            flow::notify(
+                app,
+                &tx,
+                signed_in.account_id,
+                locale.as_deref().unwrap_or("en"),
+                credential.kind,
+                false,
+            )
+            .await?;
+            Ok(Removed::Yes)
+        })
+        .await
+}
+
+async fn lock_account(tx: &crate::store::Tx, signed_in: &SignedIn) -> Result<(), StoreError> {
+    accounts::lock(tx, signed_in.account_id).await
+}
+
+async fn end_session(
+    app: &Arc<App>,
+    context: &RequestContext,
+    signed_in: &SignedIn,
+    session: SessionId,
+    reason: Ended,
+) -> Result<bool, StoreError> {
+    app.store
+        .run_tx("account.end_session", |tx| async move {
+            let ended = sessions::end(&tx, session, signed_in.account_id, reason).await?;
+            if ended {
+                record_ended(app, &tx, context, signed_in, session, reason).await?;
+            }
+            Ok(ended)
+        })
+        .await
+}
+
+async fn end_other_sessions(
+    app: &Arc<App>,
+    context: &RequestContext,
+    signed_in: &SignedIn,
+) -> Result<usize, StoreError> {
+    app.store
+        .run_tx("account.end_other_sessions", |tx| async move {
+            let keep = Some(signed_in.session_id);
+            let ended = sessions::end_others(&tx, signed_in.account_id, keep, Ended::EndedByOwner).await?;
+            for session in &ended {
+                record_ended(app, &tx, context, signed_in, *session, Ended::EndedByOwner).await?;
+            }
+            Ok(ended.len())
+        })
+        .await
+}
+
+async fn record_ended(
+    app: &Arc<App>,
+    tx: &crate::store::Tx,
+    context: &RequestContext,
+    signed_in: &SignedIn,
+    session: SessionId,
+    reason: Ended,
+) -> Result<(), StoreError> {
+    let payload = json!({"session_id": session, "reason": reason});
+    let kind = audit::EventKind::SessionEnded;
+    audit::record(app, tx, context, audit::Event { kind, subject: signed_in.account_id.uuid(), payload })
+        .await
+}
+
+/// A waiting recovery was not the owner's: it is stopped.
+async fn stop_recovery(
+    app: &Arc<App>,
+    context: &RequestContext,
+    signed_in: &SignedIn,
+) -> Result<(), StoreError> {
+    app.store
+        .run_tx("account.stop_recovery", |tx| async move {
+            accounts::set_hold(&tx, signed_in.account_id, None).await?;
+            let kind = audit::EventKind::AccountRecoveryStopped;
+            let event = audit::Event { kind, subject: signed_in.account_id.uuid(), payload: json!({}) };
+            audit::record(app, &tx, context, event).await
+        })
+        .await
+}
+
+const SIGNED_IN: Access = Access::Session;
+
+impl From<FlowError> for Problem {
+    fn from(_: FlowError) -> Self {
+        ProblemCode::Unavailable.into()
+    }
+}

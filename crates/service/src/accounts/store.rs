@@ -1,0 +1,138 @@
+use porteiro_protocol::{id::AccountId, time::OffsetDateTime};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::store::{Decode, Reader, RowError, StoreError, Tx, text_enum};
+
+text_enum! {
+    AccountState { Active = "active", Disabled = "disabled", Deleted = "deleted" }
+}
+text_enum! {
+    /// What can lead to an account.
+    IdentifierKind { Email = "email", Phone = "phone", UserHandle = "user_handle" }
+}
+
+#[derive(Debug, Clone)]
+pub struct Account {
+    pub id: AccountId,
+    pub state: AccountState,
+    pub display_name: String,
+    pub locale: String,
+    pub user_handle: Vec<u8>,
+    pub platform_administrator: bool,
+    pub created_at: OffsetDateTime,
+    pub recovery_hold_until: Option<OffsetDateTime>,
+}
+
+impl TryFrom<&Row> for Account {
+    type Error = RowError;
+    fn try_from(row: &Row) -> Result<Self, RowError> {
+        let (account, id) = Decode::keyed::<Uuid>("account", "account_id", row)?;
+        Ok(Self {
+            id: id.into(),
+            state: account.parsed("state")?,
+            display_name: account.get("display_name")?,
+            locale: account.get("locale")?,
+            user_handle: account.get("user_handle")?,
+            platform_administrator: account.get("platform_administrator")?,
+            created_at: account.get("created_at")?,
+            recovery_hold_until: account.get("recovery_hold_until")?,
+        })
+    }
+}
+
+pub async fn find(reader: &impl Reader, id: AccountId) -> Result<Option<Account>, StoreError> {
+    let rows = reader
+        .rows(
+            "accounts.find",
+            "SELECT account_id, state, display_name, locale, user_handle, platform_administrator, created_at,
+                    recovery_hold_until
+             FROM account WHERE account_id = $1",
+            &[&id.uuid()],
+        )
+        .await?;
+    rows.first().map(Account::try_from).transpose().map_err(Into::into)
+}
+
+pub async fn find_by_identifier(
+    reader: &impl Reader,
+    key: &[u8; 32],
+) -> Result<Option<AccountId>, StoreError> {
+    let rows = reader
+        .rows(
+            "accounts.find_by_identifier",
+            "SELECT account_id FROM identifier WHERE identifier_key = $1",
+            &[&key.as_slice()],
+        )
+        .await?;
+    Ok(rows
+        .first()
+        .map(|row| Decode::new("identifier", "by key", row).get::<Uuid>("account_id"))
+        .transpose()?
+        .map(Into::into))
+}
+
+#[derive(Debug)]
+pub struct NewAccount<'a> {
+    pub id: AccountId,
+    pub display_name: &'a str,
+    pub locale: &'a str,
+    pub user_handle: &'a [u8],
+    pub platform_administrator: bool,
+}
+
+pub async fn insert(tx: &Tx, account: &NewAccount<'_>) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO account (account_id, state, display_name, locale, user_handle, platform_administrator)
+         VALUES ($1, 'active', $2, $3, $4, $5)",
+        &[
+            &account.id.uuid(),
+            &account.display_name,
+            &account.locale,
+            &account.user_handle,
+            &account.platform_administrator,
+        ],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Claims an identifier; `false` when another account has it.
+pub async fn insert_identifier(
+    tx: &Tx,
+    key: &[u8; 32],
+    kind: IdentifierKind,
+    account: AccountId,
+) -> Result<bool, StoreError> {
+    let claimed = tx
+        .execute(
+            "INSERT INTO identifier (identifier_key, kind, account_id) VALUES ($1, $2, $3)
+             ON CONFLICT (identifier_key) DO NOTHING",
+            &[&key.as_slice(), &kind.as_str(), &account.uuid()],
+        )
+        .await?;
+    Ok(claimed == 1)
+}
+
+pub async fn set_hold(tx: &Tx, account: AccountId, until: Option<OffsetDateTime>) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE account SET recovery_hold_until = $2 WHERE account_id = $1",
+        &[&account.uuid(), &until],
+    )
+    .await
+    .map(|_| ())
+}
+
+pub async fn remove_identifier(tx: &Tx, key: &[u8; 32], account: AccountId) -> Result<(), StoreError> {
+    tx.execute(
+        "DELETE FROM identifier WHERE identifier_key = $1 AND account_id = $2",
+        &[&key.as_slice(), &account.uuid()],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Orders changes of one account that must see each other.
+pub async fn lock(tx: &Tx, account: AccountId) -> Result<(), StoreError> {
+    tx.query("SELECT 1 FROM account WHERE account_id = $1 FOR UPDATE", &[&account.uuid()]).await.map(|_| ())
+}

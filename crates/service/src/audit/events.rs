@@ -1,0 +1,43 @@
+//! Every kind of security event, what it means, and what its payload holds. One table; the documentation is written
+//! from it.
+
+macro_rules! events {
+    ($($variant:ident = $name:literal, $meaning:literal, [$($member:literal),*];)+) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum EventKind { $($variant),+ }
+
+        impl EventKind {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $meaning),+ }
+            }
+
+            /// Members of the payload, each present or absent, none other.
+            pub const fn payload(self) -> &'static [&'static str] {
+                match self { $(Self::$variant => &[$($member),*]),+ }
+            }
+        }
+    };
+}
+
+events! {
+    AccountCreated = "account.created", "A person registered.", ["platform_administrator"];
+    AccountRecovered = "account.recovered", "A person regained access through recovery.", ["methods"];
+    AccountRecoveryHeld = "account.recovery_held", "Recovery with nothing left was asked for; it waits.", ["until"];
+    AccountRecoveryStopped = "account.recovery_stopped", "A waiting recovery was stopped.", [];
+    SignInSucceeded = "sign_in.succeeded", "A person signed in.", ["session_id", "methods", "level", "new_device"];
+    ProofRefused = "proof.refused", "A proof was presented and refused.", ["method", "flow_id", "reason"];
+    ProofLimited = "proof.limited", "An attempt was not looked at because of a limit.", ["action", "rule"];
+    CredentialAdded = "credential.added", "A credential or address was added.", ["credential_id", "kind"];
+    CredentialChanged = "credential.changed", "A credential was renamed or replaced.", ["credential_id", "kind"];
+    CredentialRemoved = "credential.removed", "A credential or address was removed.", ["credential_id", "kind"];
+    CredentialExhausted = "credential.exhausted", "A credential failed too often and must be bound again.", ["credential_id", "kind"];
+    SessionRaised = "session.raised", "A session gained a proof and a new token.", ["session_id", "methods"];
+    SessionEnded = "session.ended", "A session was ended.", ["session_id", "reason"];
+    StuffingSuspected = "stuffing.suspected", "One address tried passwords for many people.", ["pairs"];
+}

@@ -1,0 +1,53 @@
+//! The security log: what happened, written in the transaction in which it happened, never changed.
+//!
+//! Append-only by code (there is no other statement), by privilege and by trigger. Who it was about by network address
+//! and device stands in a table of its own, so that a person can be erased and the record stays.
+
+pub mod events;
+mod store;
+
+use porteiro_protocol::id::Id;
+use serde_json::Value;
+use uuid::Uuid;
+
+pub use events::EventKind;
+pub use store::{Entry, recent};
+
+use crate::{
+    App,
+    http::RequestContext,
+    store::{StoreError, Tx},
+};
+
+/// Where a request came from, as far as the log and the list of sessions care.
+#[derive(Debug)]
+pub struct Origin<'a> {
+    pub request_id: Uuid,
+    pub address: std::net::IpAddr,
+    pub user_agent: &'a str,
+}
+
+impl<'a> From<&'a RequestContext> for Origin<'a> {
+    fn from(context: &'a RequestContext) -> Self {
+        Self {
+            request_id: context.request_id.uuid(),
+            address: context.address,
+            user_agent: &context.user_agent,
+        }
+    }
+}
+
+/// One entry to be written.
+#[derive(Debug)]
+pub struct Event {
+    pub kind: EventKind,
+    /// The account it is about; nil where nobody is known.
+    pub subject: Uuid,
+    /// Never a secret, never an address: this part is kept for good.
+    pub payload: Value,
+}
+
+pub async fn record(app: &App, tx: &Tx, context: &RequestContext, event: Event) -> Result<(), StoreError> {
+    let entry_id = Id::<Entry>::ordered(app.clock.now(), &*app.entropy);
+    store::append(tx, entry_id, &event, &context.into()).await
+}

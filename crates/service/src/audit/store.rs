@@ -1,0 +1,70 @@
+use porteiro_protocol::{id::Id, time::OffsetDateTime};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{Event, Origin};
+use crate::store::{Decode, Store, StoreError, Tx};
+
+/// One entry as its subject may read it.
+#[derive(Debug, serde::Serialize)]
+pub struct Entry {
+    pub id: Uuid,
+    pub kind: String,
+    #[serde(with = "time::serde::rfc3339")]
+    pub at: OffsetDateTime,
+    pub details: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_agent: Option<String>,
+}
+
+pub(super) async fn append(
+    tx: &Tx,
+    entry_id: Id<Entry>,
+    event: &Event,
+    origin: &Origin<'_>,
+) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO security_log (entry_id, subject_id, kind, payload, request_id) VALUES ($1, $2, $3, $4, $5)",
+        &[&entry_id.uuid(), &event.subject, &event.kind.as_str(), &event.payload, &origin.request_id],
+    )
+    .await?;
+    let personal = serde_json::json!({
+        "address": origin.address.to_string(),
+        "user_agent": origin.user_agent,
+    });
+    tx.execute(
+        "INSERT INTO security_log_personal (entry_id, subject_id, personal) VALUES ($1, $2, $3)",
+        &[&entry_id.uuid(), &event.subject, &personal],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// The newest entries about one account.
+pub async fn recent(store: &Store, subject: Uuid, most: i64) -> Result<Vec<Entry>, StoreError> {
+    let rows = store
+        .read(
+            "audit.recent",
+            "SELECT log.entry_id, kind, at, payload, personal->>'address' AS address,
+                    personal->>'user_agent' AS user_agent
+             FROM security_log log LEFT JOIN security_log_personal personal USING (entry_id, subject_id)
+             WHERE log.subject_id = $1 ORDER BY log.entry_id DESC LIMIT $2",
+            &[&subject, &most],
+        )
+        .await?;
+    rows.iter()
+        .map(|row| {
+            let (entry, id) = Decode::keyed::<Uuid>("security_log", "entry_id", row)?;
+            Ok(Entry {
+                id,
+                kind: entry.get("kind")?,
+                at: entry.get("at")?,
+                details: entry.get("payload")?,
+                address: entry.get("address")?,
+                user_agent: entry.get("user_agent")?,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,193 @@
+//! E-mail code and magic link: one mail, one challenge, two ways to answer.
+//!
+//! 1. `send` mails a code and a link. An unknown address takes the same path to the same answer; what its reader gets
+//!    is decided by whether people may register.
+//! 2. `check` takes the code, `redeem` the link's token: both only from the flow's own browser, both by POST.
+//! 3. `add` and `verify` bind a further address.
+//!
+//! A mailbox proves no NIST level (docs/decisions/0012).
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use porteiro_protocol::{
+    address::EmailAddress, assurance::Method, id::CredentialId, one_time_code::OneTimeCode, time::Duration,
+};
+use serde_json::{Value, json};
+use subtle::ConstantTimeEq;
+
+use super::{CredentialKind, NewCredential, hashing::Cost};
+use crate::{
+    accounts::{self, IdentifierKind},
+    flow::{
+        Kind,
+        step::{Effect, Letter, Step, Stopped, refused},
+        store::{Challenge, NewChallenge, Purpose},
+    },
+    mail::templates::{self, CodeMail, Link, Locale, Note},
+    secrets::sha256,
+    settings::Registration,
+};
+
+const PROVE: &str = "email_code";
+const ADD: &str = "email_add";
+const LIFETIME_SECONDS: f64 = 600.0;
+const MINUTES: u32 = 10;
+const TRIES: i32 = 5;
+const SENDS_PER_FLOW: u8 = 3;
+const APART: Duration = Duration::seconds(30);
+
+pub fn credential(id: CredentialId, address: &EmailAddress) -> NewCredential {
+    NewCredential {
+        id,
+        kind: CredentialKind::Email,
+        label: address.masked(),
+        body: json!({"address": address.as_str(), "canonical": address.canonical()}),
+        counter: -1,
+    }
+}
+
+fn address(text: &str, field: &'static str) -> Result<EmailAddress, Stopped> {
+    EmailAddress::parse(text).map_err(|_| Stopped::Invalid { field, detail: "is not a mail address".into() })
+}
+
+/// Not too many, not too fast; the count is never reset by sending again.
+fn may_send(step: &Step<'_>, module: &str) -> Result<(), Stopped> {
+    let recent = step.challenge(module).is_some_and(|challenge| step.now - challenge.created_at < APART);
+    if step.state.sends >= SENDS_PER_FLOW || recent { Err(Stopped::Busy) } else { Ok(()) }
+}
+
+pub async fn send(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    may_send(step, PROVE)?;
+    let known =
+        step.of_kind(CredentialKind::Email).find_map(|credential| credential.body["address"].as_str());
+    let to = match known {
+        Some(own) => address(own, "identifier")?,
+        None => address(step.text(input, "identifier")?, "identifier")?,
+    };
+    let key = step.app.secrets.identifier_key("email", to.canonical().as_bytes());
+    let exists = accounts::find_by_identifier(&step.app.store, &key).await?.is_some();
+    let code = OneTimeCode::generate(&*step.app.entropy);
+    let token = URL_SAFE_NO_PAD.encode(step.app.entropy.bytes::<32>());
+    let hash = hash(step, &code).await?;
+    let locale = Locale::negotiate(&step.state.locale);
+    let path = format!("/ui/link#{}.{token}", step.flow_id);
+    let link = step.app.checked.settings.screens.then(|| Link::under(step.app.issuer(), &path)).flatten();
+    let service = step.app.checked.settings.service_name.as_str();
+    let revealed = code.reveal();
+    let mail = CodeMail { code: revealed, link, phrase: &step.state.phrase, service, minutes: MINUTES };
+    let open = step.app.checked.settings.registration == Registration::Open || step.state.bootstrap.is_some();
+    let rendered = match (step.state.kind, exists) {
+        (Kind::Recover, true) => templates::recovery_code(locale, &mail),
+        (Kind::SignIn | Kind::Register | Kind::Reauthenticate | Kind::Enrol, true) => {
+            templates::sign_in_code(locale, &mail)
+        }
+        (Kind::SignIn | Kind::Register, false) if open => templates::registration_code(locale, &mail),
+        (_, false) => templates::someone_tried(locale, &Note { service, link: None }),
+    };
+    Ok(Effect::Challenge {
+        new: NewChallenge {
+            id: step.new_challenge_id(),
+            module: PROVE,
+            purpose: Purpose::Prove,
+            body: json!({"address": to.as_str(), "hash": hash,
+                         "link_hash": URL_SAFE_NO_PAD.encode(sha256(token.as_bytes()))}),
+            max_attempts: TRIES,
+            lifetime_seconds: LIFETIME_SECONDS,
+        },
+        letter: Some(Letter::Mail(rendered.to(to.as_str()))),
+        typed: Some(to.as_str().to_owned()),
+        show: json!({"module": PROVE, "masked_address": to.masked()}),
+    })
+}
+
+async fn hash(step: &Step<'_>, code: &OneTimeCode) -> Result<String, Stopped> {
+    let secret = code.reveal().as_bytes().to_vec();
+    Ok(step.app.hasher.hash(Cost::Code, secret, &*step.app.entropy).await?)
+}
+
+/// The code of a live challenge, each attempt counted before it is looked at.
+pub(super) async fn answer<'s>(
+    step: &'s Step<'_>,
+    input: &Value,
+    module: &'static str,
+    method: Method,
+) -> Result<&'s Challenge, Stopped> {
+    let typed = step.text(input, "code")?;
+    let Some(challenge) = step.challenge(module) else { return Err(refused(method, "no code is out")) };
+    if !crate::flow::store::attempt(&step.app.store, step.flow_id, challenge.id).await? {
+        return Err(refused(method, "no attempt is left"));
+    }
+    let stored = challenge.body["hash"].as_str().map(str::to_owned);
+    let code = OneTimeCode::normalise(typed).unwrap_or_default();
+    if step.app.hasher.verify(stored, code.into_bytes()).await? {
+        Ok(challenge)
+    } else {
+        Err(refused(method, "wrong code"))
+    }
+}
+
+fn mailbox(challenge: &Challenge) -> Result<Effect, Stopped> {
+    let address = challenge.body["address"].as_str().map(str::to_owned);
+    let address = address.ok_or_else(|| Stopped::Internal("a challenge without its address".into()))?;
+    Ok(Effect::ProveMailbox { address, challenge: challenge.id })
+}
+
+pub async fn check(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    mailbox(answer(step, input, PROVE, Method::Email).await?)
+}
+
+pub async fn redeem(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    let token = step.text(input, "token")?;
+    let Some(challenge) = step.challenge(PROVE) else { return Err(refused(Method::Email, "no link is out")) };
+    if !crate::flow::store::attempt(&step.app.store, step.flow_id, challenge.id).await? {
+        return Err(refused(Method::Email, "no attempt is left"));
+    }
+    let stored = challenge.body["link_hash"].as_str().and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
+    let presented = sha256(token.as_bytes());
+    if stored.is_some_and(|stored| bool::from(stored.as_slice().ct_eq(presented.as_slice()))) {
+        mailbox(challenge)
+    } else {
+        Err(refused(Method::Email, "wrong link"))
+    }
+}
+
+pub async fn add(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    may_send(step, ADD)?;
+    let to = address(step.text(input, "address")?, "address")?;
+    let code = OneTimeCode::generate(&*step.app.entropy);
+    let hash = hash(step, &code).await?;
+    let revealed = code.reveal();
+    let mail = CodeMail {
+        code: revealed,
+        link: None,
+        phrase: &step.state.phrase,
+        service: &step.app.checked.settings.service_name,
+        minutes: MINUTES,
+    };
+    let rendered = templates::verify_address_code(Locale::negotiate(&step.state.locale), &mail);
+    Ok(Effect::Challenge {
+        new: NewChallenge {
+            id: step.new_challenge_id(),
+            module: ADD,
+            purpose: Purpose::Enrol,
+            body: json!({"address": to.as_str(), "hash": hash}),
+            max_attempts: TRIES,
+            lifetime_seconds: LIFETIME_SECONDS,
+        },
+        letter: Some(Letter::Mail(rendered.to(to.as_str()))),
+        typed: None,
+        show: json!({"module": ADD, "masked_address": to.masked()}),
+    })
+}
+
+pub async fn verify(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    let challenge = answer(step, input, ADD, Method::Email).await?;
+    let to = address(challenge.body["address"].as_str().unwrap_or_default(), "address")?;
+    let key = step.app.secrets.identifier_key("email", to.canonical().as_bytes());
+    Ok(Effect::Bind {
+        new: credential(step.new_credential_id(), &to),
+        identifier: Some((key, IdentifierKind::Email)),
+        challenge: Some(challenge.id),
+        recovery_codes: Vec::new(),
+        show: Value::Null,
+    })
+}

@@ -1,0 +1,162 @@
+//! Passwords: supported, never required. Argon2id over a keyed step; length is the only rule beside the blocklist.
+//!
+//! 1. `check`: an identifier and a password, or a password for whoever is already known. An unknown person costs the
+//!    same hash as a known one.
+//! 2. `set`: whoever may bind a credential; changing one takes the current one too (ASVS 6.2.3).
+
+use porteiro_protocol::{
+    address::EmailAddress,
+    assurance::Method,
+    password::{self, PasswordPolicy, PasswordRefused},
+};
+use serde_json::{Value, json};
+
+use super::{
+    Credential, CredentialKind, CredentialState, NewCredential,
+    hashing::{Cost, HashError, Hasher},
+};
+use crate::{
+    accounts,
+    flow::{
+        Kind,
+        step::{Effect, Once, Step, Stopped, failed, refused},
+    },
+};
+
+impl From<HashError> for Stopped {
+    fn from(error: HashError) -> Self {
+        match error {
+            HashError::Busy => Self::Busy,
+            HashError::Failed => Self::Internal(error.to_string()),
+        }
+    }
+}
+
+fn stored_hash(credential: &Credential) -> Option<String> {
+    credential.body["hash"].as_str().map(str::to_owned)
+}
+
+pub async fn check(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    let typed = step.text(input, "password")?;
+    let Some(normal) = password::normalise(typed) else {
+        return Err(Stopped::Invalid { field: "password", detail: "is longer than allowed".into() });
+    };
+    let candidate = find(step, input).await?;
+    let usable = candidate.as_ref().filter(|credential| credential.state == CredentialState::Active);
+    let peppered = step.app.secrets.peppered(normal.as_bytes()).to_vec();
+    let matches = step.app.hasher.verify(usable.and_then(stored_hash), peppered.clone()).await?;
+    match (matches, usable) {
+        (true, Some(credential)) => {
+            let stored = upgraded(step, credential, peppered).await?;
+            Ok(Effect::Prove {
+                account: credential.account_id,
+                proof: step.proof(Method::Password, credential.id, false),
+                once: vec![Once::Repeatable(credential.id)],
+                stored,
+            })
+        }
+        (false, Some(credential)) => Err(failed(Method::Password, credential, "wrong password")),
+        (_, None) => Err(refused(Method::Password, "no such person, or no password")),
+    }
+}
+
+/// The password of whoever is known, or of whoever the identifier leads to. The same queries either way.
+async fn find(step: &Step<'_>, input: &Value) -> Result<Option<Credential>, Stopped> {
+    if step.account.is_some() {
+        return Ok(step
+            .credentials
+            .iter()
+            .find(|credential| credential.kind == CredentialKind::Password)
+            .cloned());
+    }
+    let typed = step.text(input, "identifier")?;
+    let address = EmailAddress::parse(typed)
+        .map_err(|_| Stopped::Invalid { field: "identifier", detail: "is not a mail address".into() })?;
+    let key = step.app.secrets.identifier_key("email", address.canonical().as_bytes());
+    let account = accounts::find_by_identifier(&step.app.store, &key).await?;
+    // A shadow account is asked for its credentials too.
+    let account = account.unwrap_or_else(|| uuid::Uuid::nil().into());
+    let all = super::find_all(&step.app.store, account).await?;
+    Ok(all.into_iter().find(|credential| credential.kind == CredentialKind::Password))
+}
+
+/// Old parameters are replaced while the password is at hand, so real and dummy cost stay equal.
+async fn upgraded(
+    step: &Step<'_>,
+    credential: &Credential,
+    peppered: Vec<u8>,
+) -> Result<Option<(porteiro_protocol::id::CredentialId, Value)>, Stopped> {
+    if stored_hash(credential).is_some_and(|hash| Hasher::is_current(&hash)) {
+        return Ok(None);
+    }
+    let hash = step.app.hasher.hash(Cost::Password, peppered, &*step.app.entropy).await?;
+    Ok(Some((credential.id, json!({"hash": hash}))))
+}
+
+pub async fn set(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    let existing = step.credentials.iter().find(|credential| credential.kind == CredentialKind::Password);
+    if let (Some(current), Kind::Enrol) = (existing, step.state.kind) {
+        let typed = step.text(input, "current_password")?;
+        let normal = password::normalise(typed).ok_or_else(|| Stopped::Invalid {
+            field: "current_password",
+            detail: "is longer than allowed".into(),
+        })?;
+        let peppered = step.app.secrets.peppered(normal.as_bytes()).to_vec();
+        if !step.app.hasher.verify(stored_hash(current), peppered).await? {
+            return Err(failed(Method::Password, current, "wrong current password"));
+        }
+    }
+    let typed = step.text(input, "new_password")?;
+    let words = context_words(step);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let normal = password::check(&PasswordPolicy::default(), typed, &words)
+        .map_err(|reason| Stopped::Invalid { field: "new_password", detail: explain(&reason) })?;
+    let peppered = step.app.secrets.peppered(normal.as_bytes()).to_vec();
+    let hash = step.app.hasher.hash(Cost::Password, peppered, &*step.app.entropy).await?;
+    Ok(Effect::Bind {
+        new: NewCredential {
+            id: step.new_credential_id(),
+            kind: CredentialKind::Password,
+            label: "Password".into(),
+            body: json!({"hash": hash}),
+            counter: -1,
+        },
+        identifier: None,
+        challenge: None,
+        recovery_codes: Vec::new(),
+        show: Value::Null,
+    })
+}
+
+/// Words a guesser would try first: the service, its host, the person's own name and address (ASVS 6.1.2).
+fn context_words(step: &Step<'_>) -> Vec<String> {
+    let mut words = vec!["porteiro".to_owned()];
+    if let Ok(url) = url::Url::parse(step.app.issuer()) {
+        words.extend(url.host_str().into_iter().flat_map(|host| host.split('.').map(str::to_owned)));
+    }
+    let addresses = step
+        .credentials
+        .iter()
+        .filter(|credential| credential.kind == CredentialKind::Email)
+        .filter_map(|credential| credential.body["address"].as_str())
+        .chain(step.state.proved_address.as_deref());
+    words.extend(addresses.flat_map(|address| {
+        let local = address.split('@').next().unwrap_or_default().to_owned();
+        [address.to_owned(), local]
+    }));
+    words.extend(step.account.map(|account| account.display_name.clone()));
+    words.extend(step.state.pending.as_ref().and_then(|pending| pending.display_name.clone()));
+    words.retain(|word| word.chars().count() >= 3);
+    words
+}
+
+fn explain(reason: &PasswordRefused) -> String {
+    match reason {
+        PasswordRefused::TooShort { min } => format!("needs at least {min} characters; a few words do well"),
+        PasswordRefused::TooLong { max } => format!("may have at most {max} characters"),
+        PasswordRefused::Common => "is one that many people use; choose another".into(),
+        PasswordRefused::ContextWord => {
+            "is made of your name, address or this service; choose another".into()
+        }
+    }
+}

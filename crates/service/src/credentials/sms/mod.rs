@@ -1,0 +1,123 @@
+//! Codes by text message: restricted (NIST SP 800-63B-4 §3.1.3.3), only to a number verified before, never the only
+//! second factor that is offered.
+
+use porteiro_protocol::{
+    address::PhoneNumber, assurance::Method, one_time_code::OneTimeCode, time::Duration,
+};
+use serde_json::{Value, json};
+
+use super::{CredentialKind, NewCredential, email::answer, hashing::Cost};
+use crate::{
+    accounts::IdentifierKind,
+    flow::{
+        step::{Effect, Letter, Once, Step, Stopped, refused},
+        store::{NewChallenge, Purpose},
+    },
+    mail::templates::{self, Locale, SmsCode},
+    sms::Sms,
+};
+
+const PROVE: &str = "sms_code";
+const ADD: &str = "phone_add";
+const APART: Duration = Duration::seconds(30);
+
+/// The last line binds the code to this host, so that phones fill it in nowhere else.
+fn text(step: &Step<'_>, code: &str) -> String {
+    let host = url::Url::parse(step.app.issuer()).ok().and_then(|url| url.host_str().map(str::to_owned));
+    let host = host.unwrap_or_default();
+    let service = &step.app.checked.settings.service_name;
+    templates::sms_code(Locale::negotiate(&step.state.locale), &SmsCode { code, service, host: &host })
+}
+
+async fn challenge(
+    step: &Step<'_>,
+    module: &'static str,
+    purpose: Purpose,
+    to: &PhoneNumber,
+    mut body: Value,
+) -> Result<Effect, Stopped> {
+    if step.challenge(module).is_some_and(|challenge| step.now - challenge.created_at < APART)
+        || step.state.sends >= 3
+    {
+        return Err(Stopped::Busy);
+    }
+    let code = OneTimeCode::generate(&*step.app.entropy);
+    let revealed = code.reveal();
+    let secret = revealed.as_bytes().to_vec();
+    body["hash"] = json!(step.app.hasher.hash(Cost::Code, secret, &*step.app.entropy).await?);
+    let letter = Sms { to: to.as_str().to_owned(), text: text(step, revealed) };
+    Ok(Effect::Challenge {
+        new: NewChallenge {
+            id: step.new_challenge_id(),
+            module,
+            purpose,
+            body,
+            max_attempts: 5,
+            lifetime_seconds: 600.0,
+        },
+        letter: Some(Letter::Sms(letter)),
+        typed: None,
+        show: json!({"module": module, "masked_number": to.masked()}),
+    })
+}
+
+fn number(text: &str) -> Result<PhoneNumber, Stopped> {
+    PhoneNumber::parse(text).map_err(|_| Stopped::Invalid {
+        field: "number",
+        detail: "begins with + and the country code".into(),
+    })
+}
+
+pub async fn send(step: &Step<'_>) -> Result<Effect, Stopped> {
+    let Some(phone) = step.of_kind(CredentialKind::Phone).next() else {
+        return Err(refused(Method::SmsCode, "no such credential"));
+    };
+    let to = number(phone.body["number"].as_str().unwrap_or_default())?;
+    challenge(step, PROVE, Purpose::Prove, &to, json!({"credential_id": phone.id})).await
+}
+
+pub async fn check(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    let challenge = answer(step, input, PROVE, Method::SmsCode).await?;
+    let phone = step
+        .of_kind(CredentialKind::Phone)
+        .find(|phone| challenge.body["credential_id"] == json!(phone.id))
+        .ok_or_else(|| refused(Method::SmsCode, "the number was removed"))?;
+    Ok(Effect::Prove {
+        account: phone.account_id,
+        proof: step.proof(Method::SmsCode, phone.id, false),
+        once: vec![Once::Challenge(challenge.id), Once::Repeatable(phone.id)],
+        stored: None,
+    })
+}
+
+pub async fn add(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    if !step.facts.policy.sms {
+        return Err(Stopped::Invalid {
+            field: "number",
+            detail: "cannot be used: no text messages are sent here".into(),
+        });
+    }
+    let to = number(step.text(input, "number")?)?;
+    challenge(step, ADD, Purpose::Enrol, &to, json!({"number": to.as_str()})).await
+}
+
+pub async fn verify(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    let challenge = answer(step, input, ADD, Method::SmsCode).await?;
+    let to = number(challenge.body["number"].as_str().unwrap_or_default())?;
+    let id = step.new_credential_id();
+    // A number may serve several people of one household: it identifies nobody, so its key is the credential's own.
+    let key = step.app.secrets.identifier_key("phone", format!("{}|{id}", to.as_str()).as_bytes());
+    Ok(Effect::Bind {
+        new: NewCredential {
+            id,
+            kind: CredentialKind::Phone,
+            label: to.masked(),
+            body: json!({"number": to.as_str()}),
+            counter: -1,
+        },
+        identifier: Some((key, IdentifierKind::Phone)),
+        challenge: Some(challenge.id),
+        recovery_codes: Vec::new(),
+        show: Value::Null,
+    })
+}

@@ -1,0 +1,268 @@
+//! The only way out: every HTTP request this service makes (docs/decisions/0010).
+//!
+//! 1. The caller says who chose the address: [`Destination`].
+//! 2. The address is judged by its spelling: https, a host name, port 443 ([`policy`]).
+//! 3. The name is resolved once; one address that is not public condemns it; the client connects to what was
+//!    checked and speaks TLS with the name ([`resolver`]).
+//! 4. No redirects, no proxies, no retries, no cookies, no decompression; a second to connect, three in all.
+//! 5. Whatever goes wrong is the same [`FetchError`]; for strangers also at the same time, or we would scan our own
+//!    network for them.
+
+mod addresses;
+mod lanes;
+mod policy;
+mod resolver;
+
+use std::{fmt, path::Path, sync::Arc, time::Duration};
+
+use http::{HeaderMap, Method, header};
+use porteiro_protocol::json;
+use reqwest::{Client, RequestBuilder};
+use rustls::{ClientConfig, RootCertStore, pki_types::CertificateDer, pki_types::pem::PemObject};
+use serde_json::Value;
+use tokio::time::{Instant, sleep_until, timeout_at};
+use url::form_urlencoded;
+
+pub use policy::{Destination, FetchPolicy};
+pub use resolver::{Answers, Lookup};
+
+use self::{lanes::Lanes, policy::Way, resolver::Resolver};
+
+const CONNECT: Duration = Duration::from_secs(1);
+const TOTAL: Duration = Duration::from_secs(3);
+const MAX_DEPTH: usize = 16;
+
+/// It did not work. Why is nobody's business but the log's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the address could not be fetched")]
+pub struct FetchError;
+
+pub struct Fetcher {
+    policy: FetchPolicy,
+    /// Two clients: a connection that was opened for an operator is never found by a stranger's request.
+    guarded: Client,
+    listed: Client,
+    lanes: Lanes,
+}
+
+impl fmt::Debug for Fetcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("<fetcher>")
+    }
+}
+
+/// What a body must be, and how long it may be.
+struct Wanted {
+    media: fn(&str) -> bool,
+    limit: usize,
+}
+
+impl Fetcher {
+    /// # Errors
+    /// What is wrong with the policy or the certificate authorities, in words.
+    pub fn new(policy: FetchPolicy) -> Result<Self, String> {
+        Self::with_lookup(policy, Arc::new(resolver::System::new()))
+    }
+
+    /// With names resolved elsewhere: tests lie about them.
+    ///
+    /// # Errors
+    /// As [`Fetcher::new`].
+    pub fn with_lookup(policy: FetchPolicy, lookup: Arc<dyn Lookup>) -> Result<Self, String> {
+        policy.check_hosts()?;
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let guarded = client(Resolver { lookup: Arc::clone(&lookup), way: Way::Guarded }, roots.clone())?;
+        if let Some(file) = &policy.private_ca_file {
+            believe(&mut roots, file)?;
+        }
+        let listed = client(Resolver { lookup, way: Way::Listed }, roots)?;
+        Ok(Self { policy, guarded, listed, lanes: Lanes::new() })
+    }
+
+    /// A JSON document, read as strictly as a request's.
+    pub async fn get_json(&self, to: Destination, url: &str, limit: usize) -> Result<Value, FetchError> {
+        let wanted = Wanted { media: is_json, limit };
+        self.get(to, url, "application/json", wanted, |body| json::parse_strict(&body, MAX_DEPTH).ok()).await
+    }
+
+    pub async fn get_text(&self, to: Destination, url: &str, limit: usize) -> Result<String, FetchError> {
+        let wanted = Wanted { media: |media| media == "text/plain", limit };
+        self.get(to, url, "text/plain", wanted, |body| String::from_utf8(body).ok()).await
+    }
+
+    /// The status of the answer; its body is not read.
+    pub async fn post_form(
+        &self,
+        to: Destination,
+        url: &str,
+        auth: Option<(&str, &str)>,
+        form: &[(&str, &str)],
+    ) -> Result<u16, FetchError> {
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let dress = |request: RequestBuilder| {
+            let request =
+                request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded").body(body);
+            match auth {
+                Some((user, password)) => request.basic_auth(user, Some(password)),
+                None => request,
+            }
+        };
+        self.exchange(to, Method::POST, url, dress, async |answer| Ok(answer.status().as_u16())).await
+    }
+
+    /// The status of the answer; its body is not read.
+    pub async fn post_json(
+        &self,
+        to: Destination,
+        url: &str,
+        bearer: Option<&str>,
+        body: &Value,
+    ) -> Result<u16, FetchError> {
+        let dress = |request: RequestBuilder| {
+            let request = request.header(header::CONTENT_TYPE, "application/json").body(body.to_string());
+            match bearer {
+                Some(token) => request.bearer_auth(token),
+                None => request,
+            }
+        };
+        self.exchange(to, Method::POST, url, dress, async |answer| Ok(answer.status().as_u16())).await
+    }
+
+    async fn get<T>(
+        &self,
+        to: Destination,
+        url: &str,
+        accept: &'static str,
+        wanted: Wanted,
+        read: fn(Vec<u8>) -> Option<T>,
+    ) -> Result<T, FetchError> {
+        let dress = |request: RequestBuilder| request.header(header::ACCEPT, accept);
+        self.exchange(to, Method::GET, url, dress, async |answer| {
+            read(body(answer, &wanted).await?).ok_or("does not hold what its type says")
+        })
+        .await
+    }
+
+    async fn exchange<T>(
+        &self,
+        to: Destination,
+        method: Method,
+        url: &str,
+        dress: impl FnOnce(RequestBuilder) -> RequestBuilder,
+        read: impl AsyncFnOnce(reqwest::Response) -> Result<T, &'static str>,
+    ) -> Result<T, FetchError> {
+        let (url, way) = self.policy.judge(to, url).map_err(|why| failed(to, why))?;
+        let deadline = Instant::now() + TOTAL;
+        let client = match way {
+            Way::Guarded => &self.guarded,
+            Way::Listed => &self.listed,
+        };
+        let attempt = async {
+            let host = url.host_str().unwrap_or_default().to_owned();
+            let _lane = self.lanes.enter(to, &host).await.ok_or("found no place")?;
+            let request = dress(client.request(method, url).header(header::ACCEPT_ENCODING, "identity"));
+            let answer = request.send().await.map_err(|error| in_words(&error))?;
+            read(answer).await
+        };
+        let why = match timeout_at(deadline, attempt).await {
+            Ok(Ok(result)) => return Ok(result),
+            Ok(Err(why)) => why,
+            Err(_) => "took too long",
+        };
+        if to == Destination::Strangers {
+            sleep_until(deadline).await;
+        }
+        Err(failed(to, why))
+    }
+}
+
+/// The reasons are ours, word for word: never the address, never what it answered.
+fn failed(to: Destination, why: &'static str) -> FetchError {
+    tracing::info!(?to, why, "an outbound request failed");
+    FetchError
+}
+
+fn in_words(error: &reqwest::Error) -> &'static str {
+    if error.is_connect() {
+        "could not be connected to"
+    } else if error.is_timeout() {
+        "took too long"
+    } else {
+        "did not answer in HTTP"
+    }
+}
+
+async fn body(mut answer: reqwest::Response, wanted: &Wanted) -> Result<Vec<u8>, &'static str> {
+    if answer.status() != http::StatusCode::OK {
+        return Err("did not answer 200");
+    }
+    if answer.headers().contains_key(header::CONTENT_ENCODING) {
+        return Err("answered in an encoding nobody asked for");
+    }
+    if !media_type(answer.headers()).is_some_and(|media| (wanted.media)(&media)) {
+        return Err("answered with another content type");
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = answer.chunk().await.map_err(|error| in_words(&error))? {
+        // Counted as it comes; what a length header promises is only a promise.
+        if body.len() + chunk.len() > wanted.limit {
+            return Err("answered with too much");
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+fn media_type(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+    Some(text.split(';').next()?.trim().to_ascii_lowercase())
+}
+
+/// `application/json`, and what is built on it: `application/jwk-set+json`.
+fn is_json(media: &str) -> bool {
+    media.strip_prefix("application/").is_some_and(|kind| kind == "json" || kind.ends_with("+json"))
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the guarded fetcher")]
+fn client(resolver: Resolver, roots: RootCertStore) -> Result<Client, String> {
+    let https_only = resolver.way == Way::Guarded;
+    Client::builder()
+        .user_agent("porteiro")
+        .tls_backend_preconfigured(tls(roots)?)
+        .https_only(https_only)
+        .http1_only()
+        .dns_resolver(Arc::new(resolver))
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .no_proxy()
+        // Off by features already; another crate in the tree could switch them on.
+        .no_gzip()
+        .no_brotli()
+        .no_zstd()
+        .no_deflate()
+        .connect_timeout(CONNECT)
+        .timeout(TOTAL)
+        // Every request resolves and is checked anew.
+        .pool_max_idle_per_host(0)
+        .build()
+        .map_err(|error| error.to_string())
+}
+
+fn believe(roots: &mut RootCertStore, file: &Path) -> Result<(), String> {
+    let wrong = |reason: &dyn fmt::Display| format!("{}: {reason}", file.display());
+    for certificate in CertificateDer::pem_file_iter(file).map_err(|error| wrong(&error))? {
+        roots.add(certificate.map_err(|error| wrong(&error))?).map_err(|error| wrong(&error))?;
+    }
+    Ok(())
+}
+
+fn tls(roots: RootCertStore) -> Result<ClientConfig, String> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    Ok(ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_root_certificates(roots)
+        .with_no_client_auth())
+}

@@ -1,0 +1,323 @@
+//! The one transaction of a step: claim it, make its change, ask the requirements again, complete if none is unmet.
+
+use std::sync::Arc;
+
+use porteiro_protocol::{assurance::Method, id::Id, time::Duration};
+use serde_json::{Value, json};
+
+use super::{
+    FlowError, complete, decide,
+    decide::Next,
+    facts::{self, Gathered},
+    lifetime, open,
+    representation::{self, Answer},
+    state::{Kind, Notice, Pending, Refusal, State, Subject, Transport},
+    step::{Effect, Letter, Once},
+    store::{self, Loaded},
+};
+use crate::{
+    App, accounts, audit, credentials,
+    credentials::{Credential, CredentialKind, NewCredential, recovery_code},
+    http::RequestContext,
+    mail,
+    secrets::sha256,
+    sms,
+    store::{StoreError, Tx},
+};
+
+#[derive(Debug)]
+pub enum Applied {
+    Done(Box<Answer>),
+    /// Somebody else used it, or the step, a moment before.
+    Lost,
+}
+
+/// What the transaction leaves for the answer.
+struct Outcome {
+    loaded: Loaded,
+    gathered: Gathered,
+    completion: Option<complete::Completion>,
+    secret: Option<String>,
+}
+
+/// How long a recovery with nothing left waits, for its owner to notice.
+const HOLD: Duration = Duration::hours(72);
+
+pub async fn apply(
+    app: &Arc<App>,
+    context: &RequestContext,
+    loaded: &Loaded,
+    effect: Effect,
+) -> Result<Applied, FlowError> {
+    let effect = &effect;
+    let outcome = app
+        .store
+        .run_tx("flow.step", |tx| async move { once(app, &tx, context, loaded, effect).await })
+        .await?;
+    let Some(outcome) = outcome else { return Ok(Applied::Lost) };
+    let show = match effect {
+        Effect::Challenge { show, .. } | Effect::Bind { show, .. } => show.clone(),
+        Effect::Prove { .. }
+        | Effect::ProveMailbox { .. }
+        | Effect::Profile { .. }
+        | Effect::Skip
+        | Effect::Back
+        | Effect::Hold => Value::Null,
+    };
+    let mut answer = match outcome.completion {
+        Some(completion) => complete::present(&outcome.loaded, &completion, show),
+        None => representation::present(&outcome.loaded, &outcome.gathered, &show),
+    };
+    if let Some(secret) = &outcome.secret {
+        answer.bind(Transport::Api, secret, true);
+    }
+    Ok(Applied::Done(Box::new(answer)))
+}
+
+async fn once(
+    app: &Arc<App>,
+    tx: &Tx,
+    context: &RequestContext,
+    loaded: &Loaded,
+    effect: &Effect,
+) -> Result<Option<Outcome>, StoreError> {
+    if !store::claim(tx, loaded.id, loaded.step).await? {
+        return Ok(None);
+    }
+    let mut state = loaded.state.clone();
+    if !change(app, tx, context, loaded, &mut state, effect).await? {
+        return Ok(None);
+    }
+    let secret = (state.transport == Transport::Api).then(|| open::new_secret(app));
+    let binding =
+        secret.as_ref().map_or_else(|| loaded.binding_hash.clone(), |it| sha256(it.as_bytes()).to_vec());
+    let mut moved =
+        store::load(tx, loaded.id).await?.ok_or_else(|| StoreError::Inconsistent("a flow left".into()))?;
+    moved.state = state;
+    let gathered = facts::gather(app, tx, &moved).await?;
+    let completion = match decide::next(&moved.state, &gathered.facts) {
+        Next::Complete => complete::complete(app, tx, context, &mut moved.state, &gathered).await?,
+        Next::Ask { .. } | Next::Refuse(_) | Next::Cancelled => None,
+    };
+    let result = completion.as_ref().map(|completion| complete::result(&moved, completion));
+    let idle = lifetime(moved.state.kind, moved.state.transport).idle_seconds;
+    store::save(tx, loaded.id, &binding, &moved.state, idle, result.as_ref()).await?;
+    Ok(Some(Outcome { loaded: moved, gathered, completion, secret }))
+}
+
+/// Makes the effect's change. `false` when what may be used once was used already.
+async fn change(
+    app: &Arc<App>,
+    tx: &Tx,
+    context: &RequestContext,
+    loaded: &Loaded,
+    state: &mut State,
+    effect: &Effect,
+) -> Result<bool, StoreError> {
+    match effect {
+        Effect::Prove { account, proof, once, stored } => {
+            for guard in once {
+                if !use_once(tx, loaded, *account, guard).await? {
+                    return Ok(false);
+                }
+            }
+            if let Some((credential, body)) = stored {
+                credentials::replace_body(tx, *account, *credential, body).await?;
+            }
+            Ok(decide::prove(state, *account, proof.clone()))
+        }
+        Effect::ProveMailbox { address, challenge } => {
+            if !store::consume(tx, loaded.id, *challenge).await? {
+                return Ok(false);
+            }
+            prove_mailbox(app, tx, state, address, loaded).await
+        }
+        Effect::Challenge { new, letter, typed, .. } => {
+            store::replace_challenge(tx, loaded.id, new).await?;
+            if let Some(typed) = typed {
+                state.typed = Some(typed.clone());
+                if state.subject == Subject::None {
+                    state.subject = Subject::Shadow;
+                }
+            }
+            match letter {
+                Some(Letter::Mail(letter)) => mail::enqueue(app, tx, letter).await?,
+                Some(Letter::Sms(letter)) => sms::enqueue(app, tx, letter).await?,
+                None => return Ok(true),
+            }
+            state.sends = state.sends.saturating_add(1);
+            Ok(true)
+        }
+        Effect::Bind { new, identifier, challenge, recovery_codes, .. } => {
+            if let Some(challenge) = challenge
+                && !store::consume(tx, loaded.id, *challenge).await?
+            {
+                return Ok(false);
+            }
+            bind(app, tx, context, state, new, identifier.as_ref(), recovery_codes).await
+        }
+        Effect::Profile { display_name } => {
+            if let Some(pending) = &mut state.pending {
+                pending.display_name = Some(display_name.clone());
+            }
+            Ok(true)
+        }
+        Effect::Skip => {
+            state.offer_dismissed = true;
+            Ok(true)
+        }
+        Effect::Back => {
+            for module in ["email_code", "sms_code"] {
+                store::drop_challenges(tx, loaded.id, module).await?;
+            }
+            Ok(true)
+        }
+        Effect::Hold => hold(app, tx, context, loaded, state).await,
+    }
+}
+
+async fn use_once(
+    tx: &Tx,
+    loaded: &Loaded,
+    account: porteiro_protocol::id::AccountId,
+    guard: &Once,
+) -> Result<bool, StoreError> {
+    match guard {
+        Once::Challenge(challenge) => store::consume(tx, loaded.id, *challenge).await,
+        Once::Counter { credential, counter } => {
+            credentials::advance_counter(tx, account, *credential, *counter).await
+        }
+        Once::RecoveryCode { credential, selector } => Ok(recovery_code::spend(tx, account, selector)
+            .await?
+            && credentials::used(tx, account, *credential).await?),
+        Once::Repeatable(credential) => credentials::used(tx, account, *credential).await,
+    }
+}
+
+/// A mailbox was proved. Only now is it asked whether anybody has that address, and only its reader is told.
+async fn prove_mailbox(
+    app: &App,
+    tx: &Tx,
+    state: &mut State,
+    address: &str,
+    loaded: &Loaded,
+) -> Result<bool, StoreError> {
+    let parsed = porteiro_protocol::address::EmailAddress::parse(address)
+        .map_err(|_| StoreError::Inconsistent("a stored address does not parse".into()))?;
+    let canonical = parsed.canonical();
+    let key = app.secrets.identifier_key("email", canonical.as_bytes());
+    state.proved_address = Some(address.to_owned());
+    let Some(account) = accounts::find_by_identifier(tx, &key).await? else {
+        match state.kind {
+            Kind::SignIn | Kind::Register => begin_registration(app, state),
+            Kind::Recover => state.refusal = Some(Refusal::NoAccount),
+            Kind::Reauthenticate | Kind::Enrol => return Ok(false),
+        }
+        return Ok(true);
+    };
+    let all = credentials::find_all(tx, account).await?;
+    let Some(mailbox) = all.iter().find(|credential| is_mailbox(credential, canonical)) else {
+        return Err(StoreError::Inconsistent("an identifier without its credential".into()));
+    };
+    if state.kind == Kind::Register {
+        state.kind = Kind::SignIn;
+        state.notices.push(Notice::AlreadyHaveAccount);
+    }
+    credentials::used(tx, account, mailbox.id).await?;
+    let proof = porteiro_protocol::assurance::Proof {
+        method: Method::Email,
+        credential: Some(mailbox.id.uuid()),
+        at: loaded.now,
+        user_verified: false,
+    };
+    Ok(decide::prove(state, account, proof))
+}
+
+fn is_mailbox(credential: &Credential, canonical: &str) -> bool {
+    credential.kind == CredentialKind::Email && credential.body["canonical"] == canonical
+}
+
+fn begin_registration(app: &App, state: &mut State) {
+    state.kind = Kind::Register;
+    state.pending = Some(Pending {
+        account_id: Id::random(&*app.entropy),
+        user_handle: app.entropy.bytes::<32>().to_vec(),
+        display_name: None,
+        platform_administrator: state.bootstrap.is_some(),
+        credentials: Vec::new(),
+    });
+}
+
+/// Binds to the account, or keeps for the account to come.
+async fn bind(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    state: &mut State,
+    new: &NewCredential,
+    identifier: Option<&([u8; 32], accounts::IdentifierKind)>,
+    recovery_codes: &[(String, String)],
+) -> Result<bool, StoreError> {
+    state.enrolled.push(new.kind);
+    let Some(account) = state.account() else {
+        if let Some(pending) = &mut state.pending {
+            pending.credentials.push(new.clone());
+        }
+        return Ok(true);
+    };
+    if let Some((key, kind)) = identifier
+        && !accounts::insert_identifier(tx, key, *kind, account).await?
+    {
+        return Ok(false);
+    }
+    let replaced =
+        if new.kind.info().single { credentials::remove_kind(tx, account, new.kind).await? } else { 0 };
+    credentials::insert(tx, account, new).await?;
+    if new.kind == CredentialKind::RecoveryCodes {
+        recovery_code::replace_all(tx, account, recovery_codes).await?;
+    }
+    let kind =
+        if replaced > 0 { audit::EventKind::CredentialChanged } else { audit::EventKind::CredentialAdded };
+    let payload = json!({"credential_id": new.id, "kind": new.kind});
+    audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;
+    complete::tell_owner(app, tx, account, state, new.kind, true).await?;
+    Ok(true)
+}
+
+/// Nothing is left to prove with but the mailbox: the account waits, and everybody who can read its mail is told.
+async fn hold(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    loaded: &Loaded,
+    state: &mut State,
+) -> Result<bool, StoreError> {
+    let Some(account) = state.account() else { return Ok(false) };
+    let until = loaded.now + HOLD;
+    accounts::set_hold(tx, account, Some(until)).await?;
+    state.notices.push(Notice::RecoveryHoldStarted);
+    state.refusal = Some(Refusal::RecoveryHeld);
+    let payload = json!({"until": until.unix_timestamp()});
+    let event =
+        audit::Event { kind: audit::EventKind::AccountRecoveryHeld, subject: account.uuid(), payload };
+    audit::record(app, tx, context, event).await?;
+    complete::tell_hold(app, tx, account, state, until).await?;
+    Ok(true)
+}
+
+/// Writes a state that needs no module, such as a cancellation.
+pub async fn finish(app: &Arc<App>, loaded: &Loaded, state: State) -> Result<Option<Answer>, FlowError> {
+    let state = &state;
+    let moved = app
+        .store
+        .run_tx("flow.finish", |tx| async move {
+            if !store::claim(&tx, loaded.id, loaded.step).await? {
+                return Ok(None);
+            }
+            let result = json!({"id": loaded.id, "kind": state.kind, "stage": "cancelled", "continue": {"type": "none"}});
+            store::save(&tx, loaded.id, &loaded.binding_hash, state, 60.0, Some(&result)).await?;
+            Ok(Some(result))
+        })
+        .await?;
+    Ok(moved.map(Answer::again))
+}

@@ -1,0 +1,353 @@
+//! Completion: everything a finished flow leaves, in the transaction that finished it.
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use porteiro_protocol::{
+    address::EmailAddress,
+    assurance::{Decay, effective_level},
+    id::{AccountId, Id, SessionId},
+    time::OffsetDateTime,
+};
+use serde_json::{Value, json};
+
+use super::{
+    facts::Gathered,
+    representation::Answer,
+    state::{Kind, Pending, Refusal, State, Transport},
+    store::Loaded,
+};
+use crate::{
+    App,
+    accounts::{self, IdentifierKind, NewAccount},
+    audit::{self, EventKind},
+    bootstrap, credentials,
+    credentials::{CredentialKind, NewCredential, email},
+    http::{DEVICE_COOKIE, RequestContext, SESSION_COOKIE, set_cookie},
+    mail::{
+        self,
+        templates::{self, Change, Happening, Locale},
+    },
+    secrets::{HandleKind, Issued, Route},
+    sessions::{self, Ended},
+    store::{StoreError, Tx},
+};
+
+/// Tokens to hand out, once.
+#[derive(Debug)]
+pub struct Completion {
+    session: Issued,
+    device: Option<Issued>,
+}
+
+const SESSION_SECONDS: u32 = 30 * 86_400;
+const DEVICE_SECONDS: u32 = 400 * 86_400;
+
+/// `None` when the flow turned out not to be able to complete: the state then says why.
+pub async fn complete(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    state: &mut State,
+    gathered: &Gathered,
+) -> Result<Option<Completion>, StoreError> {
+    let account = match state.account() {
+        Some(account) => account,
+        None => match register(app, tx, context, state).await? {
+            Some(account) => account,
+            None => return Ok(None),
+        },
+    };
+    let session = match state.session {
+        Some(session) => raise(app, tx, context, state, account, session).await?,
+        None => sign_in(app, tx, context, state, account, gathered).await?,
+    };
+    let Some(session) = session else { return Ok(None) };
+    let device = match state.transport {
+        Transport::Browser => Some(device(app, state, gathered, account)?),
+        Transport::Api => None,
+    };
+    Ok(Some(Completion { session, device }))
+}
+
+/// The account comes to be, with everything bound to it; or somebody else took the address meanwhile.
+async fn register(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    state: &mut State,
+) -> Result<Option<AccountId>, StoreError> {
+    let (Some(pending), Some(address)) = (state.pending.clone(), state.proved_address.clone()) else {
+        return Err(StoreError::Inconsistent("a registration without its parts".into()));
+    };
+    if let Some(hash) = &state.bootstrap {
+        let hash = URL_SAFE_NO_PAD.decode(hash).unwrap_or_default();
+        if !bootstrap::spend(tx, &hash).await? {
+            state.refusal = Some(Refusal::NoAccount);
+            return Ok(None);
+        }
+    }
+    let mailbox = mailbox(app, &address)?;
+    let handle = app.secrets.identifier_key("user_handle", &pending.user_handle);
+    let claimed = accounts::insert_identifier(tx, &mailbox.1, IdentifierKind::Email, pending.account_id)
+        .await?
+        && accounts::insert_identifier(tx, &handle, IdentifierKind::UserHandle, pending.account_id).await?;
+    if !claimed {
+        state.refusal = Some(Refusal::AccountUnavailable);
+        return Ok(None);
+    }
+    write_account(app, tx, context, state, &pending, &mailbox.0).await?;
+    state.subject = super::state::Subject::Account(pending.account_id);
+    state.pending = None;
+    Ok(Some(pending.account_id))
+}
+
+fn mailbox(app: &App, address: &str) -> Result<(NewCredential, [u8; 32]), StoreError> {
+    let parsed = EmailAddress::parse(address)
+        .map_err(|_| StoreError::Inconsistent("a proved address does not parse".into()))?;
+    let key = app.secrets.identifier_key("email", parsed.canonical().as_bytes());
+    Ok((email::credential(Id::random(&*app.entropy), &parsed), key))
+}
+
+async fn write_account(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    state: &mut State,
+    pending: &Pending,
+    mailbox: &NewCredential,
+) -> Result<(), StoreError> {
+    let new = NewAccount {
+        id: pending.account_id,
+        display_name: pending.display_name.as_deref().unwrap_or_default(),
+        locale: &state.locale,
+        user_handle: &pending.user_handle,
+        platform_administrator: pending.platform_administrator,
+    };
+    accounts::insert(tx, &new).await?;
+    let payload = json!({"platform_administrator": pending.platform_administrator});
+    log(app, tx, context, pending.account_id, EventKind::AccountCreated, payload).await?;
+    for credential in std::iter::once(mailbox).chain(&pending.credentials) {
+        credentials::insert(tx, pending.account_id, credential).await?;
+        let payload = json!({"credential_id": credential.id, "kind": credential.kind});
+        log(app, tx, context, pending.account_id, EventKind::CredentialAdded, payload).await?;
+    }
+    state.proofs.push(porteiro_protocol::assurance::Proof {
+        method: porteiro_protocol::assurance::Method::Email,
+        credential: Some(mailbox.id.uuid()),
+        at: app.clock.now(),
+        user_verified: false,
+    });
+    Ok(())
+}
+
+async fn log(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    account: AccountId,
+    kind: EventKind,
+    payload: Value,
+) -> Result<(), StoreError> {
+    audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await
+}
+
+fn methods(state: &State) -> Vec<&'static str> {
+    state.proofs.iter().map(|proof| proof.method.as_str()).collect()
+}
+
+/// Handles are sealed with a key we hold: it fails only if the crypto library does.
+fn sealed<T>(outcome: Result<T, crate::oauth::keys::MasterKeyError>) -> Result<T, StoreError> {
+    outcome.map_err(|error| StoreError::Inconsistent(error.to_string()))
+}
+
+async fn sign_in(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    state: &State,
+    account: AccountId,
+    gathered: &Gathered,
+) -> Result<Option<Issued>, StoreError> {
+    // The token the browser came with dies, whoever it belonged to (ASVS 7.2.4, CVE-2026-7507).
+    if let Some(old) =
+        context.session.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Session, text))
+    {
+        sessions::end(tx, old.route.row.into(), old.route.owner.into(), Ended::SignedOut).await?;
+    }
+    if state.kind == Kind::Recover {
+        for ended in sessions::end_others(tx, account, None, Ended::Recovered).await? {
+            let payload = json!({"session_id": ended, "reason": Ended::Recovered});
+            log(app, tx, context, account, EventKind::SessionEnded, payload).await?;
+        }
+        accounts::set_hold(tx, account, None).await?;
+        log(app, tx, context, account, EventKind::AccountRecovered, json!({"methods": methods(state)}))
+            .await?;
+    }
+    let session = sealed(sessions::prepare(app, account))?;
+    for ended in sessions::open(tx, account, &session, &state.proofs, context).await? {
+        let payload = json!({"session_id": ended, "reason": Ended::TooMany});
+        log(app, tx, context, account, EventKind::SessionEnded, payload).await?;
+    }
+    let new_device = !knows_device(app, context, account);
+    let now = app.clock.now();
+    let level = effective_level(&state.proofs, now, now, &Decay::default());
+    let payload = json!({"session_id": session.id, "methods": methods(state), "level": level, "new_device": new_device});
+    log(app, tx, context, account, EventKind::SignInSucceeded, payload).await?;
+    if new_device && state.kind == Kind::SignIn && gathered.account.is_some() {
+        let what = happening(app, Some(&context.user_agent));
+        tell(app, tx, account, &state.locale, |locale| templates::new_device(locale, &what)).await?;
+    }
+    Ok(Some(session.token))
+}
+
+fn knows_device(app: &App, context: &RequestContext, account: AccountId) -> bool {
+    let device =
+        context.device.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Device, text));
+    device.is_some_and(|device| device.route.owner == account.uuid())
+}
+
+async fn raise(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    state: &mut State,
+    account: AccountId,
+    session: SessionId,
+) -> Result<Option<Issued>, StoreError> {
+    let token = sealed(sessions::issue(app, session, account))?;
+    if !sessions::raise(tx, session, account, &token, &state.proofs).await? {
+        state.refusal = Some(Refusal::AccountUnavailable);
+        return Ok(None);
+    }
+    let payload = json!({"session_id": session, "methods": methods(state)});
+    log(app, tx, context, account, EventKind::SessionRaised, payload).await?;
+    Ok(Some(token))
+}
+
+/// Names the account and, for limits before anybody is known, what was typed to reach it.
+fn device(app: &App, state: &State, gathered: &Gathered, account: AccountId) -> Result<Issued, StoreError> {
+    let stored = gathered
+        .credentials
+        .iter()
+        .find(|credential| credential.kind == CredentialKind::Email)
+        .and_then(|credential| credential.body["canonical"].as_str().map(str::to_owned));
+    let proved = state
+        .proved_address
+        .as_deref()
+        .and_then(|it| EmailAddress::parse(it).ok())
+        .map(|it| it.canonical().to_owned());
+    let canonical = stored.or(proved).unwrap_or_default();
+    let key = app.secrets.identifier_key("email", canonical.as_bytes());
+    let row = uuid::Uuid::from_slice(&key[..16]).unwrap_or_default();
+    let route = Route { owner: account.uuid(), row, generation: 0 };
+    sealed(app.secrets.handles.issue(HandleKind::Device, route, &*app.entropy))
+}
+
+/// What the flow answers when it is asked again within a minute: everything but the tokens.
+pub fn result(loaded: &Loaded, _completion: &Completion) -> Value {
+    json!({
+        "id": loaded.id,
+        "kind": loaded.state.kind,
+        "stage": "complete",
+        "notices": loaded.state.notices,
+        "continue": {"type": "session"},
+    })
+}
+
+pub fn present(loaded: &Loaded, completion: &Completion, show: Value) -> Answer {
+    let mut body = result(loaded, completion);
+    if !show.is_null() {
+        body["challenge"] = show;
+    }
+    let mut answer = Answer::again(body);
+    match loaded.state.transport {
+        Transport::Browser => {
+            answer.cookies.push(set_cookie(SESSION_COOKIE, &completion.session.text, SESSION_SECONDS));
+            if let Some(device) = &completion.device {
+                answer.cookies.push(set_cookie(DEVICE_COOKIE, &device.text, DEVICE_SECONDS));
+            }
+        }
+        Transport::Api => answer.body["continue"]["session_token"] = json!(*completion.session.text),
+    }
+    answer
+}
+
+/// Writes to every address of an account.
+async fn tell(
+    app: &App,
+    tx: &Tx,
+    account: AccountId,
+    locale: &str,
+    write: impl Fn(Locale) -> templates::Rendered,
+) -> Result<(), StoreError> {
+    let rendered = write(Locale::negotiate(locale));
+    for credential in credentials::find_all(tx, account).await? {
+        if credential.kind == CredentialKind::Email
+            && let Some(to) = credential.body["address"].as_str()
+        {
+            mail::enqueue(app, tx, &rendered.to(to)).await?;
+        }
+    }
+    Ok(())
+}
+
+/// A credential was added or removed: its owner hears of it by every address (NIST SP 800-63B-4 §4.1.2).
+pub async fn tell_owner(
+    app: &App,
+    tx: &Tx,
+    account: AccountId,
+    state: &State,
+    kind: CredentialKind,
+    added: bool,
+) -> Result<(), StoreError> {
+    notify(app, tx, account, &state.locale, kind, added).await
+}
+
+pub async fn notify(
+    app: &App,
+    tx: &Tx,
+    account: AccountId,
+    locale: &str,
+    kind: CredentialKind,
+    added: bool,
+) -> Result<(), StoreError> {
+    let (change, what) = (change(kind, added), happening(app, None));
+    tell(app, tx, account, locale, |locale| templates::credential_changed(locale, change, &what)).await
+}
+
+pub async fn tell_hold(
+    app: &App,
+    tx: &Tx,
+    account: AccountId,
+    state: &State,
+    until: OffsetDateTime,
+) -> Result<(), StoreError> {
+    let what = happening(app, None);
+    tell(app, tx, account, &state.locale, |locale| templates::recovery_hold_started(locale, until, &what))
+        .await
+}
+
+fn happening<'a>(app: &'a App, device: Option<&'a str>) -> Happening<'a> {
+    Happening {
+        service: &app.checked.settings.service_name,
+        at: app.clock.now(),
+        device,
+        place: None,
+        link: None,
+    }
+}
+
+const fn change(kind: CredentialKind, added: bool) -> Change {
+    match (kind, added) {
+        (CredentialKind::Passkey, true) => Change::PasskeyAdded,
+        (CredentialKind::Passkey, false) => Change::PasskeyRemoved,
+        (CredentialKind::Password, true) => Change::PasswordSet,
+        (CredentialKind::Password, false) => Change::PasswordRemoved,
+        (CredentialKind::Totp, true) => Change::TotpAdded,
+        (CredentialKind::Totp, false) => Change::TotpRemoved,
+        (CredentialKind::RecoveryCodes, _) => Change::RecoveryCodesMade,
+        (CredentialKind::Email, true) => Change::AddressAdded,
+        (CredentialKind::Email, false) => Change::AddressRemoved,
+        (CredentialKind::Phone, true) => Change::PhoneAdded,
+        (CredentialKind::Phone, false) => Change::PhoneRemoved,
+    }
+}

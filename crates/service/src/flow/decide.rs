@@ -1,0 +1,330 @@
+//! The fixed requirement order. Pure: from what a flow holds and what the database says, to what is asked next.
+//!
+//! Evaluated top to bottom after every step and once more at completion; the first unmet requirement decides:
+//! 1 somebody is proved, 2 the account is active, 3 recovery was backed by more than a mailbox, 4 the level is reached,
+//! 5 it is fresh, 6 the profile is known, 7 what must be bound is bound, 8 what may be bound was offered.
+
+use porteiro_protocol::{
+    assurance::{Decay, Level, Method, Proof, effective_level, event_level, helps, is_fresh},
+    time::OffsetDateTime,
+};
+
+use super::{
+    actions::Action,
+    state::{Kind, Refusal, Stage, State, Subject},
+};
+use crate::{credentials::CredentialKind, sessions::FRESH, settings::Registration};
+
+/// What the deployment allows.
+#[derive(Debug, Clone, Copy)]
+pub struct Policy {
+    pub registration: Registration,
+    pub sms: bool,
+    pub mail: bool,
+}
+
+/// What the database says about the flow's account.
+#[derive(Debug, Clone)]
+pub struct AccountFacts {
+    pub active: bool,
+    /// Kinds that can still prove something.
+    pub usable: Vec<CredentialKind>,
+    pub hold_until: Option<OffsetDateTime>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Facts {
+    pub policy: Policy,
+    pub account: Option<AccountFacts>,
+    /// Modules with a live challenge of this flow.
+    pub challenges: Vec<&'static str>,
+    pub now: OffsetDateTime,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    Ask { stage: Stage, actions: Vec<Action> },
+    Complete,
+    Refuse(Refusal),
+    Cancelled,
+}
+
+impl Next {
+    pub fn stage(&self) -> Stage {
+        match self {
+            Self::Ask { stage, .. } => *stage,
+            Self::Complete => Stage::Complete,
+            Self::Refuse(_) => Stage::Denied,
+            Self::Cancelled => Stage::Cancelled,
+        }
+    }
+
+    pub fn offers(&self, action: Action) -> bool {
+        match self {
+            Self::Ask { actions, .. } => actions.contains(&action),
+            Self::Complete | Self::Refuse(_) | Self::Cancelled => false,
+        }
+    }
+}
+
+const STRONG: &[CredentialKind] =
+    &[CredentialKind::Passkey, CredentialKind::Totp, CredentialKind::RecoveryCodes, CredentialKind::Phone];
+
+pub fn next(state: &State, facts: &Facts) -> Next {
+    if state.cancelled {
+        return Next::Cancelled;
+    }
+    if let Some(refusal) = state.refusal {
+        return Next::Refuse(refusal);
+    }
+    // 1. Somebody is proved.
+    if state.proofs.is_empty() && state.proved_address.is_none() {
+        return authenticate(state, facts);
+    }
+    // 2. The account is active, or is about to be made.
+    let Some(account) = &facts.account else {
+        return match (state.account(), &state.pending) {
+            (None, Some(_)) => finish_registration(state, facts),
+            (None, None) => Next::Refuse(Refusal::NoAccount),
+            (Some(_), _) => Next::Refuse(Refusal::AccountUnavailable),
+        };
+    };
+    if !account.active {
+        return Next::Refuse(Refusal::AccountUnavailable);
+    }
+    // 3. Recovery never bypasses a second factor (ASVS 6.4.3).
+    if state.kind == Kind::Recover && !recovery_is_backed(state, account, facts.now) {
+        return raise(facts, recovery_actions(state, account, facts));
+    }
+    // 4. The level.
+    let level = effective_level(&state.proofs, facts.now, facts.now, &Decay::default());
+    if level < state.need.level {
+        let actions = helpful_actions(state, account, facts);
+        return if actions.is_empty() {
+            Next::Refuse(Refusal::UnmetRequirements)
+        } else {
+            raise(facts, actions)
+        };
+    }
+    // 5. Freshness, at the best level the account can reach (Kratos GHSA-wc43-73w7-x2f5).
+    // What was just bound makes the account stronger; it does not make the proof that bound it weaker.
+    let bound = state.wants.is_some_and(|kind| state.enrolled.contains(&kind));
+    if state.need.fresh && !bound && !may_bind(&state.proofs, &account.usable, facts.now) {
+        let actions = proving_actions(account, facts);
+        return if actions.is_empty() {
+            Next::Refuse(Refusal::UnmetRequirements)
+        } else {
+            raise(facts, actions)
+        };
+    }
+    // 7. What must be bound.
+    let mandatory = mandatory_enrolment(state);
+    if !mandatory.is_empty() {
+        return Next::Ask { stage: Stage::Enrol, actions: mandatory };
+    }
+    // 8. What may be bound: once, and only by somebody who may.
+    if offer_is_due(state, account, facts.now) {
+        let mut actions = vec![Action::PasskeyEnrolBegin, Action::PasskeyEnrolFinish, Action::EnrolSkip];
+        actions.sort();
+        return Next::Ask { stage: Stage::Enrol, actions };
+    }
+    Next::Complete
+}
+
+fn authenticate(state: &State, facts: &Facts) -> Next {
+    let mut actions = Vec::new();
+    let waiting = facts.challenges.contains(&"email_code");
+    match state.kind {
+        Kind::SignIn => actions.extend([Action::PasskeyBegin, Action::PasskeyFinish, Action::PasswordCheck]),
+        // A session names the account; these flows always hold its proofs.
+        Kind::Reauthenticate | Kind::Enrol => {
+            return Next::Refuse(Refusal::AccountUnavailable);
+        }
+        Kind::Register | Kind::Recover => {}
+    }
+    if facts.policy.mail {
+        actions.push(Action::EmailSend);
+    }
+    if waiting {
+        actions.extend([Action::EmailCheck, Action::EmailRedeem, Action::Back]);
+        if state.kind == Kind::SignIn {
+            actions.retain(|action| !matches!(action, Action::PasswordCheck));
+        }
+        actions.sort();
+        return Next::Ask { stage: Stage::Challenge, actions };
+    }
+    actions.sort();
+    Next::Ask { stage: Stage::Authenticate, actions }
+}
+
+/// Registration after the mailbox is proved: name, then the offer of a passkey or password.
+fn finish_registration(state: &State, facts: &Facts) -> Next {
+    let Some(pending) = &state.pending else { return Next::Refuse(Refusal::NoAccount) };
+    let invited = state.bootstrap.is_some();
+    if facts.policy.registration != Registration::Open && !invited {
+        return Next::Refuse(Refusal::NoAccount);
+    }
+    if pending.display_name.is_none() {
+        return Next::Ask { stage: Stage::Profile, actions: vec![Action::Profile] };
+    }
+    if pending.credentials.is_empty() && !state.offer_dismissed {
+        let mut actions = vec![
+            Action::PasskeyEnrolBegin,
+            Action::PasskeyEnrolFinish,
+            Action::PasswordSet,
+            Action::EnrolSkip,
+        ];
+        actions.sort();
+        return Next::Ask { stage: Stage::Enrol, actions };
+    }
+    Next::Complete
+}
+
+fn raise(facts: &Facts, mut actions: Vec<Action>) -> Next {
+    let mut stage = Stage::Raise;
+    for (module, check, send) in [
+        ("email_code", Action::EmailCheck, Action::EmailSend),
+        ("sms_code", Action::SmsCheck, Action::SmsSend),
+    ] {
+        if facts.challenges.contains(&module) && actions.contains(&send) {
+            stage = Stage::Challenge;
+            actions.extend([check, Action::Back]);
+            if module == "email_code" {
+                actions.push(Action::EmailRedeem);
+            }
+        }
+    }
+    actions.sort();
+    actions.dedup();
+    Next::Ask { stage, actions }
+}
+
+/// The actions that prove a kind, for somebody already known.
+fn actions_of(kind: CredentialKind, facts: &Facts) -> &'static [Action] {
+    match kind {
+        CredentialKind::Passkey => &[Action::PasskeyBegin, Action::PasskeyFinish],
+        CredentialKind::Password => &[Action::PasswordCheck],
+        CredentialKind::Totp => &[Action::TotpCheck],
+        CredentialKind::RecoveryCodes => &[Action::RecoveryCodeCheck],
+        CredentialKind::Phone if facts.policy.sms => &[Action::SmsSend],
+        CredentialKind::Email if facts.policy.mail => &[Action::EmailSend],
+        CredentialKind::Phone | CredentialKind::Email => &[],
+    }
+}
+
+fn helpful_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
+    let decay = Decay::default();
+    let useful = account
+        .usable
+        .iter()
+        .filter(|kind| helps(&state.proofs, state.need.level, kind.method(), facts.now, &decay));
+    useful.flat_map(|kind| actions_of(*kind, facts).iter().copied()).collect()
+}
+
+/// Everything the account has, mailboxes only where it has nothing else.
+fn proving_actions(account: &AccountFacts, facts: &Facts) -> Vec<Action> {
+    let real: Vec<Action> = account
+        .usable
+        .iter()
+        .filter(|kind| **kind != CredentialKind::Email)
+        .flat_map(|kind| actions_of(*kind, facts).iter().copied())
+        .collect();
+    if real.is_empty() { actions_of(CredentialKind::Email, facts).to_vec() } else { real }
+}
+
+/// The best level the account could show with everything it has.
+pub fn available_level(usable: &[CredentialKind], now: OffsetDateTime) -> Level {
+    let proofs: Vec<Proof> = usable
+        .iter()
+        .map(|kind| Proof { method: kind.method(), credential: None, at: now, user_verified: true })
+        .collect();
+    event_level(&proofs)
+}
+
+/// Whether these proofs may change how the account is entered: fresh, and as strong as the account can be. A mailbox
+/// may bind the first credential of an account that has none, never another one.
+pub fn may_bind(proofs: &[Proof], usable: &[CredentialKind], now: OffsetDateTime) -> bool {
+    let only_mailboxes = usable.iter().all(|kind| *kind == CredentialKind::Email);
+    let recent: Vec<Proof> = proofs.iter().filter(|proof| now - proof.at <= FRESH).cloned().collect();
+    if only_mailboxes {
+        return !recent.is_empty();
+    }
+    is_fresh(proofs, FRESH, now) && event_level(&recent) >= available_level(usable, now)
+}
+
+fn recovery_is_backed(state: &State, account: &AccountFacts, now: OffsetDateTime) -> bool {
+    let strong = account.usable.iter().any(|kind| STRONG.contains(kind));
+    let backed = state.proofs.iter().any(|proof| match proof.method {
+        Method::Passkey | Method::Totp | Method::RecoveryCode | Method::SmsCode => true,
+        Method::Password | Method::Email => false,
+    });
+    let waited = account.hold_until.is_some_and(|until| until <= now);
+    !strong || backed || waited
+}
+
+fn recovery_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
+    let mut actions: Vec<Action> = account
+        .usable
+        .iter()
+        .filter(|kind| STRONG.contains(kind))
+        .flat_map(|kind| actions_of(*kind, facts).iter().copied())
+        .collect();
+    if account.hold_until.is_none() && !state.notices.contains(&super::state::Notice::RecoveryHoldStarted) {
+        actions.push(Action::RecoveryHold);
+    }
+    actions
+}
+
+fn mandatory_enrolment(state: &State) -> Vec<Action> {
+    let passkey = [Action::PasskeyEnrolBegin, Action::PasskeyEnrolFinish];
+    let mut actions: Vec<Action> = match state.kind {
+        // A recovered account gets a new way in before anything else.
+        Kind::Recover if state.enrolled.is_empty() => [passkey.as_slice(), &[Action::PasswordSet]].concat(),
+        Kind::Enrol => match state.wants {
+            Some(kind) if !state.enrolled.contains(&kind) => match kind {
+                CredentialKind::Passkey => passkey.to_vec(),
+                CredentialKind::Password => vec![Action::PasswordSet],
+                CredentialKind::Totp => vec![Action::TotpEnrolBegin, Action::TotpEnrolFinish],
+                CredentialKind::RecoveryCodes => vec![Action::RecoveryCodesGenerate],
+                CredentialKind::Email => vec![Action::EmailAdd, Action::EmailVerify],
+                CredentialKind::Phone => vec![Action::PhoneAdd, Action::PhoneVerify],
+            },
+            Some(_) | None => Vec::new(),
+        },
+        Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate => Vec::new(),
+    };
+    actions.sort();
+    actions
+}
+
+/// A passkey is offered once per flow to whoever signs in without having one.
+fn offer_is_due(state: &State, account: &AccountFacts, now: OffsetDateTime) -> bool {
+    state.kind == Kind::SignIn
+        && !state.offer_dismissed
+        && !account.usable.contains(&CredentialKind::Passkey)
+        && state.enrolled.is_empty()
+        && may_bind(&state.proofs, &account.usable, now)
+}
+
+/// Whether an account that loses a credential can still be entered: the can-commit rule.
+pub fn can_lose(all: &[CredentialKind], lost: CredentialKind) -> bool {
+    let mut rest = all.to_vec();
+    if let Some(index) = rest.iter().position(|kind| *kind == lost) {
+        rest.remove(index);
+    }
+    // Recovery codes and a second factor alone open nothing.
+    rest.iter().any(|kind| matches!(kind, CredentialKind::Passkey | CredentialKind::Email))
+        || (rest.contains(&CredentialKind::Password) && rest.contains(&CredentialKind::Email))
+}
+
+/// Somebody proved to be an account. The subject can be named once and never changes to another.
+pub fn prove(state: &mut State, account: porteiro_protocol::id::AccountId, proof: Proof) -> bool {
+    match state.subject {
+        Subject::Account(known) if known != account => return false,
+        Subject::Account(_) | Subject::None | Subject::Shadow => {}
+    }
+    state.subject = Subject::Account(account);
+    state.proofs.push(proof);
+    true
+}

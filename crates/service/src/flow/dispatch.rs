@@ -1,0 +1,57 @@
+//! From an action to the module that looks at it. The one table of modules.
+
+use serde_json::Value;
+
+use super::{
+    actions::Action,
+    step::{Effect, Step, Stopped},
+};
+use crate::credentials::{email, passkey, password, recovery_code, sms, totp};
+
+pub async fn run(step: &Step<'_>, action: Action, input: &Value) -> Result<Effect, Stopped> {
+    match action {
+        Action::PasskeyBegin => passkey::begin(step),
+        Action::PasskeyFinish => passkey::finish(step, input).await,
+        Action::PasskeyEnrolBegin => passkey::enrol_begin(step),
+        Action::PasskeyEnrolFinish => passkey::enrol_finish(step, input),
+        Action::PasswordCheck => password::check(step, input).await,
+        Action::PasswordSet => password::set(step, input).await,
+        Action::EmailSend => email::send(step, input).await,
+        Action::EmailCheck => email::check(step, input).await,
+        Action::EmailRedeem => email::redeem(step, input).await,
+        Action::EmailAdd => email::add(step, input).await,
+        Action::EmailVerify => email::verify(step, input).await,
+        Action::SmsSend => sms::send(step).await,
+        Action::SmsCheck => sms::check(step, input).await,
+        Action::PhoneAdd => sms::add(step, input).await,
+        Action::PhoneVerify => sms::verify(step, input).await,
+        Action::TotpCheck => totp::check(step, input),
+        Action::TotpEnrolBegin => totp::enrol_begin(step),
+        Action::TotpEnrolFinish => totp::enrol_finish(step, input),
+        Action::RecoveryCodeCheck => recovery_code::check(step, input).await,
+        Action::RecoveryCodesGenerate => recovery_code::generate(step).await,
+        Action::Profile => profile(step, input),
+        Action::EnrolSkip => Ok(Effect::Skip),
+        Action::Back => Ok(Effect::Back),
+        Action::RecoveryHold => Ok(Effect::Hold),
+    }
+}
+
+/// A name people call themselves: anything printable, within reason.
+fn profile(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    let name = step.text(input, "display_name")?.trim();
+    let length = name.chars().count();
+    let printable = name.chars().all(|c| !c.is_control() && !is_direction_mark(c));
+    if !(1..=100).contains(&length) || !printable {
+        return Err(Stopped::Invalid {
+            field: "display_name",
+            detail: "has 1 to 100 printable characters".into(),
+        });
+    }
+    Ok(Effect::Profile { display_name: name.to_owned() })
+}
+
+/// Characters that turn the text around them: useful for nothing in a name but to deceive.
+const fn is_direction_mark(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+}

@@ -1,0 +1,163 @@
+//! `/v1/flows`: the JSON every client speaks, hosted screens included.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    extract::{Path, State},
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use porteiro_protocol::id::FlowId;
+use serde_json::{Map, Value, json};
+
+use super::{FlowError, OpenRequest, actions::Action, representation::Answer, state::Transport};
+use crate::{
+    App,
+    http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
+};
+
+pub fn routes() -> Vec<Route> {
+    let owner = Access::FlowOwner;
+    vec![
+        Route::post("/v1/flows", Access::Public("anybody may begin; nothing is told before a proof"), open),
+        Route::get("/v1/flows/{id}", owner, show),
+        Route::delete("/v1/flows/{id}", owner, cancel),
+        Route::post("/v1/flows/{id}/{module}/{verb}", owner, act),
+    ]
+}
+
+/// Another site's page must not be able to speak for the person in front of the browser; an app must not look like one.
+pub(super) fn same_origin(
+    app: &App,
+    context: &RequestContext,
+    transport: Transport,
+) -> Result<(), FlowError> {
+    match transport {
+        Transport::Browser => {
+            let origin = context.origin.as_deref() == Some(app.issuer());
+            let site = matches!(context.fetch_site.as_deref(), None | Some("same-origin"));
+            if origin && site { Ok(()) } else { Err(FlowError::OriginRefused) }
+        }
+        Transport::Api if context.origin.is_some() || context.has_cookies => {
+            Err(FlowError::BrowserNotAllowed)
+        }
+        Transport::Api => Ok(()),
+    }
+}
+
+async fn open(
+    State(app): State<Arc<App>>,
+    context: RequestContext,
+    Json(request): Json<OpenRequest>,
+) -> Result<Response, FlowError> {
+    let answer = super::open(&app, &context, request).await?;
+    Ok(respond(StatusCode::CREATED, answer))
+}
+
+async fn show(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    context: RequestContext,
+) -> Result<Response, FlowError> {
+    let answer = super::show(&app, &context, parse(&id)?).await?;
+    Ok(respond(StatusCode::OK, answer))
+}
+
+async fn cancel(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    context: RequestContext,
+) -> Result<Response, FlowError> {
+    let answer = super::cancel(&app, &context, parse(&id)?).await?;
+    Ok(respond(StatusCode::OK, answer))
+}
+
+async fn act(
+    State(app): State<Arc<App>>,
+    Path((id, module, verb)): Path<(String, String, String)>,
+    context: RequestContext,
+    Json(input): Json<Value>,
+) -> Result<Response, FlowError> {
+    let started = tokio::time::Instant::now();
+    let action = format!("{module}/{verb}");
+    let outcome = super::act(&app, &context, parse(&id)?, &action, &input).await;
+    // Known and unknown people are answered at the same moment, not after a random one.
+    if let Some(floor) = floor(&app, &action) {
+        tokio::time::sleep_until(started + floor).await;
+    }
+    Ok(respond(StatusCode::OK, outcome?))
+}
+
+fn floor(app: &App, action: &str) -> Option<Duration> {
+    let settings = &app.checked.settings;
+    let milliseconds = match Action::parse(action)? {
+        Action::PasswordCheck => settings.password_floor_ms,
+        Action::EmailSend | Action::SmsSend => settings.send_floor_ms,
+        _other => return None,
+    };
+    Some(Duration::from_millis(milliseconds.into()))
+}
+
+fn parse(id: &str) -> Result<FlowId, FlowError> {
+    id.parse().map_err(|_| FlowError::NotFound)
+}
+
+fn respond(status: StatusCode, answer: Answer) -> Response {
+    let mut response = (status, axum::Json(answer.body)).into_response();
+    for cookie in answer.cookies {
+        if let Ok(value) = HeaderValue::from_str(&cookie) {
+            response.headers_mut().append(header::SET_COOKIE, value);
+        }
+    }
+    response
+}
+
+fn with(name: &str, value: Value) -> Map<String, Value> {
+    Map::from_iter([(name.to_owned(), value)])
+}
+
+impl IntoResponse for FlowError {
+    fn into_response(self) -> Response {
+        let mut cookies = Vec::new();
+        let problem = match self {
+            Self::NotFound => Problem::from(ProblemCode::FlowNotFound),
+            Self::BrowserNotAllowed => Problem::from(ProblemCode::BrowserNotAllowed),
+            Self::OriginRefused => Problem::from(ProblemCode::OriginRefused),
+            Self::UnknownAction => Problem::new(ProblemCode::UnknownAction, "take one of the flow's actions"),
+            Self::KindNotOpen(what) => {
+                Problem::new(ProblemCode::Forbidden, format!("{what} is not open here"))
+            }
+            Self::NotSignedIn => Problem::new(ProblemCode::Unauthenticated, "sign in first"),
+            Self::StepStale(answer) => {
+                Problem::new(ProblemCode::StepStale, "the flow has moved on").with(with("flow", answer.body))
+            }
+            Self::Expired => Problem::new(ProblemCode::FlowExpired, "open a new flow"),
+            Self::Finished => Problem::new(ProblemCode::FlowFinished, "open a new flow"),
+            Self::Refused(answer) => {
+                cookies = answer.cookies;
+                Problem::new(ProblemCode::Refused, "that did not work").with(with("flow", answer.body))
+            }
+            Self::UnknownPasskey { credential_id } => {
+                Problem::new(ProblemCode::CredentialUnknown, "not a passkey of ours")
+                    .with(with("signal", json!({"credential_id": credential_id})))
+            }
+            Self::Invalid { field, detail } => {
+                Problem::new(ProblemCode::FieldInvalid, format!("{field} {detail}"))
+                    .with(with("errors", json!([{"pointer": format!("/{field}"), "detail": detail}])))
+            }
+            Self::SlowDown => Problem::new(ProblemCode::SlowDown, "too many attempts; wait a little"),
+            Self::Unavailable => Problem::from(ProblemCode::Unavailable),
+            Self::Internal(what) => {
+                tracing::error!(what, "a flow failed");
+                Problem::from(ProblemCode::Internal)
+            }
+        };
+        let mut response = problem.into_response();
+        for cookie in cookies {
+            if let Ok(value) = HeaderValue::from_str(&cookie) {
+                response.headers_mut().append(header::SET_COOKIE, value);
+            }
+        }
+        response
+    }
+}

@@ -1,0 +1,54 @@
+//! Everything the decision needs from the database, read in one place.
+
+use std::sync::Arc;
+
+use super::{
+    decide::{AccountFacts, Facts, Policy},
+    store::{self, Challenge, Loaded},
+};
+use crate::{
+    App,
+    accounts::{self, Account, AccountState},
+    credentials::{self, Credential, CredentialState},
+    mail::Mailer,
+    store::{Reader, StoreError},
+};
+
+#[derive(Debug)]
+pub struct Gathered {
+    pub facts: Facts,
+    pub account: Option<Account>,
+    pub credentials: Vec<Credential>,
+    pub challenges: Vec<Challenge>,
+}
+
+pub fn policy(app: &App) -> Policy {
+    Policy {
+        registration: app.checked.settings.registration,
+        sms: app.sms.is_available(),
+        mail: !matches!(app.mailer, Mailer::Nowhere),
+    }
+}
+
+pub async fn gather(app: &Arc<App>, reader: &impl Reader, loaded: &Loaded) -> Result<Gathered, StoreError> {
+    let (account, credentials) = match loaded.state.account() {
+        Some(id) => (accounts::find(reader, id).await?, credentials::find_all(reader, id).await?),
+        None => (None, Vec::new()),
+    };
+    let challenges = store::challenges(reader, loaded.id).await?;
+    let facts = Facts {
+        policy: policy(app),
+        account: account.as_ref().map(|account| AccountFacts {
+            active: account.state == AccountState::Active,
+            usable: credentials
+                .iter()
+                .filter(|credential| credential.state == CredentialState::Active)
+                .map(|credential| credential.kind)
+                .collect(),
+            hold_until: account.recovery_hold_until,
+        }),
+        challenges: challenges.iter().map(|challenge| challenge.module).collect(),
+        now: loaded.now,
+    };
+    Ok(Gathered { facts, account, credentials, challenges })
+}

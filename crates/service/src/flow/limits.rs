@@ -1,0 +1,96 @@
+//! Which buckets an action takes from.
+
+use porteiro_protocol::address::EmailAddress;
+use serde_json::Value;
+
+use super::{actions::Action, store::Loaded};
+use crate::{
+    App,
+    http::RequestContext,
+    limits::{
+        Bucket, CODE_ADDRESS, CODE_SUBJECT, EMAIL_SUBJECT, EMAIL_SUBJECT_DAY, PASSKEY_ADDRESS,
+        PASSWORD_ADDRESS, PASSWORD_KNOWN_DEVICE, PASSWORD_SUBJECT, RECOVERY_ADDRESS, RECOVERY_SUBJECT, Rule,
+        SEND_ADDRESS, SMS_SUBJECT, SMS_SUBJECT_DAY, TOTP_ADDRESS, TOTP_SUBJECT, network,
+    },
+    secrets::HandleKind,
+};
+
+pub fn buckets(
+    app: &App,
+    context: &RequestContext,
+    loaded: &Loaded,
+    action: Action,
+    input: &Value,
+) -> Vec<Bucket> {
+    let subject = subject(app, loaded, input);
+    let address = network(context.address);
+    let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
+    match action {
+        Action::PasswordCheck | Action::PasswordSet => {
+            // A device this person signed in on before has a bucket of its own: a stranger cannot use it up.
+            let rule =
+                if known_device(app, context, &subject) { PASSWORD_KNOWN_DEVICE } else { PASSWORD_SUBJECT };
+            vec![bucket(rule, &subject), bucket(PASSWORD_ADDRESS, &address)]
+        }
+        Action::EmailCheck
+        | Action::EmailRedeem
+        | Action::SmsCheck
+        | Action::EmailVerify
+        | Action::PhoneVerify => {
+            vec![bucket(CODE_SUBJECT, &subject), bucket(CODE_ADDRESS, &address)]
+        }
+        Action::TotpCheck | Action::TotpEnrolFinish => {
+            vec![bucket(TOTP_SUBJECT, &subject), bucket(TOTP_ADDRESS, &address)]
+        }
+        Action::RecoveryCodeCheck => {
+            vec![bucket(RECOVERY_SUBJECT, &subject), bucket(RECOVERY_ADDRESS, &address)]
+        }
+        Action::PasskeyFinish | Action::PasskeyEnrolFinish => vec![bucket(PASSKEY_ADDRESS, &address)],
+        Action::EmailSend | Action::EmailAdd => vec![
+            bucket(EMAIL_SUBJECT, &subject),
+            bucket(EMAIL_SUBJECT_DAY, &subject),
+            bucket(SEND_ADDRESS, &address),
+        ],
+        Action::SmsSend | Action::PhoneAdd => {
+            vec![
+                bucket(SMS_SUBJECT, &subject),
+                bucket(SMS_SUBJECT_DAY, &subject),
+                bucket(SEND_ADDRESS, &address),
+            ]
+        }
+        Action::PasskeyBegin
+        | Action::Back
+        | Action::Profile
+        | Action::EnrolSkip
+        | Action::PasskeyEnrolBegin
+        | Action::TotpEnrolBegin
+        | Action::RecoveryCodesGenerate
+        | Action::RecoveryHold => Vec::new(),
+    }
+}
+
+/// Sends are never given back; guesses are, when they were right.
+pub fn refundable(buckets: &[Bucket]) -> Vec<Bucket> {
+    buckets.iter().filter(|bucket| !bucket.rule.name.contains("send")).cloned().collect()
+}
+
+/// The account, or the shadow of what was typed: a limited stranger looks like a limited member. Spelling, case and
+/// normal form make no new subject (CVE-2025-24806).
+fn subject(app: &App, loaded: &Loaded, input: &Value) -> Vec<u8> {
+    let typed = input["identifier"].as_str().or(loaded.state.typed.as_deref());
+    let canonical =
+        typed.and_then(|typed| EmailAddress::parse(typed).ok()).map(|address| address.canonical().to_owned());
+    match (loaded.state.account(), canonical) {
+        (Some(account), _) => account.uuid().as_bytes().to_vec(),
+        (None, Some(address)) => app.secrets.identifier_key("email", address.as_bytes()).to_vec(),
+        (None, None) => loaded.id.uuid().as_bytes().to_vec(),
+    }
+}
+
+/// The device cookie names, sealed, the identifier its owner signed in with.
+fn known_device(app: &App, context: &RequestContext, subject: &[u8]) -> bool {
+    let Some(text) = context.device.as_deref() else { return false };
+    let Some(device) = app.secrets.handles.open(HandleKind::Device, text) else { return false };
+    subject.len() >= 16
+        && (subject[..16] == *device.route.row.as_bytes() || subject == device.route.owner.as_bytes())
+}

@@ -1,0 +1,308 @@
+//! One flow engine for every way in: sign-in, registration, recovery, step-up, enrolment.
+//!
+//! 1. A flow is opened and bound to the browser (cookie) or app (rotating token) that opened it.
+//! 2. [`decide::next`] says what is asked now and which actions are offered; a client only chooses among them.
+//! 3. An action is limited, then looked at by its module, then applied in one transaction that moves the flow's step:
+//!    a stale, parallel or replayed call changes nothing.
+//! 4. After every step the requirements are computed again from the database; when none is unmet the flow completes in
+//!    that same transaction.
+
+pub mod actions;
+mod apply;
+mod complete;
+pub mod decide;
+mod dispatch;
+mod endpoint;
+mod facts;
+mod limits;
+mod open;
+mod phrase;
+mod representation;
+pub mod state;
+pub mod step;
+pub mod store;
+
+use std::sync::Arc;
+
+use porteiro_protocol::id::FlowId;
+use serde_json::Value;
+
+pub use open::OpenRequest;
+pub use representation::Answer;
+pub use state::{Kind, Stage, State};
+
+use self::{
+    actions::Action,
+    state::Transport,
+    step::{Step, Stopped},
+    store::{Lifetime, Loaded},
+};
+use crate::{
+    App, audit, credentials,
+    http::{RequestContext, Route},
+    oauth::keys::MasterKeyError,
+    secrets::sha256,
+    store::StoreError,
+};
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+/// Why a call on a flow fails, before it is put into words.
+#[derive(Debug)]
+pub enum FlowError {
+    /// Unknown, or not yours: the same answer.
+    NotFound,
+    BrowserNotAllowed,
+    OriginRefused,
+    UnknownAction,
+    KindNotOpen(&'static str),
+    NotSignedIn,
+    StepStale(Box<Answer>),
+    Expired,
+    Finished,
+    Refused(Box<Answer>),
+    UnknownPasskey {
+        credential_id: String,
+    },
+    Invalid {
+        field: &'static str,
+        detail: String,
+    },
+    SlowDown,
+    Unavailable,
+    Internal(String),
+}
+
+impl From<StoreError> for FlowError {
+    fn from(_: StoreError) -> Self {
+        Self::Unavailable
+    }
+}
+
+impl From<MasterKeyError> for FlowError {
+    fn from(error: MasterKeyError) -> Self {
+        Self::Internal(error.to_string())
+    }
+}
+
+const fn lifetime(kind: Kind, transport: Transport) -> Lifetime {
+    match (kind, transport) {
+        (_, Transport::Api) => Lifetime { total_seconds: 900.0, idle_seconds: 600.0 },
+        (Kind::Register | Kind::Recover, Transport::Browser) => {
+            Lifetime { total_seconds: 3_600.0, idle_seconds: 900.0 }
+        }
+        (Kind::SignIn | Kind::Reauthenticate | Kind::Enrol, Transport::Browser) => {
+            Lifetime { total_seconds: 1_800.0, idle_seconds: 600.0 }
+        }
+    }
+}
+
+pub use complete::notify;
+pub use open::{current_session, open};
+
+/// The flow, if it is this caller's.
+async fn owned(app: &App, context: &RequestContext, id: FlowId) -> Result<Loaded, FlowError> {
+    let loaded = store::load(&app.store, id).await?.ok_or(FlowError::NotFound)?;
+    let secret = match loaded.state.transport {
+        Transport::Browser => context.bind.as_deref(),
+        Transport::Api => {
+            context.authorization.as_ref().filter(|(scheme, _)| scheme == "flow").map(|(_, it)| it.as_str())
+        }
+    };
+    let owner = secret.is_some_and(|secret| {
+        subtle::ConstantTimeEq::ct_eq(sha256(secret.as_bytes()).as_slice(), loaded.binding_hash.as_slice())
+            .into()
+    });
+    if !owner {
+        return Err(FlowError::NotFound);
+    }
+    let from_browser = context.origin.is_some() || context.has_cookies;
+    match loaded.state.transport {
+        Transport::Api if from_browser => Err(FlowError::BrowserNotAllowed),
+        Transport::Api | Transport::Browser => Ok(loaded),
+    }
+}
+
+/// What the flow looks like now. Changes nothing.
+pub async fn show(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Result<Answer, FlowError> {
+    let loaded = owned(app, context, id).await?;
+    if let Some(result) = loaded.result {
+        return Ok(Answer::again(result));
+    }
+    if loaded.finished {
+        return Err(FlowError::Finished);
+    }
+    if loaded.expired {
+        return Err(FlowError::Expired);
+    }
+    let gathered = facts::gather(app, &app.store, &loaded).await?;
+    Ok(representation::present(&loaded, &gathered, &Value::Null))
+}
+
+/// One step.
+pub async fn act(
+    app: &Arc<App>,
+    context: &RequestContext,
+    id: FlowId,
+    action: &str,
+    input: &Value,
+) -> Result<Answer, FlowError> {
+    let loaded = owned(app, context, id).await?;
+    endpoint::same_origin(app, context, loaded.state.transport)?;
+    if loaded.finished {
+        return Err(FlowError::Finished);
+    }
+    if loaded.expired {
+        return Err(FlowError::Expired);
+    }
+    let gathered = facts::gather(app, &app.store, &loaded).await?;
+    let current = decide::next(&loaded.state, &gathered.facts);
+    if input["step"].as_i64() != Some(i64::from(loaded.step)) {
+        return Err(FlowError::StepStale(Box::new(representation::present(
+            &loaded,
+            &gathered,
+            &Value::Null,
+        ))));
+    }
+    let action =
+        Action::parse(action).filter(|action| current.offers(*action)).ok_or(FlowError::UnknownAction)?;
+
+    let buckets = limits::buckets(app, context, &loaded, action, input);
+    if let Some(empty) = crate::limits::take(&app.store, &buckets).await? {
+        return limited(app, context, &loaded, action, empty.rule.name).await;
+    }
+    let step = Step {
+        app,
+        context,
+        flow_id: loaded.id,
+        state: &loaded.state,
+        facts: &gathered.facts,
+        account: gathered.account.as_ref(),
+        credentials: &gathered.credentials,
+        challenges: &gathered.challenges,
+        now: loaded.now,
+    };
+    match dispatch::run(&step, action, input).await {
+        Ok(effect) => {
+            let answer = apply::apply(app, context, &loaded, effect).await?;
+            match answer {
+                apply::Applied::Done(answer) => {
+                    crate::limits::refund(&app.store, &limits::refundable(&buckets)).await?;
+                    Ok(*answer)
+                }
+                apply::Applied::Lost => {
+                    note_refusal(app, context, &loaded, "used meanwhile", None, action).await?;
+                    Err(FlowError::Refused(Box::new(refreshed(app, context, id).await?)))
+                }
+            }
+        }
+        Err(stopped) => Err(stop(app, context, &loaded, action, stopped).await?),
+    }
+}
+
+async fn refreshed(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Result<Answer, FlowError> {
+    let loaded = owned(app, context, id).await?;
+    let gathered = facts::gather(app, &app.store, &loaded).await?;
+    Ok(representation::present(&loaded, &gathered, &Value::Null))
+}
+
+/// A refusal is counted against the credential and written down, in transactions of their own.
+async fn stop(
+    app: &Arc<App>,
+    context: &RequestContext,
+    loaded: &Loaded,
+    action: Action,
+    stopped: Stopped,
+) -> Result<FlowError, FlowError> {
+    Ok(match stopped {
+        Stopped::Refused { method: _, credential, reason } => {
+            if let Some((account, credential_id, kind)) = credential {
+                let limit = kind.info().max_failures;
+                if credentials::count_failure(&app.store, account, credential_id, limit).await? {
+                    note(
+                        app,
+                        context,
+                        account.uuid(),
+                        audit::EventKind::CredentialExhausted,
+                        serde_json::json!({"credential_id": credential_id, "kind": kind}),
+                    )
+                    .await?;
+                }
+            }
+            let subject = credential.map(|(account, ..)| account.uuid());
+            note_refusal(app, context, loaded, reason, subject, action).await?;
+            FlowError::Refused(Box::new(refreshed(app, context, loaded.id).await?))
+        }
+        Stopped::UnknownPasskey { credential_id } => {
+            note_refusal(app, context, loaded, "unknown passkey", None, action).await?;
+            FlowError::UnknownPasskey { credential_id }
+        }
+        Stopped::Invalid { field, detail } => FlowError::Invalid { field, detail },
+        Stopped::Busy => FlowError::SlowDown,
+        Stopped::Store(_) => FlowError::Unavailable,
+        Stopped::Internal(what) => FlowError::Internal(what),
+    })
+}
+
+async fn limited(
+    app: &Arc<App>,
+    context: &RequestContext,
+    loaded: &Loaded,
+    action: Action,
+    rule: &'static str,
+) -> Result<Answer, FlowError> {
+    let subject = loaded.state.account().map_or(uuid::Uuid::nil(), porteiro_protocol::id::Id::uuid);
+    metrics::counter!("porteiro_limited_total", "rule" => rule).increment(1);
+    let payload = serde_json::json!({"action": action.path(), "rule": rule});
+    note(app, context, subject, audit::EventKind::ProofLimited, payload).await?;
+    Err(FlowError::SlowDown)
+}
+
+async fn note_refusal(
+    app: &Arc<App>,
+    context: &RequestContext,
+    loaded: &Loaded,
+    reason: &'static str,
+    subject: Option<uuid::Uuid>,
+    action: Action,
+) -> Result<(), FlowError> {
+    let subject = subject
+        .or_else(|| loaded.state.account().map(porteiro_protocol::id::Id::uuid))
+        .unwrap_or_else(uuid::Uuid::nil);
+    let payload = serde_json::json!({"method": action.path(), "flow_id": loaded.id, "reason": reason});
+    note(app, context, subject, audit::EventKind::ProofRefused, payload).await
+}
+
+async fn note(
+    app: &Arc<App>,
+    context: &RequestContext,
+    subject: uuid::Uuid,
+    kind: audit::EventKind,
+    payload: Value,
+) -> Result<(), FlowError> {
+    let payload = &payload;
+    app.store
+        .run_tx("flow.note", |tx| async move {
+            let event = audit::Event { kind, subject, payload: payload.clone() };
+            audit::record(app, &tx, context, event).await
+        })
+        .await
+        .map_err(Into::into)
+}
+
+/// Ends the flow; what was asked for is refused.
+pub async fn cancel(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Result<Answer, FlowError> {
+    let loaded = owned(app, context, id).await?;
+    endpoint::same_origin(app, context, loaded.state.transport)?;
+    if loaded.finished {
+        return Err(FlowError::Finished);
+    }
+    let mut state = loaded.state.clone();
+    state.cancelled = true;
+    match apply::finish(app, &loaded, state).await? {
+        Some(answer) => Ok(answer),
+        None => Err(FlowError::Finished),
+    }
+}

@@ -1,0 +1,202 @@
+//! Opening a flow: what for, by whom, bound to what.
+
+use std::sync::Arc;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use porteiro_protocol::{
+    assurance::Level,
+    id::{FlowId, Id},
+    secret::Plain,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    FlowError, facts, lifetime, phrase, representation,
+    representation::Answer,
+    state::{Kind, Need, State, Subject, Transport},
+    step::{Effect, Step},
+    store,
+};
+use crate::{
+    App,
+    bootstrap::BootstrapKey,
+    credentials::{CredentialKind, passkey},
+    http::RequestContext,
+    limits::{Bucket, FLOW_ADDRESS, network},
+    mail::templates::Locale,
+    secrets::sha256,
+    sessions::{self, SignedIn},
+    settings::Registration,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenRequest {
+    pub kind: Kind,
+    /// `browser` (the default) or `api`.
+    #[serde(default)]
+    pub transport: Option<Transport>,
+    #[serde(default)]
+    pub locale: Option<String>,
+    /// What an enrolment flow binds.
+    #[serde(default)]
+    pub enrol: Option<CredentialKind>,
+    /// The least level the flow must reach.
+    #[serde(default)]
+    pub level: Option<Level>,
+    /// The key that makes the first administrator, with `register`.
+    #[serde(default)]
+    pub bootstrap_key: Option<String>,
+}
+
+impl std::fmt::Debug for OpenRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<open {}>", self.kind.as_str())
+    }
+}
+
+pub async fn open(
+    app: &Arc<App>,
+    context: &RequestContext,
+    request: OpenRequest,
+) -> Result<Answer, FlowError> {
+    let transport = request.transport.unwrap_or(Transport::Browser);
+    super::endpoint::same_origin(app, context, transport)?;
+    if transport == Transport::Api && !app.checked.settings.api_flows {
+        return Err(FlowError::KindNotOpen("api"));
+    }
+    let key = app.secrets.limit_key(FLOW_ADDRESS.name, &network(context.address));
+    if crate::limits::take(&app.store, &[Bucket { rule: FLOW_ADDRESS, key }]).await?.is_some() {
+        return Err(FlowError::SlowDown);
+    }
+    let locale = request.locale.as_deref().unwrap_or(&context.accept_language);
+    let mut state =
+        State::new(request.kind, transport, Locale::negotiate(locale).as_str(), phrase::draw(&*app.entropy));
+    state.need.level = request.level.unwrap_or(Level::None);
+    admit(app, context, &request, &mut state).await?;
+
+    let id: FlowId = Id::ordered(app.clock.now(), &*app.entropy);
+    let (secret, fresh) = binding(app, context, transport);
+    let hash = sha256(secret.as_bytes());
+    let times = lifetime(state.kind, transport);
+    let (state_ref, hash_ref) = (&state, &hash);
+    // A person who only wants to sign in has the passkey challenge with the first answer: two calls in all.
+    let first =
+        if state.kind == Kind::SignIn { Some(first_challenge(app, context, id, &state)?) } else { None };
+    let first_ref = &first;
+    app.store
+        .run_tx("flow.open", |tx| async move {
+            store::insert(&tx, id, hash_ref, state_ref, times).await?;
+            if let Some((challenge, _)) = first_ref {
+                store::replace_challenge(&tx, id, challenge).await?;
+            }
+            Ok(())
+        })
+        .await?;
+    let loaded = store::load(&app.store, id).await?.ok_or(FlowError::Unavailable)?;
+    let gathered = facts::gather(app, &app.store, &loaded).await?;
+    let show = first.map_or(Value::Null, |(_, show)| show);
+    let mut answer = representation::present(&loaded, &gathered, &show);
+    answer.bind(transport, &secret, fresh);
+    Ok(answer)
+}
+
+/// Who may open this kind, and what it begins with.
+async fn admit(
+    app: &Arc<App>,
+    context: &RequestContext,
+    request: &OpenRequest,
+    state: &mut State,
+) -> Result<(), FlowError> {
+    match request.kind {
+        Kind::SignIn | Kind::Recover => Ok(()),
+        Kind::Register => {
+            if let Some(text) = &request.bootstrap_key {
+                let key = Plain::<BootstrapKey>::parse(text).map_err(|_| FlowError::Invalid {
+                    field: "bootstrap_key",
+                    detail: "is not a bootstrap key".into(),
+                })?;
+                // Spent at completion; until then only its hash is remembered.
+                state.bootstrap = Some(URL_SAFE_NO_PAD.encode(key.hash().as_bytes()));
+                return Ok(());
+            }
+            match app.checked.settings.registration {
+                Registration::Open => Ok(()),
+                Registration::Closed | Registration::Invited => Err(FlowError::KindNotOpen("registration")),
+            }
+        }
+        Kind::Reauthenticate | Kind::Enrol => {
+            let signed_in = current_session(app, context).await?.ok_or(FlowError::NotSignedIn)?;
+            state.subject = Subject::Account(signed_in.account_id);
+            state.session = Some(signed_in.session_id);
+            state.proofs = signed_in.proofs;
+            state.need = Need { level: state.need.level, fresh: true };
+            if request.kind == Kind::Enrol {
+                state.wants = Some(request.enrol.ok_or_else(|| FlowError::Invalid {
+                    field: "enrol",
+                    detail:
+                        "says what to bind: passkey, password, totp, recovery_codes, email or phone".into(),
+                })?);
+            }
+            Ok(())
+        }
+    }
+}
+
+pub async fn current_session(
+    app: &Arc<App>,
+    context: &RequestContext,
+) -> Result<Option<SignedIn>, FlowError> {
+    let bearer =
+        context.authorization.as_ref().filter(|(scheme, _)| scheme == "session").map(|(_, token)| token);
+    match (&context.session, bearer) {
+        (Some(_), Some(_)) => Err(FlowError::Invalid { field: "authorization", detail: "came twice".into() }),
+        (Some(token), None) | (None, Some(token)) => Ok(sessions::check(app, token).await?),
+        (None, None) => Ok(None),
+    }
+}
+
+/// One secret per browser, shared by its tabs; one per flow for an app.
+fn binding(app: &App, context: &RequestContext, transport: Transport) -> (String, bool) {
+    let usable = |secret: &&String| {
+        secret.len() == 43 && URL_SAFE_NO_PAD.decode(secret).is_ok_and(|it| it.len() == 32)
+    };
+    match (transport, context.bind.as_ref().filter(usable)) {
+        (Transport::Browser, Some(existing)) => (existing.clone(), false),
+        (Transport::Browser, None) | (Transport::Api, _) => (new_secret(app), true),
+    }
+}
+
+pub(super) fn new_secret(app: &App) -> String {
+    URL_SAFE_NO_PAD.encode(app.entropy.bytes::<32>())
+}
+
+fn first_challenge(
+    app: &Arc<App>,
+    context: &RequestContext,
+    id: FlowId,
+    state: &State,
+) -> Result<(store::NewChallenge, Value), FlowError> {
+    let facts = super::decide::Facts {
+        policy: facts::policy(app),
+        account: None,
+        challenges: Vec::new(),
+        now: app.clock.now(),
+    };
+    let step = Step {
+        app,
+        context,
+        flow_id: id,
+        state,
+        facts: &facts,
+        account: None,
+        credentials: &[],
+        challenges: &[],
+        now: facts.now,
+    };
+    match passkey::begin(&step) {
+        Ok(Effect::Challenge { new, show, .. }) => Ok((new, show)),
+        Ok(_) | Err(_) => Err(FlowError::Internal("no passkey challenge could be made".into())),
+    }
+}

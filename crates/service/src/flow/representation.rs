@@ -1,0 +1,117 @@
+//! How a flow looks to its owner: always the same shape.
+
+use serde_json::{Value, json};
+use time::format_description::well_known::Rfc3339;
+
+use super::{
+    actions::Action,
+    decide::{self, Next},
+    facts::Gathered,
+    state::{Kind, State, Transport},
+    store::Loaded,
+};
+use crate::{
+    credentials::CredentialKind,
+    http::{BIND_COOKIE, set_cookie},
+};
+use porteiro_protocol::{
+    address::EmailAddress,
+    assurance::{Decay, effective_level},
+};
+
+/// A body and the cookies that go with it.
+pub struct Answer {
+    pub body: Value,
+    pub cookies: Vec<String>,
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<flow>")
+    }
+}
+
+/// As long as a browser keeps any cookie: it only has to outlive the flows.
+const BIND_SECONDS: u32 = 86_400;
+
+impl Answer {
+    pub const fn again(body: Value) -> Self {
+        Self { body, cookies: Vec::new() }
+    }
+
+    /// Hands out what binds the flow: a cookie, or the token of the next call.
+    pub fn bind(&mut self, transport: Transport, secret: &str, fresh: bool) {
+        match transport {
+            Transport::Browser if fresh => self.cookies.push(set_cookie(BIND_COOKIE, secret, BIND_SECONDS)),
+            Transport::Browser => {}
+            Transport::Api => self.body["auth_session"] = json!(secret),
+        }
+    }
+}
+
+pub fn present(loaded: &Loaded, gathered: &Gathered, show: &Value) -> Answer {
+    let state = &loaded.state;
+    let next = decide::next(state, &gathered.facts);
+    let (actions, refusal) = match &next {
+        Next::Ask { actions, .. } => {
+            (actions.iter().map(|action| action_json(*action, state)).collect(), None)
+        }
+        Next::Refuse(refusal) => (Vec::new(), Some(*refusal)),
+        Next::Complete | Next::Cancelled => (Vec::new(), None),
+    };
+    let level = effective_level(&state.proofs, loaded.now, loaded.now, &Decay::default());
+    let mut body = json!({
+        "id": loaded.id,
+        "kind": state.kind,
+        "stage": next.stage(),
+        "step": loaded.step,
+        "expires_at": loaded.expires_at.format(&Rfc3339).unwrap_or_default(),
+        "phrase": state.phrase,
+        "account": account(state, gathered),
+        "assurance": {
+            "have": level,
+            "need": state.need.level,
+            "fresh": state.need.fresh,
+            "proved": state.proofs.iter().map(|proof| proof.method).collect::<Vec<_>>(),
+        },
+        "actions": Value::Array(actions),
+        "challenge": show,
+        "notices": state.notices,
+        "continue": Value::Null,
+    });
+    if let Some(refusal) = refusal {
+        body["reason"] = json!(refusal);
+    }
+    Answer::again(body)
+}
+
+/// Whoever is already known is not asked for an identifier again.
+fn action_json(action: Action, state: &State) -> Value {
+    let fields: Vec<_> = action
+        .fields()
+        .iter()
+        .filter(|field| state.account().is_none() || field.name != "identifier")
+        .copied()
+        .collect();
+    json!({"name": action.path(), "fields": fields})
+}
+
+/// Nothing about an account before a proof that belongs to it.
+fn account(state: &State, gathered: &Gathered) -> Value {
+    let Some(account) = gathered.account.as_ref().filter(|_| !state.proofs.is_empty()) else {
+        return pending(state);
+    };
+    let address = gathered
+        .credentials
+        .iter()
+        .find(|credential| credential.kind == CredentialKind::Email)
+        .and_then(|credential| EmailAddress::parse(credential.body["address"].as_str()?).ok());
+    json!({"display_name": account.display_name, "masked_address": address.map(|address| address.masked())})
+}
+
+fn pending(state: &State) -> Value {
+    match (&state.pending, state.kind) {
+        (Some(pending), Kind::Register) => json!({"display_name": pending.display_name}),
+        (_, _) => Value::Null,
+    }
+}

@@ -1,0 +1,139 @@
+//! A flow's memory. The database row holds it whole; the browser holds nothing but the key to it.
+
+use porteiro_protocol::{
+    assurance::{Level, Proof},
+    id::{AccountId, SessionId},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    credentials::{CredentialKind, NewCredential},
+    store::text_enum,
+};
+
+text_enum! {
+    /// What a flow is for.
+    Kind { SignIn = "sign_in", Register = "register", Recover = "recover", Reauthenticate = "reauthenticate",
+           Enrol = "enrol" }
+}
+text_enum! {
+    /// What the engine asks for now. Derived after every step; never chosen by a client.
+    Stage { Authenticate = "authenticate", Challenge = "challenge", Raise = "raise", Enrol = "enrol",
+            Profile = "profile", Complete = "complete", Denied = "denied", Cancelled = "cancelled" }
+}
+text_enum! {
+    /// Who carries the flow: a browser with its cookie, or an app with a token that changes at every step.
+    Transport { Browser = "browser", Api = "api" }
+}
+text_enum! {
+    /// Why a flow ended without success.
+    Refusal { NoAccount = "no_account", AccountUnavailable = "account_unavailable",
+              UnmetRequirements = "unmet_authentication_requirements", RecoveryHeld = "recovery_held" }
+}
+
+/// Who the flow is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// Nobody has been named.
+    None,
+    /// An address was typed; whether anybody has it is not said to anyone, the code included.
+    Shadow,
+    /// Somebody proved to be this account, or a session says so.
+    Account(AccountId),
+}
+
+/// What must be reached before the flow completes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Need {
+    pub level: Level,
+    /// A proof of the last minutes, at the best level the account can reach.
+    pub fresh: bool,
+}
+
+/// An account that will exist when the flow completes, and not before.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Pending {
+    pub account_id: AccountId,
+    pub user_handle: Vec<u8>,
+    pub display_name: Option<String>,
+    pub platform_administrator: bool,
+    /// Bound in this flow, written at completion.
+    pub credentials: Vec<NewCredential>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+pub struct State {
+    pub kind: Kind,
+    pub transport: Transport,
+    pub locale: String,
+    /// Two words shown on the screen and in the mail, so that people can match them.
+    pub phrase: String,
+    pub subject: Subject,
+    /// The address or number typed last; unproved.
+    pub typed: Option<String>,
+    /// A mailbox this flow's owner can read.
+    pub proved_address: Option<String>,
+    pub proofs: Vec<Proof>,
+    pub need: Need,
+    /// The session this flow was opened in; its token is replaced at completion.
+    pub session: Option<SessionId>,
+    pub pending: Option<Pending>,
+    /// The one kind an enrolment flow binds.
+    pub wants: Option<CredentialKind>,
+    /// Kinds bound in this flow.
+    pub enrolled: Vec<CredentialKind>,
+    pub offer_dismissed: bool,
+    /// Mails and messages sent in this flow.
+    pub sends: u8,
+    pub refusal: Option<Refusal>,
+    pub cancelled: bool,
+    /// A bootstrap key was presented: the account becomes the first administrator. Only its hash.
+    pub bootstrap: Option<String>,
+    pub notices: Vec<Notice>,
+}
+
+text_enum! {
+    /// What the person should know, said only to whoever proved to be them.
+    Notice { AlreadyHaveAccount = "already_have_account", RecoveryHoldStarted = "recovery_hold_started",
+             RecoveryHoldPending = "recovery_hold_pending" }
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<{} flow>", self.kind.as_str())
+    }
+}
+
+impl State {
+    pub fn new(kind: Kind, transport: Transport, locale: &str, phrase: String) -> Self {
+        Self {
+            kind,
+            transport,
+            locale: locale.to_owned(),
+            phrase,
+            subject: Subject::None,
+            typed: None,
+            proved_address: None,
+            proofs: Vec::new(),
+            need: Need { level: Level::None, fresh: false },
+            session: None,
+            pending: None,
+            wants: None,
+            enrolled: Vec::new(),
+            offer_dismissed: false,
+            sends: 0,
+            refusal: None,
+            cancelled: false,
+            bootstrap: None,
+            notices: Vec::new(),
+        }
+    }
+
+    pub fn account(&self) -> Option<AccountId> {
+        match self.subject {
+            Subject::Account(id) => Some(id),
+            Subject::None | Subject::Shadow => None,
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! What a module is given and what it may answer. Modules read and verify; only the engine writes.
+
+use std::sync::Arc;
+
+use porteiro_protocol::{
+    assurance::{Method, Proof},
+    id::{AccountId, ChallengeId, CredentialId, FlowId, Id},
+    time::OffsetDateTime,
+};
+use serde_json::{Value, json};
+
+use super::{
+    decide::Facts,
+    state::State,
+    store::{Challenge, NewChallenge},
+};
+use crate::{
+    App,
+    accounts::{Account, IdentifierKind},
+    credentials::{Credential, CredentialKind, CredentialState, NewCredential},
+    http::RequestContext,
+    mail::Mail,
+    sms::Sms,
+    store::StoreError,
+};
+
+/// One call, with everything a module may look at.
+#[derive(Debug)]
+pub struct Step<'a> {
+    pub app: &'a Arc<App>,
+    pub context: &'a RequestContext,
+    pub flow_id: FlowId,
+    pub state: &'a State,
+    pub facts: &'a Facts,
+    /// The account the flow is about, once somebody proved to be it.
+    pub account: Option<&'a Account>,
+    pub credentials: &'a [Credential],
+    pub challenges: &'a [Challenge],
+    pub now: OffsetDateTime,
+}
+
+/// What makes a proof good only once; checked in the transaction that uses it.
+#[derive(Debug)]
+pub enum Once {
+    Challenge(ChallengeId),
+    /// A counter that must be greater than any before.
+    Counter {
+        credential: CredentialId,
+        counter: i64,
+    },
+    RecoveryCode {
+        credential: CredentialId,
+        selector: String,
+    },
+    /// Good as often as it is right, such as a password.
+    Repeatable(CredentialId),
+}
+
+/// What a step leads to.
+pub enum Effect {
+    Prove {
+        account: AccountId,
+        proof: Proof,
+        once: Vec<Once>,
+        stored: Option<(CredentialId, Value)>,
+    },
+    /// Somebody can read a mailbox; whether it has an account is looked up by the engine.
+    ProveMailbox {
+        address: String,
+        challenge: ChallengeId,
+    },
+    Challenge {
+        new: NewChallenge,
+        letter: Option<Letter>,
+        typed: Option<String>,
+        show: Value,
+    },
+    Bind {
+        new: NewCredential,
+        identifier: Option<([u8; 32], IdentifierKind)>,
+        challenge: Option<ChallengeId>,
+        recovery_codes: Vec<(String, String)>,
+        show: Value,
+    },
+    Profile {
+        display_name: String,
+    },
+    Skip,
+    Back,
+    Hold,
+}
+
+impl std::fmt::Debug for Effect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<effect>")
+    }
+}
+
+#[derive(Debug)]
+pub enum Letter {
+    Mail(Mail),
+    Sms(Sms),
+}
+
+/// Why a step did not lead anywhere.
+#[derive(Debug)]
+pub enum Stopped {
+    /// What was presented did not satisfy; one answer for every cause. The reason is for the log alone.
+    Refused {
+        method: Method,
+        credential: Option<(AccountId, CredentialId, CredentialKind)>,
+        reason: &'static str,
+    },
+    /// The passkey is not one of ours; the client may tell its provider.
+    UnknownPasskey {
+        credential_id: String,
+    },
+    /// A field that never depends on account data.
+    Invalid {
+        field: &'static str,
+        detail: String,
+    },
+    /// The machine is busy hashing.
+    Busy,
+    Store(StoreError),
+    Internal(String),
+}
+
+impl From<StoreError> for Stopped {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<crate::oauth::keys::MasterKeyError> for Stopped {
+    fn from(error: crate::oauth::keys::MasterKeyError) -> Self {
+        Self::Internal(error.to_string())
+    }
+}
+
+impl Step<'_> {
+    pub fn challenge(&self, module: &str) -> Option<&Challenge> {
+        self.challenges.iter().rev().find(|challenge| challenge.module == module)
+    }
+
+    /// The account's usable credentials of a kind.
+    pub fn of_kind(&self, kind: CredentialKind) -> impl Iterator<Item = &Credential> {
+        self.credentials
+            .iter()
+            .filter(move |credential| credential.kind == kind && credential.state == CredentialState::Active)
+    }
+
+    pub fn new_challenge_id(&self) -> ChallengeId {
+        Id::random(&*self.app.entropy)
+    }
+
+    pub fn new_credential_id(&self) -> CredentialId {
+        Id::random(&*self.app.entropy)
+    }
+
+    pub fn proof(&self, method: Method, credential: CredentialId, user_verified: bool) -> Proof {
+        Proof { method, credential: Some(credential.uuid()), at: self.now, user_verified }
+    }
+
+    pub fn text<'v>(&self, input: &'v Value, field: &'static str) -> Result<&'v str, Stopped> {
+        input[field]
+            .as_str()
+            .filter(|text| !text.is_empty())
+            .ok_or_else(|| Stopped::Invalid { field, detail: "is needed".into() })
+    }
+}
+
+pub const fn refused(method: Method, reason: &'static str) -> Stopped {
+    Stopped::Refused { method, credential: None, reason }
+}
+
+/// Refused, and counted against the credential.
+pub const fn failed(method: Method, credential: &Credential, reason: &'static str) -> Stopped {
+    Stopped::Refused {
+        method,
+        credential: Some((credential.account_id, credential.id, credential.kind)),
+        reason,
+    }
+}
+
+pub fn nothing_to_show() -> Value {
+    json!(null)
+}

@@ -1,0 +1,122 @@
+//! Who asks, with what in hand: everything a handler may know of a request besides its body.
+
+use std::{convert::Infallible, net::IpAddr};
+
+use axum::{
+    extract::FromRequestParts,
+    http::{HeaderMap, header, request::Parts},
+};
+use porteiro_protocol::id::RequestId;
+
+use super::{ClientAddress, RequestInfo};
+
+#[derive(Clone)]
+pub struct RequestContext {
+    pub request_id: RequestId,
+    pub address: IpAddr,
+    /// Cut to what is worth keeping, control characters removed.
+    pub user_agent: String,
+    pub origin: Option<String>,
+    pub fetch_site: Option<String>,
+    pub accept_language: String,
+    pub bind: Option<String>,
+    pub session: Option<String>,
+    pub device: Option<String>,
+    /// Scheme and credentials of `Authorization`.
+    pub authorization: Option<(String, String)>,
+    pub has_cookies: bool,
+}
+
+/// Cookies and tokens are in it: it does not print.
+impl std::fmt::Debug for RequestContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<request {}>", self.request_id)
+    }
+}
+
+pub const BIND_COOKIE: &str = "__Host-bind";
+pub const SESSION_COOKIE: &str = "__Host-session";
+pub const DEVICE_COOKIE: &str = "__Host-device";
+
+impl<S: Sync> FromRequestParts<S> for RequestContext {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let text = |name: header::HeaderName| {
+            parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+        };
+        let user_agent: String = text(header::USER_AGENT)
+            .unwrap_or_default()
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(200)
+            .collect();
+        let authorization = text(header::AUTHORIZATION).and_then(|value| {
+            value.split_once(' ').map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest.to_owned()))
+        });
+        Ok(Self {
+            request_id: parts
+                .extensions
+                .get::<RequestInfo>()
+                .map_or(uuid::Uuid::nil().into(), |info| info.id),
+            address: parts
+                .extensions
+                .get::<ClientAddress>()
+                .map_or(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), |address| address.0),
+            user_agent,
+            origin: text(header::ORIGIN),
+            fetch_site: parts
+                .headers
+                .get("sec-fetch-site")
+                .and_then(|value| value.to_str().ok())
+                .map(str::to_owned),
+            accept_language: text(header::ACCEPT_LANGUAGE).unwrap_or_default(),
+            bind: cookie(&parts.headers, BIND_COOKIE),
+            session: cookie(&parts.headers, SESSION_COOKIE),
+            device: cookie(&parts.headers, DEVICE_COOKIE),
+            authorization,
+            has_cookies: parts.headers.contains_key(header::COOKIE),
+        })
+    }
+}
+
+/// A cookie sent twice is no cookie: somebody is trying to shadow ours.
+fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+    let mut found = headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .filter(|(known, _)| *known == name)
+        .map(|(_, value)| value.to_owned());
+    match (found.next(), found.next()) {
+        (Some(value), None) => Some(value),
+        (_, _) => None,
+    }
+}
+
+/// A cookie only we can read, only over TLS, only on this very host.
+pub fn set_cookie(name: &str, value: &str, seconds: u32) -> String {
+    format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; Secure; SameSite=Lax")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shadowed_cookie_counts_for_nothing() {
+        let headers = |lines: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(header::COOKIE, line.parse().unwrap());
+            }
+            headers
+        };
+        assert_eq!(cookie(&headers(&["a=1; __Host-bind=x; b=2"]), BIND_COOKIE).as_deref(), Some("x"));
+        assert_eq!(cookie(&headers(&["__Host-bind=x; __Host-bind=y"]), BIND_COOKIE), None);
+        assert_eq!(cookie(&headers(&["__Host-bind=x", "__Host-bind=y"]), BIND_COOKIE), None);
+        assert_eq!(cookie(&headers(&["__host-bind=x"]), BIND_COOKIE), None);
+    }
+}

@@ -1,0 +1,76 @@
+//! How often, by whom, against whom. Counters live in PostgreSQL and are written before the attempt is looked at, in a
+//! statement of their own: they survive a killed node and a rolled-back step, and guesses in parallel cannot outrun
+//! them.
+//!
+//! Every rule is a bucket that refills steadily (a generic cell rate limiter): nobody is ever locked out for good, and
+//! an attacker on one network cannot use up another's bucket or that of a known device.
+
+mod store;
+
+use std::net::IpAddr;
+
+pub use store::{refund, take};
+
+/// A bucket: so many at once, then one per interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rule {
+    pub name: &'static str,
+    pub burst: u32,
+    pub interval_seconds: f64,
+}
+
+const fn rule(name: &'static str, burst: u32, interval_seconds: f64) -> Rule {
+    Rule { name, burst, interval_seconds }
+}
+
+/// Every rule there is; `docs/security/throttling.md` is written from this table.
+pub const RULES: &[Rule] = &[
+    PASSWORD_SUBJECT,
+    PASSWORD_KNOWN_DEVICE,
+    PASSWORD_ADDRESS,
+    CODE_SUBJECT,
+    CODE_ADDRESS,
+    TOTP_SUBJECT,
+    TOTP_ADDRESS,
+    RECOVERY_SUBJECT,
+    RECOVERY_ADDRESS,
+    PASSKEY_ADDRESS,
+    EMAIL_SUBJECT,
+    EMAIL_SUBJECT_DAY,
+    SMS_SUBJECT,
+    SMS_SUBJECT_DAY,
+    SEND_ADDRESS,
+    FLOW_ADDRESS,
+];
+
+pub const PASSWORD_SUBJECT: Rule = rule("password.subject", 10, 300.0);
+pub const PASSWORD_KNOWN_DEVICE: Rule = rule("password.known_device", 10, 300.0);
+pub const PASSWORD_ADDRESS: Rule = rule("password.address", 100, 36.0);
+pub const CODE_SUBJECT: Rule = rule("code.subject", 15, 240.0);
+pub const CODE_ADDRESS: Rule = rule("code.address", 100, 36.0);
+pub const TOTP_SUBJECT: Rule = rule("totp.subject", 5, 60.0);
+pub const TOTP_ADDRESS: Rule = rule("totp.address", 60, 60.0);
+pub const RECOVERY_SUBJECT: Rule = rule("recovery_code.subject", 5, 720.0);
+pub const RECOVERY_ADDRESS: Rule = rule("recovery_code.address", 30, 120.0);
+pub const PASSKEY_ADDRESS: Rule = rule("passkey.address", 300, 12.0);
+pub const EMAIL_SUBJECT: Rule = rule("email_send.subject", 5, 720.0);
+pub const EMAIL_SUBJECT_DAY: Rule = rule("email_send.subject_day", 10, 8_640.0);
+pub const SMS_SUBJECT: Rule = rule("sms_send.subject", 3, 1_200.0);
+pub const SMS_SUBJECT_DAY: Rule = rule("sms_send.subject_day", 5, 17_280.0);
+pub const SEND_ADDRESS: Rule = rule("send.address", 30, 120.0);
+pub const FLOW_ADDRESS: Rule = rule("flow_open.address", 600, 1.0);
+
+/// One bucket of a rule: whom it counts.
+#[derive(Debug, Clone)]
+pub struct Bucket {
+    pub rule: Rule,
+    pub key: [u8; 32],
+}
+
+/// What counts as one caller: an IPv4 address, or the /64 a household or server gets.
+pub fn network(address: IpAddr) -> Vec<u8> {
+    match address.to_canonical() {
+        IpAddr::V4(four) => four.octets().to_vec(),
+        IpAddr::V6(six) => six.octets()[..8].to_vec(),
+    }
+}

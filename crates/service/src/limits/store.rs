@@ -1,0 +1,41 @@
+use super::Bucket;
+use crate::store::{Store, StoreError};
+
+/// Takes one from every bucket; the first that is empty refuses. One statement per bucket, each its own transaction:
+/// what was taken stays taken whatever happens next.
+pub async fn take(store: &Store, buckets: &[Bucket]) -> Result<Option<Bucket>, StoreError> {
+    for bucket in buckets {
+        let interval = bucket.rule.interval_seconds;
+        let tolerance = interval * f64::from(bucket.rule.burst.saturating_sub(1));
+        let rows = store
+            .write(
+                "limits.take",
+                "INSERT INTO limit_bucket AS b (bucket_key, full_at)
+                 VALUES ($1, now() + make_interval(secs => $2))
+                 ON CONFLICT (bucket_key) DO UPDATE
+                    SET full_at = greatest(b.full_at, now()) + make_interval(secs => $2)
+                    WHERE b.full_at <= now() + make_interval(secs => $3)
+                 RETURNING bucket_key",
+                &[&bucket.key.as_slice(), &interval, &tolerance],
+            )
+            .await?;
+        if rows.is_empty() {
+            return Ok(Some(bucket.clone()));
+        }
+    }
+    Ok(None)
+}
+
+/// Gives back what a success took: only failures use a bucket up.
+pub async fn refund(store: &Store, buckets: &[Bucket]) -> Result<(), StoreError> {
+    for bucket in buckets {
+        store
+            .write(
+                "limits.refund",
+                "UPDATE limit_bucket SET full_at = full_at - make_interval(secs => $2) WHERE bucket_key = $1",
+                &[&bucket.key.as_slice(), &bucket.rule.interval_seconds],
+            )
+            .await?;
+    }
+    Ok(())
+}

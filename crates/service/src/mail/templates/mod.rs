@@ -1,0 +1,50 @@
+//! What we write to people: one function per mail, in every language we have.
+//!
+//! - The subject of a code begins with the code. Plain text comes first; HTML says the same and nothing more.
+//! - A [`Link`] can only lead to ourselves. Names that others chose are shown so that no mail program makes a link of
+//!   them. Nothing is loaded, nothing is counted.
+//! - A mail says what happened, whether anything is to be done, and ends.
+
+mod codes;
+mod layout;
+mod link;
+mod locale;
+mod notices;
+mod phone;
+mod recovery;
+#[cfg(test)]
+mod tests;
+
+pub use codes::{CodeMail, recovery_code, registration_code, sign_in_code, verify_address_code};
+pub use link::Link;
+pub use locale::Locale;
+pub use notices::{
+    Change, Happening, Note, already_registered, credential_changed, new_device, no_account, sessions_ended,
+    someone_tried,
+};
+pub use phone::{SmsCode, sms_code};
+pub use recovery::recovery_hold_started;
+
+use super::Mail;
+
+/// A mail without its recipient.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Rendered {
+    pub subject: String,
+    pub text: String,
+    pub html: String,
+}
+
+/// May carry a code: it does not print.
+impl std::fmt::Debug for Rendered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<rendered mail>")
+    }
+}
+
+impl Rendered {
+    pub fn to(&self, address: impl Into<String>) -> Mail {
+        let Self { subject, text, html } = self.clone();
+        Mail { to: address.into(), subject, text, html }
+    }
+}

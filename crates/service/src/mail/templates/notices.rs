@@ -1,0 +1,271 @@
+//! Mails that tell: what happened, whether anything is to be done.
+
+use porteiro_protocol::time::OffsetDateTime;
+
+use super::{
+    Link, Locale, Rendered,
+    layout::{Block, Letter, name},
+};
+
+/// For an address that has no account, or one too many.
+#[derive(Debug, Clone)]
+pub struct Note<'a> {
+    pub service: &'a str,
+    /// To the sign-in page.
+    pub link: Option<Link>,
+}
+
+/// Something happened to an account.
+#[derive(Clone)]
+pub struct Happening<'a> {
+    pub service: &'a str,
+    pub at: OffsetDateTime,
+    pub device: Option<&'a str>,
+    pub place: Option<&'a str>,
+    /// Where "this was not me" leads; for a recovery, where it is stopped.
+    pub link: Option<Link>,
+}
+
+/// Says where a person was: it does not print.
+impl std::fmt::Debug for Happening<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<happening>")
+    }
+}
+
+/// What changed about the ways into an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    PasskeyAdded,
+    PasskeyRemoved,
+    PasswordSet,
+    PasswordChanged,
+    PasswordRemoved,
+    TotpAdded,
+    TotpRemoved,
+    RecoveryCodesMade,
+    RecoveryCodeUsed,
+    AddressAdded,
+    AddressRemoved,
+    PhoneAdded,
+    PhoneRemoved,
+}
+
+impl Change {
+    pub const ALL: [Self; 13] = [
+        Self::PasskeyAdded,
+        Self::PasskeyRemoved,
+        Self::PasswordSet,
+        Self::PasswordChanged,
+        Self::PasswordRemoved,
+        Self::TotpAdded,
+        Self::TotpRemoved,
+        Self::RecoveryCodesMade,
+        Self::RecoveryCodeUsed,
+        Self::AddressAdded,
+        Self::AddressRemoved,
+        Self::PhoneAdded,
+        Self::PhoneRemoved,
+    ];
+
+    /// A sentence without its full stop; also the subject.
+    fn sentence(self, locale: Locale) -> &'static str {
+        match (locale, self) {
+            (Locale::En, Self::PasskeyAdded) => "A passkey was added to your account",
+            (Locale::En, Self::PasskeyRemoved) => "A passkey was removed from your account",
+            (Locale::En, Self::PasswordSet) => "A password was set for your account",
+            (Locale::En, Self::PasswordChanged) => "Your password was changed",
+            (Locale::En, Self::PasswordRemoved) => "The password was removed from your account",
+            (Locale::En, Self::TotpAdded) => "An authenticator app was added to your account",
+            (Locale::En, Self::TotpRemoved) => "An authenticator app was removed from your account",
+            (Locale::En, Self::RecoveryCodesMade) => "New recovery codes were made, and the old ones ended",
+            (Locale::En, Self::RecoveryCodeUsed) => "One of your recovery codes was used",
+            (Locale::En, Self::AddressAdded) => "An e-mail address was added to your account",
+            (Locale::En, Self::AddressRemoved) => "An e-mail address was removed from your account",
+            (Locale::En, Self::PhoneAdded) => "A phone number was added to your account",
+            (Locale::En, Self::PhoneRemoved) => "A phone number was removed from your account",
+            (Locale::Pt, Self::PasskeyAdded) => "Uma chave de acesso foi adicionada à sua conta",
+            (Locale::Pt, Self::PasskeyRemoved) => "Uma chave de acesso foi removida da sua conta",
+            (Locale::Pt, Self::PasswordSet) => "Uma senha foi definida para a sua conta",
+            (Locale::Pt, Self::PasswordChanged) => "Sua senha foi alterada",
+            (Locale::Pt, Self::PasswordRemoved) => "A senha foi removida da sua conta",
+            (Locale::Pt, Self::TotpAdded) => "Um aplicativo autenticador foi adicionado à sua conta",
+            (Locale::Pt, Self::TotpRemoved) => "Um aplicativo autenticador foi removido da sua conta",
+            (Locale::Pt, Self::RecoveryCodesMade) => {
+                "Novos códigos de recuperação foram gerados, e os antigos não valem mais"
+            }
+            (Locale::Pt, Self::RecoveryCodeUsed) => "Um dos seus códigos de recuperação foi usado",
+            (Locale::Pt, Self::AddressAdded) => "Um endereço de e-mail foi adicionado à sua conta",
+            (Locale::Pt, Self::AddressRemoved) => "Um endereço de e-mail foi removido da sua conta",
+            (Locale::Pt, Self::PhoneAdded) => "Um número de telefone foi adicionado à sua conta",
+            (Locale::Pt, Self::PhoneRemoved) => "Um número de telefone foi removido da sua conta",
+        }
+    }
+}
+
+/// An address nobody registered, where nobody can register: at most once a day, or we annoy on a stranger's behalf.
+pub fn someone_tried(locale: Locale, note: &Note<'_>) -> Rendered {
+    let service = name(note.service);
+    let words = match locale {
+        Locale::En => [
+            "Someone tried to sign in with this address".into(),
+            format!(
+                "Someone typed this e-mail address to sign in to {service}. There is no account for it, so \
+                 nothing happened and nothing was created."
+            ),
+            "If it was you: perhaps you signed up with another address. Try that one:".into(),
+            "If it was not you, there is nothing to do.".into(),
+        ],
+        Locale::Pt => [
+            "Alguém tentou entrar com este endereço".into(),
+            format!(
+                "Alguém digitou este endereço de e-mail para entrar em {service}. Não existe conta com ele, \
+                 então nada aconteceu e nada foi criado."
+            ),
+            "Se foi você: talvez tenha se cadastrado com outro endereço. Tente com ele:".into(),
+            "Se não foi você, não é preciso fazer nada.".into(),
+        ],
+    };
+    note_mail(locale, note, words)
+}
+
+pub fn already_registered(locale: Locale, note: &Note<'_>) -> Rendered {
+    let service = name(note.service);
+    let words = match locale {
+        Locale::En => [
+            "You already have an account".into(),
+            format!(
+                "Someone, probably you, wanted to create an account at {service} with this address. You already \
+                 have one, so we made no second one."
+            ),
+            "Sign in instead:".into(),
+            "If it was not you, there is nothing to do: your account is as it was.".into(),
+        ],
+        Locale::Pt => [
+            "Você já tem uma conta".into(),
+            format!(
+                "Alguém, provavelmente você, quis criar uma conta em {service} com este endereço. Você já tem \
+                 uma, então nenhuma outra foi criada."
+            ),
+            "Entre com ela:".into(),
+            "Se não foi você, não é preciso fazer nada: sua conta continua como estava.".into(),
+        ],
+    };
+    note_mail(locale, note, words)
+}
+
+pub fn no_account(locale: Locale, note: &Note<'_>) -> Rendered {
+    let service = name(note.service);
+    let words = match locale {
+        Locale::En => [
+            "There is no account for this address".into(),
+            format!(
+                "Someone, probably you, asked to get back into an account at {service} with this address. There \
+                 is no account for it."
+            ),
+            "Perhaps you signed up with another address. Try that one:".into(),
+            "If it was not you, there is nothing to do.".into(),
+        ],
+        Locale::Pt => [
+            "Não existe conta com este endereço".into(),
+            format!(
+                "Alguém, provavelmente você, pediu para recuperar o acesso a uma conta em {service} com este \
+                 endereço. Não existe conta com ele."
+            ),
+            "Talvez você tenha se cadastrado com outro endereço. Tente com ele:".into(),
+            "Se não foi você, não é preciso fazer nada.".into(),
+        ],
+    };
+    note_mail(locale, note, words)
+}
+
+fn note_mail(locale: Locale, note: &Note<'_>, words: [String; 4]) -> Rendered {
+    let [subject, what, instead, otherwise] = words;
+    let mut blocks = vec![Block::Paragraph(what)];
+    if let Some(link) = &note.link {
+        blocks.extend([Block::Paragraph(instead), Block::Link(link.clone())]);
+    }
+    blocks.push(Block::Paragraph(otherwise));
+    Letter { locale, subject, blocks }.render()
+}
+
+pub fn credential_changed(locale: Locale, change: Change, what: &Happening<'_>) -> Rendered {
+    let (sentence, service) = (change.sentence(locale), name(what.service));
+    let first = match locale {
+        Locale::En => format!("{sentence}. This is about your account at {service}."),
+        Locale::Pt => format!("{sentence}. Trata-se da sua conta em {service}."),
+    };
+    happening(locale, sentence, first, what)
+}
+
+pub fn new_device(locale: Locale, what: &Happening<'_>) -> Rendered {
+    let service = name(what.service);
+    match locale {
+        Locale::En => happening(
+            locale,
+            "New sign-in to your account",
+            format!("Someone signed in to your account at {service} on a device we had not seen before."),
+            what,
+        ),
+        Locale::Pt => happening(
+            locale,
+            "Novo acesso à sua conta",
+            format!("Alguém entrou na sua conta em {service} com um dispositivo que ainda não conhecíamos."),
+            what,
+        ),
+    }
+}
+
+pub fn sessions_ended(locale: Locale, what: &Happening<'_>) -> Rendered {
+    let service = name(what.service);
+    match locale {
+        Locale::En => happening(
+            locale,
+            "You were signed out on other devices",
+            format!(
+                "Your account at {service} was signed out everywhere else. Sign in again where you need it."
+            ),
+            what,
+        ),
+        Locale::Pt => happening(
+            locale,
+            "Você saiu da conta nos outros dispositivos",
+            format!(
+                "Sua conta em {service} foi desconectada em todos os outros lugares. Entre de novo onde precisar."
+            ),
+            what,
+        ),
+    }
+}
+
+fn happening(locale: Locale, subject: &str, first: String, what: &Happening<'_>) -> Rendered {
+    let service = name(what.service);
+    let last = match (locale, &what.link) {
+        (Locale::En, Some(_)) => {
+            "If it was you, all is well. If it was not, protect your account now:".into()
+        }
+        (Locale::En, None) => {
+            format!(
+                "If it was you, all is well. If it was not, sign in to {service} now and check your account."
+            )
+        }
+        (Locale::Pt, Some(_)) => "Se foi você, está tudo bem. Se não foi, proteja sua conta agora:".into(),
+        (Locale::Pt, None) => {
+            format!("Se foi você, está tudo bem. Se não foi, entre em {service} agora e verifique sua conta.")
+        }
+    };
+    let mut blocks = vec![Block::Paragraph(first), facts(locale, what), Block::Paragraph(last)];
+    blocks.extend(what.link.clone().map(Block::Link));
+    Letter { locale, subject: subject.into(), blocks }.render()
+}
+
+pub(super) fn facts(locale: Locale, what: &Happening<'_>) -> Block {
+    let [when, device, place] = match locale {
+        Locale::En => ["When", "Device", "Place"],
+        Locale::Pt => ["Quando", "Dispositivo", "Lugar"],
+    };
+    let mut facts = vec![(when, locale.moment(what.at))];
+    facts.extend(what.device.map(|value| (device, name(value))));
+    facts.extend(what.place.map(|value| (place, name(value))));
+    Block::Facts(facts)
+}

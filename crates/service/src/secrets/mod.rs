@@ -1,0 +1,110 @@
+//! Keys derived from the master key, one per purpose, and what is made with them.
+
+mod handle;
+
+use aws_lc_rs::{
+    aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey},
+    hmac,
+};
+use porteiro_protocol::entropy::Entropy;
+
+pub(crate) use handle::sha256;
+pub use handle::{HandleKind, Handles, Issued, Presented, Route};
+
+use crate::oauth::keys::{MasterKey, MasterKeyError};
+
+pub struct Secrets {
+    pub handles: Handles,
+    identifiers: hmac::Key,
+    limits: hmac::Key,
+    pepper: hmac::Key,
+    csrf: hmac::Key,
+    at_rest: LessSafeKey,
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<secrets>")
+    }
+}
+
+/// What a stored value was encrypted for; it opens for nothing else.
+const NONCE_LENGTH: usize = 12;
+
+impl Secrets {
+    pub fn derive(master: &MasterKey) -> Result<Self, MasterKeyError> {
+        let mac = |purpose| master.subkey(purpose).map(|key| hmac::Key::new(hmac::HMAC_SHA256, &key));
+        let at_rest = UnboundKey::new(&AES_256_GCM, &master.subkey("porteiro/credential-sealing/1")?)
+            .map(LessSafeKey::new)
+            .map_err(|_| MasterKeyError::Encryption)?;
+        Ok(Self {
+            handles: Handles::new(&master.subkey("porteiro/handle-sealing/1")?)?,
+            identifiers: mac("porteiro/identifier/1")?,
+            limits: mac("porteiro/limit/1")?,
+            pepper: mac("porteiro/password-pepper/1")?,
+            csrf: mac("porteiro/csrf/1")?,
+            at_rest,
+        })
+    }
+
+    /// What the directory knows a value by. Without the key nobody can ask it whether an address is there.
+    pub fn identifier_key(&self, kind: &str, value: &[u8]) -> [u8; 32] {
+        digest(&self.identifiers, &[kind.as_bytes(), value])
+    }
+
+    pub fn limit_key(&self, rule: &str, whom: &[u8]) -> [u8; 32] {
+        digest(&self.limits, &[rule.as_bytes(), whom])
+    }
+
+    /// The keyed step before the password hash (NIST SP 800-63B-4 §3.1.1.2): a stolen database alone cannot be
+    /// guessed against.
+    pub fn peppered(&self, password: &[u8]) -> [u8; 32] {
+        digest(&self.pepper, &[password])
+    }
+
+    pub fn form_token(&self, parts: &[&[u8]]) -> [u8; 32] {
+        digest(&self.csrf, parts)
+    }
+
+    /// Encrypts a value that must be readable again, such as a TOTP secret, for one row.
+    pub fn seal(
+        &self,
+        context: &[u8],
+        plain: &[u8],
+        entropy: &dyn Entropy,
+    ) -> Result<Vec<u8>, MasterKeyError> {
+        let nonce: [u8; NONCE_LENGTH] = entropy.bytes();
+        let mut body = plain.to_vec();
+        self.at_rest
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(context), &mut body)
+            .map_err(|_| MasterKeyError::Encryption)?;
+        let mut sealed = nonce.to_vec();
+        sealed.append(&mut body);
+        Ok(sealed)
+    }
+
+    pub fn open(&self, context: &[u8], sealed: &[u8]) -> Result<zeroize::Zeroizing<Vec<u8>>, MasterKeyError> {
+        let (nonce, body) = sealed.split_at_checked(NONCE_LENGTH).ok_or(MasterKeyError::Foreign)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| MasterKeyError::Foreign)?;
+        let mut body = zeroize::Zeroizing::new(body.to_vec());
+        let length = self
+            .at_rest
+            .open_in_place(nonce, Aad::from(context), &mut body)
+            .map_err(|_| MasterKeyError::Foreign)?
+            .len();
+        body.truncate(length);
+        Ok(body)
+    }
+}
+
+/// Each part preceded by its length, so that no two lists of parts read the same.
+fn digest(key: &hmac::Key, parts: &[&[u8]]) -> [u8; 32] {
+    let mut context = hmac::Context::with_key(key);
+    for part in parts {
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part);
+    }
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(context.sign().as_ref());
+    bytes
+}

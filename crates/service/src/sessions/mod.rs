@@ -1,0 +1,113 @@
+//! Server-side sessions: a 256-bit token of which SHA-256 is stored; 7 days sliding, 30 days at most, both by the
+//! database's clock; a new token at every new proof.
+
+mod store;
+
+use std::sync::Arc;
+
+use porteiro_protocol::{
+    assurance::{Decay, Level, Proof, effective_level, is_fresh},
+    id::{AccountId, Id, SessionId},
+    time::{Duration, OffsetDateTime},
+};
+
+pub use store::{Ended, SessionRecord, end, end_others, list};
+
+use crate::{
+    App,
+    http::RequestContext,
+    oauth::keys::MasterKeyError,
+    secrets::{HandleKind, Issued, Presented, Route},
+    store::{StoreError, Tx},
+};
+
+/// A credential change needs a proof this young.
+pub const FRESH: Duration = Duration::minutes(10);
+/// At most so many at once; the one unused for longest ends.
+pub const MOST: i64 = 50;
+/// A session is marked as used at most this often.
+pub(crate) const TOUCH_SECONDS: f64 = 60.0;
+
+/// Somebody with a good session token. Only [`check`] makes one.
+#[derive(Debug, Clone)]
+pub struct SignedIn {
+    pub session_id: SessionId,
+    pub account_id: AccountId,
+    pub proofs: Vec<Proof>,
+    pub seen_at: OffsetDateTime,
+    pub now: OffsetDateTime,
+}
+
+impl SignedIn {
+    pub fn level(&self) -> Level {
+        effective_level(&self.proofs, self.seen_at, self.now, &Decay::default())
+    }
+
+    pub fn is_fresh(&self) -> bool {
+        is_fresh(&self.proofs, FRESH, self.now)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Handle(#[from] MasterKeyError),
+}
+
+/// What a completed sign-in leaves.
+#[derive(Debug)]
+pub struct NewSession {
+    pub id: SessionId,
+    pub token: Issued,
+}
+
+/// Prepares a session; [`open`] writes it.
+pub fn prepare(app: &App, account: AccountId) -> Result<NewSession, MasterKeyError> {
+    let id: SessionId = Id::ordered(app.clock.now(), &*app.entropy);
+    let token = issue(app, id, account)?;
+    Ok(NewSession { id, token })
+}
+
+pub fn issue(app: &App, id: SessionId, account: AccountId) -> Result<Issued, MasterKeyError> {
+    let route = Route { owner: account.uuid(), row: id.uuid(), generation: 0 };
+    app.secrets.handles.issue(HandleKind::Session, route, &*app.entropy)
+}
+
+/// Writes the session and ends the ones beyond the limit.
+pub async fn open(
+    tx: &Tx,
+    account: AccountId,
+    session: &NewSession,
+    proofs: &[Proof],
+    context: &RequestContext,
+) -> Result<Vec<SessionId>, StoreError> {
+    store::insert(tx, account, session, proofs, &context.into()).await?;
+    store::end_beyond(tx, account, MOST).await
+}
+
+/// Replaces the token and the proofs of a living session (ASVS 7.2.4); `false` if it ended meanwhile.
+pub async fn raise(
+    tx: &Tx,
+    session: SessionId,
+    account: AccountId,
+    token: &Issued,
+    proofs: &[Proof],
+) -> Result<bool, StoreError> {
+    store::raise(tx, session, account, &token.hash, proofs).await
+}
+
+/// Who a session token belongs to, if it is good now.
+pub async fn check(app: &Arc<App>, token: &str) -> Result<Option<SignedIn>, StoreError> {
+    let Some(presented) = app.secrets.handles.open(HandleKind::Session, token) else { return Ok(None) };
+    check_presented(app, &presented).await
+}
+
+async fn check_presented(app: &Arc<App>, presented: &Presented) -> Result<Option<SignedIn>, StoreError> {
+    let Some((signed_in, stale)) = store::find(&app.store, presented).await? else { return Ok(None) };
+    if stale {
+        store::touch(&app.store, presented).await?;
+    }
+    Ok(Some(signed_in))
+}

@@ -1,0 +1,185 @@
+use porteiro_protocol::{
+    assurance::Proof,
+    id::{AccountId, SessionId},
+    time::OffsetDateTime,
+};
+use uuid::Uuid;
+
+use super::{NewSession, SignedIn, TOUCH_SECONDS};
+use crate::{
+    audit::Origin,
+    secrets::Presented,
+    store::{Decode, Store, StoreError, Tx, text_enum},
+};
+
+text_enum! {
+    /// Why a session ended.
+    Ended { SignedOut = "signed_out", EndedByOwner = "ended_by_owner", TooMany = "too_many", Recovered = "recovered",
+            CredentialChanged = "credential_changed" }
+}
+
+/// A living session as its owner sees it.
+#[derive(Debug)]
+pub struct SessionRecord {
+    pub id: SessionId,
+    pub created_at: OffsetDateTime,
+    pub seen_at: OffsetDateTime,
+    pub address: Option<String>,
+    pub user_agent: String,
+    pub proofs: Vec<Proof>,
+}
+
+/// Alive: not ended, used in the last seven days (and the minute a touch may be late), begun in the last thirty.
+const ALIVE: &str = "ended_at IS NULL AND seen_at > now() - interval '7 days 60 seconds'
+    AND created_at > now() - interval '30 days'";
+
+fn json(proofs: &[Proof]) -> Result<serde_json::Value, StoreError> {
+    serde_json::to_value(proofs).map_err(|error| StoreError::Inconsistent(error.to_string()))
+}
+
+pub(super) async fn insert(
+    tx: &Tx,
+    account: AccountId,
+    session: &NewSession,
+    proofs: &[Proof],
+    origin: &Origin<'_>,
+) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO session (session_id, account_id, token_hash, proofs, address, user_agent)
+         VALUES ($1, $2, $3, $4, $5, $6)",
+        &[
+            &session.id.uuid(),
+            &account.uuid(),
+            &session.token.hash.as_slice(),
+            &json(proofs)?,
+            &origin.address,
+            &origin.user_agent,
+        ],
+    )
+    .await
+    .map(|_| ())
+}
+
+pub(super) async fn find(
+    store: &Store,
+    presented: &Presented,
+) -> Result<Option<(SignedIn, bool)>, StoreError> {
+    let sql = format!(
+        "SELECT proofs, seen_at, now() AS now, seen_at < now() - make_interval(secs => $4) AS stale
+         FROM session JOIN account USING (account_id)
+         WHERE session_id = $1 AND account_id = $2 AND token_hash = $3 AND account.state = 'active' AND {}",
+        ALIVE.replace("created_at", "session.created_at")
+    );
+    let route = presented.route;
+    let rows = store
+        .read("sessions.find", &sql, &[&route.row, &route.owner, &presented.hash.as_slice(), &TOUCH_SECONDS])
+        .await?;
+    let Some(row) = rows.first() else { return Ok(None) };
+    let session = Decode::new("session", route.row, row);
+    let signed_in = SignedIn {
+        session_id: route.row.into(),
+        account_id: route.owner.into(),
+        proofs: session.json("proofs")?,
+        seen_at: session.get("seen_at")?,
+        now: session.get("now")?,
+    };
+    Ok(Some((signed_in, session.get("stale")?)))
+}
+
+/// At most one write a minute, however many requests.
+pub(super) async fn touch(store: &Store, presented: &Presented) -> Result<(), StoreError> {
+    store
+        .write(
+            "sessions.touch",
+            "UPDATE session SET seen_at = now()
+             WHERE session_id = $1 AND account_id = $2 AND token_hash = $3 AND ended_at IS NULL
+               AND seen_at < now() - make_interval(secs => $4)",
+            &[&presented.route.row, &presented.route.owner, &presented.hash.as_slice(), &TOUCH_SECONDS],
+        )
+        .await
+        .map(|_| ())
+}
+
+pub(super) async fn raise(
+    tx: &Tx,
+    session: SessionId,
+    account: AccountId,
+    token_hash: &[u8; 32],
+    proofs: &[Proof],
+) -> Result<bool, StoreError> {
+    let sql = format!(
+        "UPDATE session SET token_hash = $3, proofs = $4, seen_at = now()
+         WHERE session_id = $1 AND account_id = $2 AND {ALIVE}"
+    );
+    let raised =
+        tx.execute(&sql, &[&session.uuid(), &account.uuid(), &token_hash.as_slice(), &json(proofs)?]).await?;
+    Ok(raised == 1)
+}
+
+/// Beyond the limit, the ones unused for longest end.
+pub(super) async fn end_beyond(tx: &Tx, account: AccountId, most: i64) -> Result<Vec<SessionId>, StoreError> {
+    let sql = format!(
+        "UPDATE session SET ended_at = now(), end_reason = 'too_many'
+         WHERE account_id = $1 AND session_id IN (
+             SELECT session_id FROM session WHERE account_id = $1 AND {ALIVE}
+             ORDER BY seen_at DESC, session_id DESC OFFSET $2)
+         RETURNING session_id"
+    );
+    ids(&tx.query(&sql, &[&account.uuid(), &most]).await?)
+}
+
+fn ids(rows: &[tokio_postgres::Row]) -> Result<Vec<SessionId>, StoreError> {
+    rows.iter()
+        .map(|row| Ok(Decode::new("session", "ended", row).get::<Uuid>("session_id")?.into()))
+        .collect()
+}
+
+pub async fn end(tx: &Tx, session: SessionId, account: AccountId, reason: Ended) -> Result<bool, StoreError> {
+    let ended = tx
+        .execute(
+            "UPDATE session SET ended_at = now(), end_reason = $3
+             WHERE session_id = $1 AND account_id = $2 AND ended_at IS NULL",
+            &[&session.uuid(), &account.uuid(), &reason.as_str()],
+        )
+        .await?;
+    Ok(ended == 1)
+}
+
+/// Ends every session of an account but one.
+pub async fn end_others(
+    tx: &Tx,
+    account: AccountId,
+    keep: Option<SessionId>,
+    reason: Ended,
+) -> Result<Vec<SessionId>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE session SET ended_at = now(), end_reason = $3
+             WHERE account_id = $1 AND ended_at IS NULL AND ($2::uuid IS NULL OR session_id <> $2)
+             RETURNING session_id",
+            &[&account.uuid(), &keep.map(porteiro_protocol::id::Id::uuid), &reason.as_str()],
+        )
+        .await?;
+    ids(&rows)
+}
+
+pub async fn list(store: &Store, account: AccountId) -> Result<Vec<SessionRecord>, StoreError> {
+    let sql = format!(
+        "SELECT session_id, created_at, seen_at, host(address) AS address, user_agent, proofs
+         FROM session WHERE account_id = $1 AND {ALIVE} ORDER BY seen_at DESC"
+    );
+    let rows = store.read("sessions.list", &sql, &[&account.uuid()]).await?;
+    rows.iter()
+        .map(|row| {
+            let (session, id) = Decode::keyed::<Uuid>("session", "session_id", row)?;
+            Ok(SessionRecord {
+                id: id.into(),
+                created_at: session.get("created_at")?,
+                seen_at: session.get("seen_at")?,
+                address: session.get("address")?,
+                user_agent: session.get("user_agent")?,
+                proofs: session.json("proofs")?,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,226 @@
+//! Text messages, always through the outbox, through whichever provider the settings name.
+//!
+//! A text message is the weakest way to prove anything, and each one costs money: who may get one, and how often, is
+//! decided before one is asked for here.
+
+mod twilio;
+mod webhook;
+
+use porteiro_protocol::id::Id;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use twilio::Twilio;
+use webhook::Webhook;
+
+use crate::{
+    App,
+    fetch::{FetchError, Fetcher},
+    jobs::{self, JobError},
+    settings::{Mode, Sensitive},
+    store::{StoreError, Tx},
+};
+
+pub const JOB: &str = "sms.send";
+
+/// One message to one number (E.164: a plus sign and at most fifteen digits).
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Sms {
+    pub to: String,
+    pub text: String,
+}
+
+/// A message names a person and carries a code: it does not print.
+impl std::fmt::Debug for Sms {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<sms>")
+    }
+}
+
+/// The setting `sms_provider`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderName {
+    /// No text messages; with `--dev` they are printed.
+    #[default]
+    None,
+    /// Twilio, or whoever speaks its interface.
+    Twilio,
+    /// A JSON post of `to` and `text` to an address of yours.
+    Webhook,
+}
+
+/// The settings a provider is made of, each as it was written.
+#[derive(Debug, Clone, Copy)]
+pub struct SmsSettings<'a> {
+    pub provider: ProviderName,
+    pub url: Option<&'a str>,
+    pub account: Option<&'a str>,
+    pub secret: Option<&'a Sensitive>,
+    pub from: Option<&'a str>,
+}
+
+/// How text messages leave.
+pub enum SmsProvider {
+    Twilio(Twilio),
+    Webhook(Webhook),
+    /// `--dev` without a provider: printed, so that a developer can read the code.
+    Console(fn(&Sms)),
+    /// Production without a provider.
+    Nowhere,
+}
+
+impl std::fmt::Debug for SmsProvider {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Twilio(_) => "<sms by Twilio>",
+            Self::Webhook(_) => "<sms by webhook>",
+            Self::Console(_) => "<sms on the console>",
+            Self::Nowhere => "<no sms>",
+        })
+    }
+}
+
+impl SmsProvider {
+    /// # Errors
+    /// What is wrong with the settings, in words and by their names.
+    pub fn open(settings: &SmsSettings<'_>, mode: Mode, console: fn(&Sms)) -> Result<Self, String> {
+        match (settings.provider, mode) {
+            (ProviderName::None, Mode::Development) => Ok(Self::Console(console)),
+            (ProviderName::None, Mode::Production) => Ok(Self::Nowhere),
+            (ProviderName::Twilio, _) => Twilio::open(settings).map(Self::Twilio),
+            (ProviderName::Webhook, _) => Webhook::open(settings).map(Self::Webhook),
+        }
+    }
+
+    pub const fn is_available(&self) -> bool {
+        !matches!(self, Self::Nowhere)
+    }
+
+    /// The address messages are posted to, for the check of settings.
+    pub fn address(&self) -> Option<&str> {
+        match self {
+            Self::Twilio(twilio) => Some(twilio.address()),
+            Self::Webhook(webhook) => Some(webhook.address()),
+            Self::Console(_) | Self::Nowhere => None,
+        }
+    }
+
+    pub async fn send(&self, fetcher: &Fetcher, sms: &Sms) -> Result<(), JobError> {
+        if !is_number(&sms.to) {
+            return Err(JobError::Hopeless("the recipient is not a phone number".into()));
+        }
+        let status = match self {
+            Self::Twilio(twilio) => twilio.post(fetcher, sms).await,
+            Self::Webhook(webhook) => webhook.post(fetcher, sms).await,
+            Self::Console(print) => {
+                print(sms);
+                return Ok(());
+            }
+            Self::Nowhere => return Err(JobError::Failed("sms_provider is not set".into())),
+        };
+        outcome(status)
+    }
+}
+
+/// Asks for a message inside the caller's transaction.
+pub async fn enqueue(app: &App, tx: &Tx, sms: &Sms) -> Result<(), StoreError> {
+    jobs::enqueue(tx, Id::ordered(app.clock.now(), &*app.entropy), JOB, sms).await
+}
+
+pub async fn deliver(fetcher: &Fetcher, provider: &SmsProvider, payload: Value) -> Result<(), JobError> {
+    let sms: Sms = serde_json::from_value(payload).map_err(|_| JobError::Hopeless("not an sms".into()))?;
+    provider.send(fetcher, &sms).await
+}
+
+/// The provider's words may quote number and text; its status says enough.
+fn outcome(status: Result<u16, FetchError>) -> Result<(), JobError> {
+    match status {
+        Ok(200..=299) => Ok(()),
+        Ok(status @ (400..=407 | 409..=428 | 430..=499)) => {
+            Err(JobError::Hopeless(format!("the sms provider refused for good ({status})")))
+        }
+        Ok(status) => Err(JobError::Failed(format!("the sms provider refused for now ({status})"))),
+        Err(FetchError) => Err(JobError::Failed("the sms provider could not be reached".into())),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.strip_prefix('+').is_some_and(|digits| {
+        (7..=15).contains(&digits.len())
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+            && !digits.starts_with('0')
+    })
+}
+
+/// A setting the chosen provider cannot do without.
+fn needed<'a>(value: Option<&'a str>, name: &str, provider: &str) -> Result<&'a str, String> {
+    value
+        .filter(|value| !value.is_empty())
+        .ok_or_else(|| format!("{name} is needed for sms_provider {provider}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_e164() {
+        for (text, good) in [
+            ("+5511987654321", true),
+            ("+123456789012345", true),
+            ("+1234567890123456", false),
+            ("5511987654321", false),
+            ("+0511987654321", false),
+            ("+55 11 98765", false),
+            ("+55119876&To=9", false),
+            ("+", false),
+            ("", false),
+        ] {
+            assert_eq!(is_number(text), good, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_refusals_for_good_are_given_up() {
+        for status in 200..=599 {
+            let hopeless = matches!(outcome(Ok(status)), Err(JobError::Hopeless(_)));
+            assert_eq!(hopeless, (400..500).contains(&status) && status != 408 && status != 429, "{status}");
+            assert_eq!(outcome(Ok(status)).is_ok(), status < 300);
+        }
+        assert!(matches!(outcome(Err(FetchError)), Err(JobError::Failed(_))));
+    }
+
+    #[test]
+    fn settings_that_miss_something_are_refused_by_name_and_nothing_prints() {
+        let secret = Sensitive::new("s3cret");
+        let whole = SmsSettings {
+            provider: ProviderName::Twilio,
+            url: None,
+            account: Some("AC0123"),
+            secret: Some(&secret),
+            from: Some("+15005550006"),
+        };
+        let open = |settings: SmsSettings<'_>| SmsProvider::open(&settings, Mode::Production, |_| {});
+        let provider = open(whole).unwrap();
+        assert_eq!(
+            provider.address(),
+            Some("https://api.twilio.com/2010-04-01/Accounts/AC0123/Messages.json")
+        );
+        assert!(provider.is_available());
+        assert!(!format!("{provider:?} {whole:?}").contains("s3cret"));
+        for (settings, named) in [
+            (SmsSettings { account: None, ..whole }, "sms_account"),
+            (SmsSettings { account: Some("../x"), ..whole }, "sms_account"),
+            (SmsSettings { secret: None, ..whole }, "sms_secret"),
+            (SmsSettings { from: Some(""), ..whole }, "sms_from"),
+            (SmsSettings { provider: ProviderName::Webhook, ..whole }, "sms_url"),
+        ] {
+            assert!(open(settings).unwrap_err().starts_with(named), "{named}");
+        }
+        let none = SmsSettings { provider: ProviderName::None, ..whole };
+        assert!(!open(none).unwrap().is_available());
+        assert!(matches!(SmsProvider::open(&none, Mode::Development, |_| {}), Ok(SmsProvider::Console(_))));
+    }
+}
