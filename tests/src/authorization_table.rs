@@ -13,6 +13,8 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("GET /.well-known/oauth-authorization-server", StatusCode::OK),
     ("GET /.well-known/oauth-protected-resource", StatusCode::OK),
     ("GET /.well-known/jwks.json", StatusCode::OK),
+    // Exists only where related origins are configured.
+    ("GET /.well-known/webauthn", StatusCode::NOT_FOUND),
     // A stranger's POST lacks the origin of a page of ours.
     ("POST /v1/flows", StatusCode::FORBIDDEN),
     ("GET /v1/flows/{id}", StatusCode::NOT_FOUND),

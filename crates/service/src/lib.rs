@@ -31,10 +31,17 @@ pub use state::{App, Parts};
 
 /// Every route there is. A route cannot exist without saying who may call it.
 pub fn table() -> Vec<http::Route> {
-    [health::routes(), oauth::discovery::routes(), oauth::keys::routes(), flow::routes(), account::routes()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        health::routes(),
+        oauth::discovery::routes(),
+        oauth::keys::routes(),
+        credentials::passkey::routes(),
+        flow::routes(),
+        account::routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The service, bare: what it answers with the screens switched off.

@@ -1,6 +1,7 @@
 //! People: every flow end to end by JSON alone, one file per flow.
 
 mod account;
+mod breached;
 mod engine;
 mod passkey;
 mod password;

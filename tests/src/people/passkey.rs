@@ -133,3 +133,58 @@ async fn a_victim_under_attack_still_gets_in() {
     let (status, _) = attempt(&mut browser, |options| authenticator.authenticate(options)).await;
     assert_eq!(status, 200);
 }
+
+#[tokio::test]
+async fn related_origins_are_published_exactly_when_there_are_some() {
+    let app = app().await;
+    assert_eq!(app.get("/.well-known/webauthn").await.status, 404);
+    let app = porteiro_testkit::TestApp::builder()
+        .people()
+        .settings(|settings| settings.passkey_origins = vec!["https://example.net".into()])
+        .start()
+        .await;
+    let origins = app.get("/.well-known/webauthn").await.json();
+    assert_eq!(origins["origins"], json!([porteiro_testkit::ORIGIN, "https://example.net"]));
+    let app = std::sync::Arc::new(app);
+    let (_, mut authenticator) = register_with_passkey(&app, "ana@example.test").await;
+    authenticator.origin = "https://example.net".into();
+    let mut browser = Browser::new(&app);
+    let (status, _) = attempt(&mut browser, |options| authenticator.authenticate(options)).await;
+    assert_eq!(status, 200);
+}
+
+#[tokio::test]
+async fn signals_tell_only_the_owner_which_keys_are_still_good() {
+    let app = app().await;
+    let (mut browser, authenticator) = register_with_passkey(&app, "ana@example.test").await;
+    let listed = browser.get("/v1/account/credentials").await.json();
+    assert_eq!(listed["signals"]["rp_id"], "id.example.test");
+    assert_eq!(listed["signals"]["all_accepted_credential_ids"].as_array().unwrap().len(), 1);
+    assert_eq!(authenticator.credential_ids().len(), 1);
+}
+
+#[tokio::test]
+async fn a_passkey_made_without_asking_counts_only_once_it_was_verified() {
+    let app = app().await;
+    super::register_with_password(&app, "ana@example.test").await;
+    let mut browser = Browser::new(&app);
+    let mut flow = browser.open(json!({"kind": "sign_in"})).await;
+    let input = json!({"identifier": "ana@example.test", "password": super::PASSWORD});
+    flow.act(&mut browser, "password/check", input).await;
+    flow.act(&mut browser, "passkey/enrol_begin", json!({"conditional": true})).await;
+    let mut authenticator = VirtualAuthenticator::new(porteiro_testkit::ORIGIN, "id.example.test");
+    authenticator.user_verification = false;
+    authenticator.user_presence = false;
+    let response = authenticator.register(&flow.now["challenge"]["public_key"]);
+    flow.act(&mut browser, "passkey/enrol_finish", json!({"credential": response})).await;
+    assert_eq!(flow.stage(), "complete");
+
+    authenticator.user_presence = true;
+    let mut other = Browser::new(&app);
+    let (status, _) = attempt(&mut other, |options| authenticator.authenticate(options)).await;
+    assert_eq!(status, 422, "never without verification");
+    authenticator.user_verification = true;
+    let (status, body) = attempt(&mut other, |options| authenticator.authenticate(options)).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(other.get("/v1/account").await.json()["assurance"]["have"], "aal2");
+}

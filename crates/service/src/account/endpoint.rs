@@ -6,6 +6,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
@@ -58,7 +59,8 @@ async fn list_credentials(
     Extension(me): Extension<SignedIn>,
 ) -> Result<Response, Problem> {
     let mut items = Vec::new();
-    for credential in credentials::find_all(&app.store, me.account_id).await? {
+    let all = credentials::find_all(&app.store, me.account_id).await?;
+    for credential in &all {
         let mut item = json!({
             "id": credential.id,
             "kind": credential.kind,
@@ -72,7 +74,23 @@ async fn list_credentials(
         }
         items.push(item);
     }
-    Ok(axum::Json(json!({"items": items})).into_response())
+    let account = accounts::find(&app.store, me.account_id).await?.ok_or(ProblemCode::NotFound)?;
+    Ok(axum::Json(json!({"items": items, "signals": signals(&app, &account, &all)})).into_response())
+}
+
+/// What a browser may tell its passkey provider, so that it forgets what we forgot (WebAuthn Level 3 §5.1.10).
+fn signals(app: &App, account: &accounts::Account, all: &[credentials::Credential]) -> Value {
+    let accepted: Vec<Value> = all
+        .iter()
+        .filter(|credential| credential.kind == CredentialKind::Passkey)
+        .map(|credential| credential.body["passkey"]["credential_id"].clone())
+        .collect();
+    json!({
+        "rp_id": app.passkeys.id(),
+        "user_id": URL_SAFE_NO_PAD.encode(&account.user_handle),
+        "all_accepted_credential_ids": accepted,
+        "display_name": account.display_name,
+    })
 }
 
 #[derive(Debug, Deserialize)]

@@ -39,5 +39,5 @@ events! {
     CredentialExhausted = "credential.exhausted", "A credential failed too often and must be bound again.", ["credential_id", "kind"];
     SessionRaised = "session.raised", "A session gained a proof and a new token.", ["session_id", "methods"];
     SessionEnded = "session.ended", "A session was ended.", ["session_id", "reason"];
-    StuffingSuspected = "stuffing.suspected", "One address tried passwords for many people.", ["pairs"];
+    StuffingSuspected = "stuffing.suspected", "One address tried passwords for many people.", ["people"];
 }

@@ -12,7 +12,7 @@ pub async fn run(step: &Step<'_>, action: Action, input: &Value) -> Result<Effec
     match action {
         Action::PasskeyBegin => passkey::begin(step),
         Action::PasskeyFinish => passkey::finish(step, input).await,
-        Action::PasskeyEnrolBegin => passkey::enrol_begin(step),
+        Action::PasskeyEnrolBegin => passkey::enrol_begin(step, input),
         Action::PasskeyEnrolFinish => passkey::enrol_finish(step, input),
         Action::PasswordCheck => password::check(step, input).await,
         Action::PasswordSet => password::set(step, input).await,

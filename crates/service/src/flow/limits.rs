@@ -10,9 +10,11 @@ use crate::{
     limits::{
         Bucket, CODE_ADDRESS, CODE_SUBJECT, EMAIL_SUBJECT, EMAIL_SUBJECT_DAY, PASSKEY_ADDRESS,
         PASSWORD_ADDRESS, PASSWORD_KNOWN_DEVICE, PASSWORD_SUBJECT, RECOVERY_ADDRESS, RECOVERY_SUBJECT, Rule,
-        SEND_ADDRESS, SMS_SUBJECT, SMS_SUBJECT_DAY, TOTP_ADDRESS, TOTP_SUBJECT, network,
+        SEND_ADDRESS, SMS_SUBJECT, SMS_SUBJECT_DAY, STUFFING_ADDRESS, STUFFING_SEEN, TOTP_ADDRESS,
+        TOTP_SUBJECT, network,
     },
     secrets::HandleKind,
+    store::StoreError,
 };
 
 pub fn buckets(
@@ -67,6 +69,23 @@ pub fn buckets(
         | Action::RecoveryCodesGenerate
         | Action::RecoveryHold => Vec::new(),
     }
+}
+
+/// A wrong password for somebody this address had not tried today. Many such people in a row are not one forgetful
+/// person. Says whether that just became suspicious.
+pub async fn looks_like_stuffing(
+    app: &App,
+    context: &RequestContext,
+    loaded: &Loaded,
+    input: &Value,
+) -> Result<bool, StoreError> {
+    let (subject, address) = (subject(app, loaded, input), network(context.address));
+    let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
+    let seen = bucket(STUFFING_SEEN, &[address.as_slice(), &subject].concat());
+    if crate::limits::take(&app.store, &[seen]).await?.is_some() {
+        return Ok(false);
+    }
+    Ok(crate::limits::take(&app.store, &[bucket(STUFFING_ADDRESS, &address)]).await?.is_some())
 }
 
 /// Sends are never given back; guesses are, when they were right.

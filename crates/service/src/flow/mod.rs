@@ -198,7 +198,15 @@ pub async fn act(
                 }
             }
         }
-        Err(stopped) => Err(stop(app, context, &loaded, action, stopped).await?),
+        Err(stopped) => {
+            let guess = action == Action::PasswordCheck && matches!(stopped, Stopped::Refused { .. });
+            if guess && limits::looks_like_stuffing(app, context, &loaded, input).await? {
+                metrics::counter!("porteiro_stuffing_suspected_total").increment(1);
+                let payload = serde_json::json!({"people": crate::limits::STUFFING_ADDRESS.burst});
+                note(app, context, uuid::Uuid::nil(), audit::EventKind::StuffingSuspected, payload).await?;
+            }
+            Err(stop(app, context, &loaded, action, stopped).await?)
+        }
     }
 }
 

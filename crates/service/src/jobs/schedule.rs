@@ -13,6 +13,7 @@ use crate::{
 
 pub(super) const PARTITIONS: &str = "partitions.maintain";
 pub(super) const KEYS: &str = "keys.advance";
+pub(super) const LIMITS: &str = "limits.sweep";
 
 /// A job that recurs.
 pub struct Schedule {
@@ -29,6 +30,7 @@ impl std::fmt::Debug for Schedule {
 /// Every schedule there is.
 pub const SCHEDULES: &[Schedule] = &[
     Schedule { kind: PARTITIONS, every_seconds: |_| 3_600 },
+    Schedule { kind: LIMITS, every_seconds: |_| 3_600 },
     // Often enough that no step of a key's life is late by more than a tenth.
     Schedule {
         kind: KEYS,

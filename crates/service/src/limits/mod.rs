@@ -9,7 +9,7 @@ mod store;
 
 use std::net::IpAddr;
 
-pub use store::{refund, take};
+pub use store::{refund, sweep, take};
 
 /// A bucket: so many at once, then one per interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,6 +41,8 @@ pub const RULES: &[Rule] = &[
     SMS_SUBJECT_DAY,
     SEND_ADDRESS,
     FLOW_ADDRESS,
+    STUFFING_SEEN,
+    STUFFING_ADDRESS,
 ];
 
 pub const PASSWORD_SUBJECT: Rule = rule("password.subject", 10, 300.0);
@@ -59,6 +61,10 @@ pub const SMS_SUBJECT: Rule = rule("sms_send.subject", 3, 1_200.0);
 pub const SMS_SUBJECT_DAY: Rule = rule("sms_send.subject_day", 5, 17_280.0);
 pub const SEND_ADDRESS: Rule = rule("send.address", 30, 120.0);
 pub const FLOW_ADDRESS: Rule = rule("flow_open.address", 600, 1.0);
+/// Whether one address tried one person before; a day's memory.
+pub const STUFFING_SEEN: Rule = rule("stuffing.seen", 1, 86_400.0);
+/// How many different people one address may fail for before somebody is told. An alarm, not a block.
+pub const STUFFING_ADDRESS: Rule = rule("stuffing.address", 20, 180.0);
 
 /// One bucket of a rule: whom it counts.
 #[derive(Debug, Clone)]

@@ -39,3 +39,17 @@ pub async fn refund(store: &Store, buckets: &[Bucket]) -> Result<(), StoreError>
     }
     Ok(())
 }
+
+/// Forgets buckets that have been full for a day, a bounded number at a time.
+pub async fn sweep(store: &Store) -> Result<u64, StoreError> {
+    let rows = store
+        .write(
+            "limits.sweep",
+            "DELETE FROM limit_bucket WHERE bucket_key IN (
+                 SELECT bucket_key FROM limit_bucket WHERE full_at < now() - interval '1 day' LIMIT 50000)
+             RETURNING 1 AS swept",
+            &[],
+        )
+        .await?;
+    Ok(rows.len() as u64)
+}

@@ -120,6 +120,9 @@ pub struct Settings {
     /// this machine, never the password.
     pub breached_password_check: bool,
 
+    /// Where that collection answers range queries (`/range/` and five characters are appended).
+    pub breached_password_url: String,
+
     /// Who sends text messages.
     pub sms_provider: crate::sms::ProviderName,
 
@@ -225,6 +228,7 @@ impl Default for Settings {
             passkey_domain: None,
             passkey_origins: Vec::new(),
             breached_password_check: false,
+            breached_password_url: "https://api.pwnedpasswords.com".into(),
             sms_provider: crate::sms::ProviderName::None,
             sms_url: None,
             sms_account: None,

@@ -4,6 +4,7 @@
 //! 2. `finish` finds the account by the user handle the authenticator returns, and verifies.
 //! 3. `enrol_begin` and `enrol_finish` bind a new one.
 
+mod endpoint;
 mod webauthn;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -16,10 +17,15 @@ use super::{Credential, CredentialKind, NewCredential};
 use crate::{
     accounts,
     flow::{
+        Kind,
         step::{Effect, Once, Step, Stopped, failed, refused},
         store::{NewChallenge, Purpose},
     },
 };
+
+pub fn routes() -> Vec<crate::http::Route> {
+    endpoint::routes()
+}
 
 const SIGN_IN: &str = "passkey";
 const ENROL: &str = "passkey_enrol";
@@ -103,7 +109,11 @@ pub async fn finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     })
 }
 
-pub fn enrol_begin(step: &Step<'_>) -> Result<Effect, Stopped> {
+/// `conditional` lets the browser make a passkey without asking, right after a password was typed: it counts for AAL2
+/// only from its first verified use, and sign-in demands verification in any case.
+pub fn enrol_begin(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    let typed_password = step.state.proofs.iter().any(|proof| proof.method == Method::Password);
+    let conditional = input["conditional"] == true && step.state.kind == Kind::SignIn && typed_password;
     let (user_handle, display_name) = match (step.account, &step.state.pending) {
         (Some(account), _) => (account.user_handle.clone(), account.display_name.clone()),
         (None, Some(pending)) => {
@@ -121,7 +131,7 @@ pub fn enrol_begin(step: &Step<'_>) -> Result<Effect, Stopped> {
         step.of_kind(CredentialKind::Passkey).map(stored).collect::<Result<_, _>>()?;
     let name = address.unwrap_or_else(|| display_name.clone());
     let (options, state) =
-        step.app.passkeys.begin_registration(&user_handle, &name, &display_name, &existing, false)?;
+        step.app.passkeys.begin_registration(&user_handle, &name, &display_name, &existing, conditional)?;
     Ok(Effect::Challenge {
         new: NewChallenge {
             id: step.new_challenge_id(),

@@ -4,6 +4,8 @@
 //!    same hash as a known one.
 //! 2. `set`: whoever may bind a credential; changing one takes the current one too (ASVS 6.2.3).
 
+mod breached;
+
 use porteiro_protocol::{
     address::EmailAddress,
     assurance::Method,
@@ -111,6 +113,10 @@ pub async fn set(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let normal = password::check(&PasswordPolicy::default(), typed, &words)
         .map_err(|reason| Stopped::Invalid { field: "new_password", detail: explain(&reason) })?;
+    if breached::is_known(step.app, normal.as_bytes()).await {
+        let detail = "has appeared in a breach of another service; choose another".into();
+        return Err(Stopped::Invalid { field: "new_password", detail });
+    }
     let peppered = step.app.secrets.peppered(normal.as_bytes()).to_vec();
     let hash = step.app.hasher.hash(Cost::Password, peppered, &*step.app.entropy).await?;
     Ok(Effect::Bind {

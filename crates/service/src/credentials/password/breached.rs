@@ -1,0 +1,35 @@
+//! The public collection of breached passwords, asked by range: five characters of a hash leave this machine, never a
+//! password or its whole hash.
+
+use std::fmt::Write;
+
+use crate::{App, fetch::Destination};
+
+/// A range answer holds some hundreds of lines.
+const LARGEST_ANSWER: usize = 256 * 1024;
+
+/// Whether the collection holds this password. An unreachable collection holds nothing: the check is an addition, and
+/// must not become a way to stop people from changing their passwords.
+pub(super) async fn is_known(app: &App, password: &[u8]) -> bool {
+    let settings = &app.checked.settings;
+    if !settings.breached_password_check {
+        return false;
+    }
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY, password);
+    let hash = digest.as_ref().iter().fold(String::with_capacity(40), |mut text, byte| {
+        let _ = write!(text, "{byte:02X}");
+        text
+    });
+    let (prefix, suffix) = hash.split_at(5);
+    let url = format!("{}/range/{prefix}", settings.breached_password_url.trim_end_matches('/'));
+    match app.fetcher.get_text(Destination::Operators, &url, LARGEST_ANSWER).await {
+        Ok(answer) => {
+            answer.lines().any(|line| line.split(':').next().is_some_and(|known| known.trim() == suffix))
+        }
+        Err(_) => {
+            tracing::warn!("the collection of breached passwords could not be asked");
+            metrics::counter!("porteiro_breached_check_failed_total").increment(1);
+            false
+        }
+    }
+}
