@@ -22,14 +22,10 @@ pub(super) async fn is_known(app: &App, password: &[u8]) -> bool {
     });
     let (prefix, suffix) = hash.split_at(5);
     let url = format!("{}/range/{prefix}", settings.breached_password_url.trim_end_matches('/'));
-    match app.fetcher.get_text(Destination::Operators, &url, LARGEST_ANSWER).await {
-        Ok(answer) => {
-            answer.lines().any(|line| line.split(':').next().is_some_and(|known| known.trim() == suffix))
-        }
-        Err(_) => {
-            tracing::warn!("the collection of breached passwords could not be asked");
-            metrics::counter!("porteiro_breached_check_failed_total").increment(1);
-            false
-        }
+    if let Ok(answer) = app.fetcher.get_text(Destination::Operators, &url, LARGEST_ANSWER).await {
+        return answer.lines().any(|line| line.split(':').next().is_some_and(|known| known.trim() == suffix));
     }
+    tracing::warn!("the collection of breached passwords could not be asked");
+    metrics::counter!("porteiro_breached_check_failed_total").increment(1);
+    false
 }
