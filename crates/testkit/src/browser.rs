@@ -6,7 +6,7 @@ use axum::body::Body;
 use http::{Method, Request, header};
 use serde_json::{Value, json};
 
-use super::{Answer, TestApp};
+use super::{Answer, TestApp, Transcript};
 
 pub const ORIGIN: &str = "https://id.example.test";
 
@@ -15,16 +15,23 @@ pub struct Browser {
     app: Arc<TestApp>,
     pub cookies: BTreeMap<String, String>,
     pub user_agent: String,
+    /// Where its calls are written down, if anywhere.
+    pub transcript: Option<Transcript>,
 }
 
 impl Browser {
     pub fn new(app: &Arc<TestApp>) -> Self {
-        Self { app: Arc::clone(app), cookies: BTreeMap::new(), user_agent: "Test/1.0".into() }
+        Self {
+            app: Arc::clone(app),
+            cookies: BTreeMap::new(),
+            user_agent: "Test/1.0".into(),
+            transcript: None,
+        }
     }
 
     pub async fn call(&mut self, method: Method, path: &str, body: Option<&Value>) -> Answer {
         let mut request = Request::builder()
-            .method(method)
+            .method(method.clone())
             .uri(path)
             .header(header::ORIGIN, ORIGIN)
             .header(header::USER_AGENT, &self.user_agent);
@@ -39,7 +46,12 @@ impl Browser {
             }
             None => request.body(Body::empty()),
         };
-        let answer = self.app.send(request.expect("a request")).await;
+        let request = request.expect("a request");
+        let headers = request.headers().clone();
+        let answer = self.app.send(request).await;
+        if let Some(transcript) = &self.transcript {
+            transcript.record(method.as_str(), path, &headers, body, &answer);
+        }
         for line in answer.headers.get_all(header::SET_COOKIE) {
             let text = line.to_str().expect("a cookie");
             let (pair, attributes) = text.split_once(';').unwrap_or((text, ""));
@@ -156,6 +168,25 @@ impl TestApp {
         let code: String = subject.chars().take_while(char::is_ascii_digit).collect();
         assert_eq!(code.len(), 6, "no code in «{subject}»");
         code
+    }
+
+    /// The code in the newest text message to a number.
+    pub async fn texted_code(&self, to: &str) -> String {
+        let row = self
+            .database
+            .client()
+            .await
+            .query_one(
+                "SELECT payload->>'text' FROM job WHERE kind = 'sms.send' AND payload->>'to' = $1
+                 ORDER BY run_at DESC, job_id DESC LIMIT 1",
+                &[&to],
+            )
+            .await
+            .expect("a text message");
+        let text: String = row.get(0);
+        let words = text.split(|c: char| !c.is_ascii_digit());
+        let code = words.into_iter().find(|word| word.len() == 6);
+        code.unwrap_or_else(|| panic!("no code in the message")).to_owned()
     }
 
     /// Makes everything this person can be limited by empty again.

@@ -17,7 +17,9 @@ mod database;
 mod digest;
 mod fault_proxy;
 mod jwks;
+mod masks;
 mod node;
+mod transcript;
 
 pub use ambient::{SeededEntropy, TestClock};
 pub use app::{Answer, TestApp, TestAppBuilder};
@@ -29,3 +31,4 @@ pub use digest::sha1;
 pub use fault_proxy::{FaultProxy, Faults};
 pub use jwks::verify;
 pub use node::{Node, Raw, command, get, run};
+pub use transcript::Transcript;

@@ -2,6 +2,7 @@
 
 mod account;
 mod breached;
+mod documented;
 mod engine;
 mod passkey;
 mod password;

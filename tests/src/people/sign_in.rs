@@ -27,7 +27,7 @@ async fn by_mailed_code() {
     assert_eq!(browser.get("/v1/account").await.json()["assurance"]["have"], "none");
 }
 
-fn link_token(text: &str) -> String {
+pub fn link_token(text: &str) -> String {
     let link = text.split_whitespace().find(|word| word.contains("/ui/link#")).expect("a link in the mail");
     link.rsplit('.').next().unwrap().trim_end_matches(['>', ')', '.']).to_owned()
 }
