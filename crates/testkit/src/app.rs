@@ -24,7 +24,7 @@ use super::{Database, FaultProxy, SeededEntropy, TestClock, variable};
 pub struct TestApp {
     pub app: Arc<App>,
     pub clock: Arc<TestClock>,
-    pub database: Database,
+    pub database: Arc<Database>,
     pub proxy: Option<FaultProxy>,
     router: Router,
     peer: SocketAddr,
@@ -103,6 +103,18 @@ impl TestApp {
         self.send(Request::builder().method(method).uri(path).body(Body::empty()).expect("a request")).await
     }
 
+    /// The same application, called from another address.
+    pub fn from_address(&self, address: impl Into<std::net::IpAddr>) -> Arc<Self> {
+        Arc::new(Self {
+            app: Arc::clone(&self.app),
+            clock: Arc::clone(&self.clock),
+            database: Arc::clone(&self.database),
+            proxy: None,
+            router: self.router.clone(),
+            peer: SocketAddr::new(address.into(), 4242),
+        })
+    }
+
     pub async fn send(&self, mut request: Request<Body>) -> Answer {
         request.extensions_mut().insert(Peer { address: self.peer, certificate: None });
         let response = self.router.clone().oneshot(request).await.expect("the router always answers");
@@ -164,7 +176,29 @@ impl TestAppBuilder {
     }
 
     pub async fn start(self) -> TestApp {
-        let database = Database::cloned().await;
+        self.start_on(Arc::new(Database::cloned().await), 42).await
+    }
+
+    /// Several nodes of one deployment: one database, one master key, one time; pools, clocks, hashing queues and
+    /// entropy of their own.
+    pub async fn start_nodes(self, count: u8) -> Vec<Arc<TestApp>> {
+        assert!(self.routes.is_empty(), "a node has the real routes alone");
+        let database = Arc::new(Database::cloned().await);
+        let mut nodes = Vec::new();
+        for node in 0..count {
+            let builder = TestAppBuilder {
+                settings: self.settings.clone(),
+                routes: Vec::new(),
+                through: self.through.clone(),
+                private_hosts: self.private_hosts.clone(),
+                ..self
+            };
+            nodes.push(Arc::new(builder.start_on(Arc::clone(&database), 42 + 1_000 * u64::from(node)).await));
+        }
+        nodes
+    }
+
+    async fn start_on(self, database: Arc<Database>, seed: u64) -> TestApp {
         let mut settings = self.settings;
         let mut proxy = None;
         let mut url = self.through.map_or_else(|| database.url(), |server| database.url_through(&server));
@@ -176,7 +210,7 @@ impl TestAppBuilder {
         settings.database_url = Sensitive::new(url);
         let checked = settings.check(self.mode).expect("settings that are good");
         let store = Store::open(&checked.settings).expect("open the store");
-        let entropy = Arc::new(SeededEntropy::new(42));
+        let entropy = Arc::new(SeededEntropy::new(seed));
         let master = Arc::new(MasterKey::development(entropy.clone()).expect("the development master key"));
         let keys = Keys::load(&store, master, &checked.settings).await.expect("load the keys");
         let now: OffsetDateTime =
