@@ -15,6 +15,8 @@ pub struct Browser {
     app: Arc<TestApp>,
     pub cookies: BTreeMap<String, String>,
     pub user_agent: String,
+    /// Further headers of every request, such as a lie about where it comes from.
+    pub headers: Vec<(&'static str, String)>,
     /// Where its calls are written down, if anywhere.
     pub transcript: Option<Transcript>,
 }
@@ -25,6 +27,7 @@ impl Browser {
             app: Arc::clone(app),
             cookies: BTreeMap::new(),
             user_agent: "Test/1.0".into(),
+            headers: Vec::new(),
             transcript: None,
         }
     }
@@ -35,6 +38,9 @@ impl Browser {
             .uri(path)
             .header(header::ORIGIN, ORIGIN)
             .header(header::USER_AGENT, &self.user_agent);
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
+        }
         if !self.cookies.is_empty() {
             let line: Vec<String> =
                 self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();

@@ -1,9 +1,11 @@
 //! People: every flow end to end by JSON alone, one file per flow.
 
 mod account;
+mod asvs;
 mod breached;
 mod documented;
 mod engine;
+mod lessons;
 mod passkey;
 mod password;
 mod recovery;
