@@ -37,6 +37,8 @@ CREATE TABLE credential (
     last_used_at timestamptz,
     PRIMARY KEY (account_id, credential_id)
 ) WITH (fillfactor = 90);
+CREATE UNIQUE INDEX credential_one_of_a_kind ON credential (account_id, kind)
+    WHERE kind IN ('password', 'totp', 'recovery_codes');
 COMMENT ON TABLE credential IS 'shard: account_id. Every way a person can prove who they are, and their addresses.';
 
 CREATE TABLE recovery_code (

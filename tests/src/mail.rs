@@ -27,6 +27,7 @@ async fn enqueue(app: &TestApp, to: &str, subject: &str) {
         subject: subject.into(),
         text: "Olá, plain.".into(),
         html: "<p>Olá, rich.</p>".into(),
+        not_after: None,
     };
     let (service, mail) = (&app.app, &mail);
     service
@@ -90,5 +91,34 @@ async fn a_wrong_password_or_an_unknown_authority_sends_nothing_and_is_tried_aga
         };
         assert_eq!(kept, 1);
         assert!(!error.unwrap().contains("ana@"), "errors name nobody");
+    }
+}
+
+/// F9: an expired code is never delivered, and what waits is unreadable in the database.
+#[tokio::test]
+async fn f9_a_mail_waits_encrypted_and_is_not_sent_once_its_code_is_dead() {
+    let app = with_mail_server().start().await;
+    let subject = format!("porteiro-expired-{}", std::process::id());
+    let mail = Mail {
+        to: "ana@example.test".into(),
+        subject: subject.clone(),
+        text: "123456".into(),
+        html: String::new(),
+        not_after: Some(0),
+    };
+    let (service, mail) = (&app.app, &mail);
+    service
+        .store
+        .run_tx("test.mail", |tx| async move { mail::enqueue(service, &tx, mail).await })
+        .await
+        .unwrap();
+    let stored: String =
+        app.database.client().await.query_one("SELECT payload::text FROM job", &[]).await.unwrap().get(0);
+    assert!(!stored.contains("ana@") && !stored.contains("123456") && !stored.contains(&subject), "{stored}");
+    jobs::run_due(&app.app).await.unwrap();
+    let folder = variable("PORTEIRO_TEST_MAILDIR").expect("PORTEIRO_TEST_MAILDIR");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    for entry in std::fs::read_dir(format!("{folder}/new")).into_iter().flatten().flatten() {
+        assert!(!std::fs::read_to_string(entry.path()).unwrap_or_default().contains(&subject));
     }
 }

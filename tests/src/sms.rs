@@ -1,10 +1,9 @@
 //! Text messages to providers that write down what they get.
 
 use porteiro_service::{
-    fetch::{FetchPolicy, Fetcher},
     jobs::JobError,
     settings::{Mode, Sensitive},
-    sms::{self, ProviderName, Sms, SmsProvider, SmsSettings},
+    sms::{ProviderName, Sms, SmsProvider, SmsSettings},
 };
 use serde_json::json;
 
@@ -24,13 +23,16 @@ fn provider(name: ProviderName, url: &str) -> SmsProvider {
     SmsProvider::open(&settings, Mode::Production, |_| {}).unwrap()
 }
 
+fn sms(to: &str) -> Sms {
+    Sms { to: to.into(), text: TEXT.into(), not_after: None }
+}
+
 async fn answering(status: &str) -> Recorder {
     Recorder::answering(&format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")).await
 }
 
 async fn deliver(server: &Recorder, name: ProviderName) -> Result<(), JobError> {
-    let payload = serde_json::to_value(Sms { to: NUMBER.into(), text: TEXT.into() }).unwrap();
-    sms::deliver(&server.fetcher(), &provider(name, &server.url("")), payload).await
+    provider(name, &server.url("")).send(&server.fetcher(), &sms(NUMBER)).await
 }
 
 #[tokio::test]
@@ -85,13 +87,12 @@ async fn refusals_for_good_end_it_others_are_tried_again_and_no_error_names_anyb
 #[tokio::test]
 async fn a_provider_that_is_not_there_or_not_allowed_is_tried_again() {
     let server = answering("200 OK").await;
-    let payload = || json!({ "to": NUMBER, "text": TEXT });
     // Not on the operator's list: the fetcher refuses before anything is sent.
     let elsewhere = provider(ProviderName::Webhook, "http://127.0.0.1:1/");
-    let error = sms::deliver(&server.fetcher(), &elsewhere, payload()).await.unwrap_err();
+    let error = elsewhere.send(&server.fetcher(), &sms(NUMBER)).await.unwrap_err();
     assert!(matches!(error, JobError::Failed(_)));
     assert_names_nobody(&error);
-    let error = sms::deliver(&server.fetcher(), &SmsProvider::Nowhere, payload()).await.unwrap_err();
+    let error = SmsProvider::Nowhere.send(&server.fetcher(), &sms(NUMBER)).await.unwrap_err();
     assert!(matches!(error, JobError::Failed(_)));
     assert_eq!(server.heard(), [""; 0]);
 }
@@ -100,12 +101,12 @@ async fn a_provider_that_is_not_there_or_not_allowed_is_tried_again() {
 async fn what_is_no_message_to_no_number_is_given_up() {
     let server = answering("200 OK").await;
     let provider = provider(ProviderName::Webhook, &server.url("/"));
-    for payload in [json!({}), json!({ "to": "ana", "text": "x" }), json!({ "to": "+1&To=2", "text": "x" })] {
-        let error = sms::deliver(&server.fetcher(), &provider, payload).await.unwrap_err();
+    for to in ["", "ana", "+1&To=2"] {
+        let error = provider.send(&server.fetcher(), &sms(to)).await.unwrap_err();
         assert!(matches!(error, JobError::Hopeless(_)));
     }
     assert_eq!(server.heard(), [""; 0]);
-    assert_eq!(format!("{:?}", Sms { to: NUMBER.into(), text: TEXT.into() }), "<sms>");
+    assert_eq!(format!("{:?}", sms(NUMBER)), "<sms>");
 }
 
 fn assert_names_nobody(error: &JobError) {
@@ -113,14 +114,4 @@ fn assert_names_nobody(error: &JobError) {
     for secret in [NUMBER, &NUMBER[1..], "123456", "s3cret", "AC0123"] {
         assert!(!words.contains(secret), "{words}");
     }
-}
-
-/// The job runner wants futures that can move between threads.
-#[test]
-fn delivering_can_move_between_threads() {
-    fn movable<T: Send>(_: impl FnOnce() -> T) {}
-    movable(|| async {
-        let fetcher = Fetcher::new(FetchPolicy::default()).unwrap();
-        sms::deliver(&fetcher, &SmsProvider::Nowhere, json!({})).await
-    });
 }

@@ -151,21 +151,25 @@ impl Flow {
 }
 
 impl TestApp {
-    /// The newest mail to an address, from the outbox: subject and text.
-    pub async fn mail(&self, to: &str) -> (String, String) {
+    /// Every mail to an address that waits in the outbox, newest first.
+    pub async fn mails(&self, to: &str) -> Vec<porteiro_service::mail::Mail> {
         let rows = self
             .database
             .client()
             .await
-            .query(
-                "SELECT payload->>'subject', payload->>'text' FROM job
-                 WHERE kind = 'mail.send' AND lower(payload->>'to') = lower($1) ORDER BY run_at DESC, job_id DESC",
-                &[&to],
-            )
+            .query("SELECT payload FROM job WHERE kind = 'mail.send' ORDER BY run_at DESC, job_id DESC", &[])
             .await
             .expect("the outbox");
-        let row = rows.first().unwrap_or_else(|| panic!("no mail to {to}"));
-        (row.get(0), row.get(1))
+        rows.iter()
+            .filter_map(|row| self.app.secrets.open_letter(porteiro_service::mail::JOB, &row.get(0)))
+            .filter(|mail: &porteiro_service::mail::Mail| mail.to.eq_ignore_ascii_case(to))
+            .collect()
+    }
+
+    /// The newest mail to an address, from the outbox: subject and text.
+    pub async fn mail(&self, to: &str) -> (String, String) {
+        let mail = self.mails(to).await.into_iter().next().unwrap_or_else(|| panic!("no mail to {to}"));
+        (mail.subject, mail.text)
     }
 
     /// The code in the newest mail to an address.
@@ -178,19 +182,19 @@ impl TestApp {
 
     /// The code in the newest text message to a number.
     pub async fn texted_code(&self, to: &str) -> String {
-        let row = self
+        let rows = self
             .database
             .client()
             .await
-            .query_one(
-                "SELECT payload->>'text' FROM job WHERE kind = 'sms.send' AND payload->>'to' = $1
-                 ORDER BY run_at DESC, job_id DESC LIMIT 1",
-                &[&to],
-            )
+            .query("SELECT payload FROM job WHERE kind = 'sms.send' ORDER BY run_at DESC, job_id DESC", &[])
             .await
+            .expect("the outbox");
+        let sms: porteiro_service::sms::Sms = rows
+            .iter()
+            .filter_map(|row| self.app.secrets.open_letter(porteiro_service::sms::JOB, &row.get(0)))
+            .find(|sms: &porteiro_service::sms::Sms| sms.to == to)
             .expect("a text message");
-        let text: String = row.get(0);
-        let words = text.split(|c: char| !c.is_ascii_digit());
+        let words = sms.text.split(|c: char| !c.is_ascii_digit());
         let code = words.into_iter().find(|word| word.len() == 6);
         code.unwrap_or_else(|| panic!("no code in the message")).to_owned()
     }

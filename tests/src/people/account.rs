@@ -52,9 +52,10 @@ async fn two_removals_at_once_leave_a_way_in() {
             browser.delete(&format!("/v1/account/credentials/{id}")).await.status.as_u16()
         });
     }
-    let mut statuses = racing.join_all().await;
-    statuses.sort_unstable();
-    assert_eq!(statuses, [204, 409]);
+    // The other one is the last way in by then, or was the proof it was asked with.
+    let statuses = racing.join_all().await;
+    assert_eq!(statuses.iter().filter(|status| **status == 204).count(), 1, "{statuses:?}");
+    assert!(statuses.iter().all(|status| matches!(status, 204 | 403 | 409)), "{statuses:?}");
     assert_eq!(app.count("SELECT count(*) FROM credential").await, 1);
 }
 

@@ -12,6 +12,7 @@ mod recovery;
 mod registration;
 mod second_factor;
 mod sign_in;
+mod takeover;
 
 use std::sync::Arc;
 

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 
 use super::{
-    Removed, SIGNED_IN, end_other_sessions, end_session, remove_credential, require_fresh, stop_recovery,
+    Removed, SIGNED_IN, end_other_sessions, end_session, remove_credential, rename_credential, require_fresh,
+    stop_recovery,
 };
 use crate::{
     App, accounts, audit,
@@ -102,6 +103,7 @@ struct Rename {
 async fn rename(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    context: RequestContext,
     Extension(me): Extension<SignedIn>,
     Json(change): Json<Rename>,
 ) -> Result<Response, Problem> {
@@ -111,7 +113,7 @@ async fn rename(
         return Err(Problem::new(ProblemCode::FieldInvalid, "label has 1 to 60 printable characters"));
     }
     let id = id.parse().map_err(|_| ProblemCode::NotFound)?;
-    if credentials::rename(&app.store, me.account_id, id, label).await? {
+    if rename_credential(&app, &context, &me, id, label).await? {
         Ok(StatusCode::NO_CONTENT.into_response())
     } else {
         Err(ProblemCode::NotFound.into())

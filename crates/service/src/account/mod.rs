@@ -12,12 +12,15 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use porteiro_protocol::id::{CredentialId, SessionId};
+use porteiro_protocol::{
+    assurance::Proof,
+    id::{CredentialId, SessionId},
+};
 use serde_json::json;
 
 use crate::{
     App, accounts, audit,
-    credentials::{self, CredentialKind, CredentialState},
+    credentials::{self, CredentialKind},
     flow::{self, FlowError, decide},
     http::{Access, Problem, ProblemCode, RequestContext, Route},
     sessions::{self, Ended, SignedIn},
@@ -52,17 +55,43 @@ pub async fn require_session(State(app): State<Arc<App>>, request: Request, next
 /// The proofs of this session may change how the account is entered, or the person is asked for more.
 async fn require_fresh(app: &Arc<App>, signed_in: &SignedIn) -> Result<(), Problem> {
     let all = credentials::find_all(&app.store, signed_in.account_id).await?;
-    let usable: Vec<CredentialKind> = all
+    let bound: Vec<CredentialKind> = all.iter().map(|credential| credential.kind).collect();
+    let proofs: Vec<Proof> = signed_in
+        .proofs
         .iter()
-        .filter(|credential| credential.state == CredentialState::Active)
-        .map(|credential| credential.kind)
+        .filter(|proof| all.iter().any(|credential| proof.credential == Some(credential.id.uuid())))
+        .cloned()
         .collect();
-    if decide::may_bind(&signed_in.proofs, &usable, signed_in.now) {
+    if decide::may_bind(&proofs, &bound, signed_in.now) {
         return Ok(());
     }
     let open = json!({"method": "POST", "path": "/v1/flows", "body": {"kind": "reauthenticate"}});
     Err(Problem::new(ProblemCode::StepUpRequired, "prove once more that it is you")
         .with(serde_json::Map::from_iter([("flow".to_owned(), open)])))
+}
+
+async fn rename_credential(
+    app: &Arc<App>,
+    context: &RequestContext,
+    signed_in: &SignedIn,
+    id: CredentialId,
+    label: &str,
+) -> Result<bool, StoreError> {
+    app.store
+        .run_tx("account.rename_credential", |tx| async move {
+            let Some(kind) = credentials::rename(&tx, signed_in.account_id, id, label).await? else {
+                return Ok(false);
+            };
+            let payload = json!({"credential_id": id, "kind": kind});
+            let event = audit::Event {
+                kind: audit::EventKind::CredentialChanged,
+                subject: signed_in.account_id.uuid(),
+                payload,
+            };
+            audit::record(app, &tx, context, event).await?;
+            Ok(true)
+        })
+        .await
 }
 
 /// Whether the last way in would go.
@@ -90,19 +119,7 @@ async fn remove_credential(
             if !decide::can_lose(&kinds, credential.kind) {
                 return Ok(Removed::LastWayIn);
             }
-            credentials::remove(&tx, signed_in.account_id, id).await?;
-            if credential.kind == CredentialKind::Email {
-                let canonical = credential.body["canonical"].as_str().unwrap_or_default();
-                let key = app.secrets.identifier_key("email", canonical.as_bytes());
-                accounts::remove_identifier(&tx, &key, signed_in.account_id).await?;
-            }
-            let payload = json!({"credential_id": id, "kind": credential.kind});
-            let event = audit::Event {
-                kind: audit::EventKind::CredentialRemoved,
-                subject: signed_in.account_id.uuid(),
-                payload,
-            };
-            audit::record(app, &tx, context, event).await?;
+            // Told while it still is one of theirs: whoever loses an address must hear of it there.
             let locale = accounts::find(&tx, signed_in.account_id).await?.map(|account| account.locale);
             flow::notify(
                 app,
@@ -113,6 +130,35 @@ async fn remove_credential(
                 false,
             )
             .await?;
+            credentials::remove(&tx, signed_in.account_id, id).await?;
+            let identifier = match credential.kind {
+                CredentialKind::Email => {
+                    credential.body["canonical"].as_str().map(|it| ("email", it.to_owned()))
+                }
+                CredentialKind::Phone => {
+                    credential.body["number"].as_str().map(|it| ("phone", format!("{it}|{id}")))
+                }
+                CredentialKind::Passkey
+                | CredentialKind::Password
+                | CredentialKind::Totp
+                | CredentialKind::RecoveryCodes => None,
+            };
+            if let Some((kind, value)) = identifier {
+                let key = app.secrets.identifier_key(kind, value.as_bytes());
+                accounts::remove_identifier(&tx, &key, signed_in.account_id).await?;
+            }
+            for session in
+                sessions::forget_credential(&tx, signed_in.account_id, id, Some(signed_in.session_id)).await?
+            {
+                record_ended(app, &tx, context, signed_in, session, Ended::CredentialChanged).await?;
+            }
+            let payload = json!({"credential_id": id, "kind": credential.kind});
+            let event = audit::Event {
+                kind: audit::EventKind::CredentialRemoved,
+                subject: signed_in.account_id.uuid(),
+                payload,
+            };
+            audit::record(app, &tx, context, event).await?;
             Ok(Removed::Yes)
         })
         .await

@@ -10,7 +10,7 @@ use porteiro_protocol::{
     time::OffsetDateTime,
 };
 
-pub use store::spend;
+pub use store::{is_good, spend};
 
 use crate::store::{Store, StoreError};
 

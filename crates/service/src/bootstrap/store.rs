@@ -46,3 +46,15 @@ pub async fn spend(tx: &Tx, key_hash: &[u8]) -> Result<bool, StoreError> {
         .await?;
     Ok(spent == 1)
 }
+
+/// Whether a key could be spent right now; says nothing to whoever does not hold it.
+pub async fn is_good(store: &Store, key_hash: &[u8]) -> Result<bool, StoreError> {
+    let rows = store
+        .read(
+            "bootstrap.is_good",
+            "SELECT 1 FROM bootstrap WHERE key_hash = $1 AND used_at IS NULL AND expires_at > now()",
+            &[&key_hash],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}

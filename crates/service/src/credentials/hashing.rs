@@ -36,13 +36,21 @@ pub enum HashError {
 /// Waiters per core before a caller is turned away.
 const QUEUE_PER_CORE: usize = 4;
 
+/// A queue of its own: a flood of passwords must not keep people from answering with a code.
 #[derive(Debug)]
-pub struct Hasher {
+struct Lane {
     running: Arc<Semaphore>,
     waiting: Arc<AtomicUsize>,
     queue: usize,
+}
+
+#[derive(Debug)]
+pub struct Hasher {
+    passwords: Lane,
+    codes: Lane,
     /// What an unknown person's password is compared with, at the same cost as a real one.
     dummy: String,
+    dummy_code: String,
 }
 
 /// Leaves the queue however the wait ends.
@@ -58,11 +66,18 @@ impl Hasher {
     pub fn new(entropy: &dyn Entropy) -> Result<Self, HashError> {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
         let dummy = hash_now(Cost::Password, &entropy.bytes::<32>(), &entropy.bytes::<16>())?;
-        Ok(Self {
+        let dummy_code = hash_now(Cost::Code, &entropy.bytes::<32>(), &entropy.bytes::<16>())?;
+        let lane = |queue| Lane {
             running: Arc::new(Semaphore::new(cores)),
             waiting: Arc::new(AtomicUsize::new(0)),
-            queue: cores * QUEUE_PER_CORE,
+            queue,
+        };
+        // A code costs a hundredth of a password.
+        Ok(Self {
+            passwords: lane(cores * QUEUE_PER_CORE),
+            codes: lane(cores * QUEUE_PER_CORE * 100),
             dummy,
+            dummy_code,
         })
     }
 
@@ -74,18 +89,52 @@ impl Hasher {
     ) -> Result<String, HashError> {
         let salt: [u8; 16] = entropy.bytes();
         let secret = zeroize::Zeroizing::new(secret);
-        self.off_thread(move || hash_now(cost, &secret, &salt)).await?
+        self.lane(cost).off_thread(move || hash_now(cost, &secret, &salt)).await?
+    }
+
+    const fn lane(&self, cost: Cost) -> &Lane {
+        match cost {
+            Cost::Password => &self.passwords,
+            Cost::Code => &self.codes,
+        }
     }
 
     /// Compares with a stored hash, or with the dummy where there is none: the same work either way.
     pub async fn verify(&self, stored: Option<String>, secret: Vec<u8>) -> Result<bool, HashError> {
+        self.compare(Cost::Password, stored, secret).await
+    }
+
+    /// The same for a code, in the codes' own queue.
+    pub async fn verify_code(&self, stored: Option<String>, secret: Vec<u8>) -> Result<bool, HashError> {
+        self.compare(Cost::Code, stored, secret).await
+    }
+
+    async fn compare(&self, cost: Cost, stored: Option<String>, secret: Vec<u8>) -> Result<bool, HashError> {
         let known = stored.is_some();
-        let stored = stored.unwrap_or_else(|| self.dummy.clone());
+        let dummy = match cost {
+            Cost::Password => &self.dummy,
+            Cost::Code => &self.dummy_code,
+        };
+        let stored = stored.unwrap_or_else(|| dummy.clone());
         let secret = zeroize::Zeroizing::new(secret);
-        let matches = self.off_thread(move || verify_now(&stored, &secret)).await?;
+        let matches = self.lane(cost).off_thread(move || verify_now(&stored, &secret)).await?;
         Ok(matches && known)
     }
 
+    /// Whether a stored hash was made with today's parameters.
+    pub fn is_current(stored: &str) -> bool {
+        let expected = params(Cost::Password);
+        PasswordHash::new(stored).ok().and_then(|hash| Params::try_from(&hash).ok()).is_some_and(|params| {
+            Ok((params.m_cost(), params.t_cost(), params.p_cost()))
+                == expected
+                    .as_ref()
+                    .map(|wanted| (wanted.m_cost(), wanted.t_cost(), wanted.p_cost()))
+                    .map_err(|_| ())
+        })
+    }
+}
+
+impl Lane {
     async fn off_thread<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -104,18 +153,6 @@ impl Hasher {
         })
         .await
         .map_err(|_| HashError::Failed)
-    }
-
-    /// Whether a stored hash was made with today's parameters.
-    pub fn is_current(stored: &str) -> bool {
-        let expected = params(Cost::Password);
-        PasswordHash::new(stored).ok().and_then(|hash| Params::try_from(&hash).ok()).is_some_and(|params| {
-            Ok((params.m_cost(), params.t_cost(), params.p_cost()))
-                == expected
-                    .as_ref()
-                    .map(|wanted| (wanted.m_cost(), wanted.t_cost(), wanted.p_cost()))
-                    .map_err(|_| ())
-        })
     }
 }
 

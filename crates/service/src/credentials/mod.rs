@@ -13,7 +13,7 @@ use porteiro_protocol::assurance::Method;
 
 pub use store::{
     Credential, CredentialKind, CredentialState, NewCredential, advance_counter, count_failure, find_all,
-    insert, remove, remove_kind, rename, replace_body, used,
+    insert, remove, rename, replace_body, used,
 };
 
 /// What the engine, the limits and the documentation need to know of a kind.

@@ -94,15 +94,6 @@ pub async fn insert(tx: &Tx, account: AccountId, new: &NewCredential) -> Result<
     .map(|_| ())
 }
 
-/// Removes what the account keeps only one of, before the new one is bound.
-pub async fn remove_kind(tx: &Tx, account: AccountId, kind: CredentialKind) -> Result<u64, StoreError> {
-    tx.execute(
-        "DELETE FROM credential WHERE account_id = $1 AND kind = $2",
-        &[&account.uuid(), &kind.as_str()],
-    )
-    .await
-}
-
 pub async fn remove(tx: &Tx, account: AccountId, id: CredentialId) -> Result<bool, StoreError> {
     let removed = tx
         .execute(
@@ -113,20 +104,20 @@ pub async fn remove(tx: &Tx, account: AccountId, id: CredentialId) -> Result<boo
     Ok(removed == 1)
 }
 
+/// The kind of what was renamed, if it was there.
 pub async fn rename(
-    store: &Store,
+    tx: &Tx,
     account: AccountId,
     id: CredentialId,
     label: &str,
-) -> Result<bool, StoreError> {
-    let rows = store
-        .write(
-            "credentials.rename",
-            "UPDATE credential SET label = $3 WHERE account_id = $1 AND credential_id = $2 RETURNING credential_id",
+) -> Result<Option<CredentialKind>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE credential SET label = $3 WHERE account_id = $1 AND credential_id = $2 RETURNING kind",
             &[&account.uuid(), &id.uuid(), &label],
         )
         .await?;
-    Ok(!rows.is_empty())
+    rows.first().map(|row| Decode::new("credential", id, row).parsed("kind")).transpose().map_err(Into::into)
 }
 
 /// A success: the failures are forgotten, if the credential is still good.

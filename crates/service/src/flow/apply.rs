@@ -6,7 +6,9 @@ use porteiro_protocol::{assurance::Method, id::Id, time::Duration};
 use serde_json::{Value, json};
 
 use super::{
-    FlowError, complete, decide,
+    FlowError,
+    actions::Action,
+    complete, decide,
     decide::Next,
     facts::{self, Gathered},
     lifetime, open,
@@ -21,7 +23,7 @@ use crate::{
     http::RequestContext,
     mail,
     secrets::sha256,
-    sms,
+    sessions, sms,
     store::{StoreError, Tx},
 };
 
@@ -47,12 +49,13 @@ pub async fn apply(
     app: &Arc<App>,
     context: &RequestContext,
     loaded: &Loaded,
+    action: Action,
     effect: Effect,
 ) -> Result<Applied, FlowError> {
     let effect = &effect;
     let outcome = app
         .store
-        .run_tx("flow.step", |tx| async move { once(app, &tx, context, loaded, effect).await })
+        .run_tx("flow.step", |tx| async move { once(app, &tx, context, loaded, action, effect).await })
         .await?;
     let Some(outcome) = outcome else { return Ok(Applied::Lost) };
     let show = match effect {
@@ -79,30 +82,44 @@ async fn once(
     tx: &Tx,
     context: &RequestContext,
     loaded: &Loaded,
+    action: Action,
     effect: &Effect,
 ) -> Result<Option<Outcome>, StoreError> {
     if !store::claim(tx, loaded.id, loaded.step).await? {
         return Ok(None);
     }
-    let mut state = loaded.state.clone();
+    // The module took its time; what allowed the action may be gone. Changes of one account wait for each other here,
+    // and the decision is made again from what the database says now.
+    if let Some(account) = loaded.state.account() {
+        accounts::lock(tx, account).await?;
+    }
+    let mut moved = reload(tx, loaded).await?;
+    let before = facts::gather(app, tx, &mut moved).await?;
+    if !decide::next(&moved.state, &before.facts).offers(action) {
+        return Ok(None);
+    }
+    let mut state = moved.state;
     if !change(app, tx, context, loaded, &mut state, effect).await? {
         return Ok(None);
     }
     let secret = (state.transport == Transport::Api).then(|| open::new_secret(app));
     let binding =
         secret.as_ref().map_or_else(|| loaded.binding_hash.clone(), |it| sha256(it.as_bytes()).to_vec());
-    let mut moved =
-        store::load(tx, loaded.id).await?.ok_or_else(|| StoreError::Inconsistent("a flow left".into()))?;
+    let mut moved = reload(tx, loaded).await?;
     moved.state = state;
-    let gathered = facts::gather(app, tx, &moved).await?;
+    let gathered = facts::gather(app, tx, &mut moved).await?;
     let completion = match decide::next(&moved.state, &gathered.facts) {
-        Next::Complete => complete::complete(app, tx, context, &mut moved.state, &gathered).await?,
+        Next::Complete => complete::complete(app, tx, context, &mut moved, &gathered).await?,
         Next::Ask { .. } | Next::Refuse(_) | Next::Cancelled => None,
     };
     let result = completion.as_ref().map(|completion| complete::result(&moved, completion));
     let idle = lifetime(moved.state.kind, moved.state.transport).idle_seconds;
     store::save(tx, loaded.id, &binding, &moved.state, idle, result.as_ref()).await?;
     Ok(Some(Outcome { loaded: moved, gathered, completion, secret }))
+}
+
+async fn reload(tx: &Tx, loaded: &Loaded) -> Result<Loaded, StoreError> {
+    store::load(tx, loaded.id).await?.ok_or_else(|| StoreError::Inconsistent("a flow left".into()))
 }
 
 /// Makes the effect's change. `false` when what may be used once was used already.
@@ -154,7 +171,7 @@ async fn change(
             {
                 return Ok(false);
             }
-            bind(app, tx, context, state, new, identifier.as_ref(), recovery_codes).await
+            bind(app, tx, context, loaded, state, new, identifier.as_ref(), recovery_codes).await
         }
         Effect::Profile { display_name } => {
             if let Some(pending) = &mut state.pending {
@@ -207,7 +224,11 @@ async fn prove_mailbox(
     let canonical = parsed.canonical();
     let key = app.secrets.identifier_key("email", canonical.as_bytes());
     state.proved_address = Some(address.to_owned());
-    let Some(account) = accounts::find_by_identifier(tx, &key).await? else {
+    let found = accounts::find_by_identifier(tx, &key).await?;
+    if state.account().is_some() && state.account() != found {
+        return Ok(false);
+    }
+    let Some(account) = found else {
         match state.kind {
             Kind::SignIn | Kind::Register => begin_registration(app, state),
             Kind::Recover => state.refusal = Some(Refusal::NoAccount),
@@ -249,17 +270,19 @@ fn begin_registration(app: &App, state: &mut State) {
 }
 
 /// Binds to the account, or keeps for the account to come.
+#[expect(clippy::too_many_arguments, reason = "each part of a binding is one")]
 async fn bind(
     app: &App,
     tx: &Tx,
     context: &RequestContext,
+    loaded: &Loaded,
     state: &mut State,
     new: &NewCredential,
     identifier: Option<&([u8; 32], accounts::IdentifierKind)>,
     recovery_codes: &[(String, String)],
 ) -> Result<bool, StoreError> {
-    state.enrolled.push(new.kind);
     let Some(account) = state.account() else {
+        state.enrolled.push(new.kind);
         if let Some(pending) = &mut state.pending {
             pending.credentials.push(new.clone());
         }
@@ -270,18 +293,52 @@ async fn bind(
     {
         return Ok(false);
     }
-    let replaced =
-        if new.kind.info().single { credentials::remove_kind(tx, account, new.kind).await? } else { 0 };
+    state.enrolled.push(new.kind);
+    let replaced = replace(app, tx, context, loaded, state, new).await?;
     credentials::insert(tx, account, new).await?;
     if new.kind == CredentialKind::RecoveryCodes {
         recovery_code::replace_all(tx, account, recovery_codes).await?;
     }
-    let kind =
-        if replaced > 0 { audit::EventKind::CredentialChanged } else { audit::EventKind::CredentialAdded };
+    let kind = if replaced { audit::EventKind::CredentialChanged } else { audit::EventKind::CredentialAdded };
     let payload = json!({"credential_id": new.id, "kind": new.kind});
     audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;
     complete::tell_owner(app, tx, account, state, new.kind, true).await?;
     Ok(true)
+}
+
+/// What the account keeps only one of makes room for the new one; what the old one proved is forgotten everywhere.
+async fn replace(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    loaded: &Loaded,
+    state: &mut State,
+    new: &NewCredential,
+) -> Result<bool, StoreError> {
+    let Some(account) = state.account().filter(|_| new.kind.info().single) else { return Ok(false) };
+    let all = credentials::find_all(tx, account).await?;
+    let mut replaced = false;
+    for old in all.iter().filter(|credential| credential.kind == new.kind) {
+        replaced = true;
+        credentials::remove(tx, account, old.id).await?;
+        for session in sessions::forget_credential(tx, account, old.id, state.session).await? {
+            let payload = json!({"session_id": session, "reason": sessions::Ended::CredentialChanged});
+            let kind = audit::EventKind::SessionEnded;
+            audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;
+        }
+        let proved = state.proofs.iter().any(|proof| proof.credential == Some(old.id.uuid()));
+        state.proofs.retain(|proof| proof.credential != Some(old.id.uuid()));
+        if proved && new.kind == CredentialKind::Password {
+            // Whoever just proved the old password chose the new one: they know it.
+            state.proofs.push(porteiro_protocol::assurance::Proof {
+                method: Method::Password,
+                credential: Some(new.id.uuid()),
+                at: loaded.now,
+                user_verified: false,
+            });
+        }
+    }
+    Ok(replaced)
 }
 
 /// Nothing is left to prove with but the mailbox: the account waits, and everybody who can read its mail is told.

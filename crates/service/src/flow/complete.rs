@@ -10,6 +10,7 @@ use porteiro_protocol::{
 use serde_json::{Value, json};
 
 use super::{
+    decide,
     facts::Gathered,
     representation::Answer,
     state::{Kind, Pending, Refusal, State, Transport},
@@ -46,12 +47,14 @@ pub async fn complete(
     app: &App,
     tx: &Tx,
     context: &RequestContext,
-    state: &mut State,
+    loaded: &mut Loaded,
     gathered: &Gathered,
 ) -> Result<Option<Completion>, StoreError> {
+    let now = loaded.now;
+    let state = &mut loaded.state;
     let account = match state.account() {
         Some(account) => account,
-        None => match register(app, tx, context, state).await? {
+        None => match register(app, tx, context, state, now).await? {
             Some(account) => account,
             None => return Ok(None),
         },
@@ -60,7 +63,7 @@ pub async fn complete(
         Some(session) => raise(app, tx, context, state, account, session).await?,
         None => sign_in(app, tx, context, state, account, gathered).await?,
     };
-    let Some(session) = session else { return Ok(None) };
+    end_pointless_hold(app, tx, context, state, gathered, now).await?;
     let device = match state.transport {
         Transport::Browser => Some(device(app, state, gathered, account)?),
         Transport::Api => None,
@@ -74,17 +77,11 @@ async fn register(
     tx: &Tx,
     context: &RequestContext,
     state: &mut State,
+    now: OffsetDateTime,
 ) -> Result<Option<AccountId>, StoreError> {
     let (Some(pending), Some(address)) = (state.pending.clone(), state.proved_address.clone()) else {
         return Err(StoreError::Inconsistent("a registration without its parts".into()));
     };
-    if let Some(hash) = &state.bootstrap {
-        let hash = URL_SAFE_NO_PAD.decode(hash).unwrap_or_default();
-        if !bootstrap::spend(tx, &hash).await? {
-            state.refusal = Some(Refusal::NoAccount);
-            return Ok(None);
-        }
-    }
     let mailbox = mailbox(app, &address)?;
     let handle = app.secrets.identifier_key("user_handle", &pending.user_handle);
     let claimed = accounts::insert_identifier(tx, &mailbox.1, IdentifierKind::Email, pending.account_id)
@@ -94,7 +91,17 @@ async fn register(
         state.refusal = Some(Refusal::AccountUnavailable);
         return Ok(None);
     }
-    write_account(app, tx, context, state, &pending, &mailbox.0).await?;
+    // Spent last: a key is not lost to a registration that cannot be.
+    if let Some(hash) = &state.bootstrap {
+        let hash = URL_SAFE_NO_PAD.decode(hash).unwrap_or_default();
+        if !bootstrap::spend(tx, &hash).await? {
+            accounts::remove_identifier(tx, &mailbox.1, pending.account_id).await?;
+            accounts::remove_identifier(tx, &handle, pending.account_id).await?;
+            state.refusal = Some(Refusal::NoAccount);
+            return Ok(None);
+        }
+    }
+    write_account(app, tx, context, state, &pending, &mailbox.0, now).await?;
     state.subject = super::state::Subject::Account(pending.account_id);
     state.pending = None;
     Ok(Some(pending.account_id))
@@ -114,6 +121,7 @@ async fn write_account(
     state: &mut State,
     pending: &Pending,
     mailbox: &NewCredential,
+    now: OffsetDateTime,
 ) -> Result<(), StoreError> {
     let new = NewAccount {
         id: pending.account_id,
@@ -133,7 +141,7 @@ async fn write_account(
     state.proofs.push(porteiro_protocol::assurance::Proof {
         method: porteiro_protocol::assurance::Method::Email,
         credential: Some(mailbox.id.uuid()),
-        at: app.clock.now(),
+        at: now,
         user_verified: false,
     });
     Ok(())
@@ -166,12 +174,14 @@ async fn sign_in(
     state: &State,
     account: AccountId,
     gathered: &Gathered,
-) -> Result<Option<Issued>, StoreError> {
+) -> Result<Issued, StoreError> {
     // The token the browser came with dies, whoever it belonged to (ASVS 7.2.4, CVE-2026-7507).
-    if let Some(old) =
-        context.session.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Session, text))
+    let old = context.session.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Session, text));
+    if let Some(old) = old
+        && sessions::end_presented(tx, &old, Ended::SignedOut).await?
     {
-        sessions::end(tx, old.route.row.into(), old.route.owner.into(), Ended::SignedOut).await?;
+        let payload = json!({"session_id": old.route.row, "reason": Ended::SignedOut});
+        log(app, tx, context, old.route.owner.into(), EventKind::SessionEnded, payload).await?;
     }
     if state.kind == Kind::Recover {
         for ended in sessions::end_others(tx, account, None, Ended::Recovered).await? {
@@ -196,7 +206,28 @@ async fn sign_in(
         let what = happening(app, Some(&context.user_agent));
         tell(app, tx, account, &state.locale, |locale| templates::new_device(locale, &what)).await?;
     }
-    Ok(Some(session.token))
+    Ok(session.token)
+}
+
+/// Somebody who can prove everything the account has does not need the recovery that is waiting; whoever asked for it
+/// was somebody else, or has found the key again.
+async fn end_pointless_hold(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    state: &State,
+    gathered: &Gathered,
+    now: OffsetDateTime,
+) -> Result<(), StoreError> {
+    let (Some(account), Some(facts)) = (&gathered.account, &gathered.facts.account) else { return Ok(()) };
+    if state.kind == Kind::Recover
+        || account.recovery_hold_until.is_none()
+        || !decide::may_bind(&state.proofs, &facts.bound, now)
+    {
+        return Ok(());
+    }
+    accounts::set_hold(tx, account.id, None).await?;
+    log(app, tx, context, account.id, EventKind::AccountRecoveryStopped, json!({})).await
 }
 
 fn knows_device(app: &App, context: &RequestContext, account: AccountId) -> bool {
@@ -209,18 +240,18 @@ async fn raise(
     app: &App,
     tx: &Tx,
     context: &RequestContext,
-    state: &mut State,
+    state: &State,
     account: AccountId,
     session: SessionId,
-) -> Result<Option<Issued>, StoreError> {
+) -> Result<Issued, StoreError> {
     let token = sealed(sessions::issue(app, session, account))?;
     if !sessions::raise(tx, session, account, &token, &state.proofs).await? {
-        state.refusal = Some(Refusal::AccountUnavailable);
-        return Ok(None);
+        // Ended a moment ago: nothing of this step may stay. The next look says so.
+        return Err(StoreError::Inconsistent("the session ended while its flow completed".into()));
     }
     let payload = json!({"session_id": session, "methods": methods(state)});
     log(app, tx, context, account, EventKind::SessionRaised, payload).await?;
-    Ok(Some(token))
+    Ok(token)
 }
 
 /// Names the account and, for limits before anybody is known, what was typed to reach it.

@@ -6,7 +6,7 @@
 
 use porteiro_protocol::{
     assurance::{Decay, Level, Method, Proof, effective_level, event_level, helps, is_fresh},
-    time::OffsetDateTime,
+    time::{Duration, OffsetDateTime},
 };
 
 use super::{
@@ -27,8 +27,11 @@ pub struct Policy {
 #[derive(Debug, Clone)]
 pub struct AccountFacts {
     pub active: bool,
-    /// Kinds that can still prove something.
+    /// Kinds that can still prove something: what may be offered.
     pub usable: Vec<CredentialKind>,
+    /// Kinds that are bound, exhausted ones included: what must be proved. Guessing wrong on purpose must not make an
+    /// account weaker.
+    pub bound: Vec<CredentialKind>,
     pub hold_until: Option<OffsetDateTime>,
 }
 
@@ -36,6 +39,8 @@ pub struct AccountFacts {
 pub struct Facts {
     pub policy: Policy,
     pub account: Option<AccountFacts>,
+    /// Whether the session the flow was opened in is still good; true for flows without one.
+    pub session_alive: bool,
     /// Modules with a live challenge of this flow.
     pub challenges: Vec<&'static str>,
     pub now: OffsetDateTime,
@@ -78,9 +83,17 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     if let Some(refusal) = state.refusal {
         return Next::Refuse(refusal);
     }
-    // 1. Somebody is proved.
-    if state.proofs.is_empty() && state.proved_address.is_none() {
-        return authenticate(state, facts);
+    // 0. The session it was opened in still lives.
+    if !facts.session_alive {
+        return Next::Refuse(Refusal::SessionEnded);
+    }
+    // 1. Somebody is proved. Proofs of credentials that are gone do not count any more.
+    match (state.account(), state.kind) {
+        (None, _) if state.proved_address.is_none() => return authenticate(state, facts),
+        (Some(_), Kind::SignIn | Kind::Register | Kind::Recover) if state.proofs.is_empty() => {
+            return Next::Refuse(Refusal::AccountUnavailable);
+        }
+        (None | Some(_), _) => {}
     }
     // 2. The account is active, or is about to be made.
     let Some(account) = &facts.account else {
@@ -109,8 +122,9 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     }
     // 5. Freshness, at the best level the account can reach (Kratos GHSA-wc43-73w7-x2f5).
     // What was just bound makes the account stronger; it does not make the proof that bound it weaker.
-    let bound = state.wants.is_some_and(|kind| state.enrolled.contains(&kind));
-    if state.need.fresh && !bound && !may_bind(&state.proofs, &account.usable, facts.now) {
+    let done = state.wants.is_some_and(|kind| state.enrolled.contains(&kind));
+    let asked = state.kind != Kind::Reauthenticate || state.proofs.len() > state.inherited;
+    if state.need.fresh && !done && !(asked && may_bind(&state.proofs, &account.bound, facts.now)) {
         let actions = proving_actions(account, facts);
         return if actions.is_empty() {
             Next::Refuse(Refusal::UnmetRequirements)
@@ -234,8 +248,8 @@ fn proving_actions(account: &AccountFacts, facts: &Facts) -> Vec<Action> {
 }
 
 /// The best level the account could show with everything it has.
-pub fn available_level(usable: &[CredentialKind], now: OffsetDateTime) -> Level {
-    let proofs: Vec<Proof> = usable
+pub fn available_level(bound: &[CredentialKind], now: OffsetDateTime) -> Level {
+    let proofs: Vec<Proof> = bound
         .iter()
         .map(|kind| Proof { method: kind.method(), credential: None, at: now, user_verified: true })
         .collect();
@@ -244,24 +258,26 @@ pub fn available_level(usable: &[CredentialKind], now: OffsetDateTime) -> Level 
 
 /// Whether these proofs may change how the account is entered: fresh, and as strong as the account can be. A mailbox
 /// may bind the first credential of an account that has none, never another one.
-pub fn may_bind(proofs: &[Proof], usable: &[CredentialKind], now: OffsetDateTime) -> bool {
-    let only_mailboxes = usable.iter().all(|kind| *kind == CredentialKind::Email);
+pub fn may_bind(proofs: &[Proof], bound: &[CredentialKind], now: OffsetDateTime) -> bool {
+    let only_mailboxes = bound.iter().all(|kind| *kind == CredentialKind::Email);
     let recent: Vec<Proof> = proofs.iter().filter(|proof| now - proof.at <= FRESH).cloned().collect();
     if only_mailboxes {
         return !recent.is_empty();
     }
-    is_fresh(proofs, FRESH, now) && event_level(&recent) >= available_level(usable, now)
+    is_fresh(proofs, FRESH, now) && event_level(&recent) >= available_level(bound, now)
 }
 
 fn recovery_is_backed(state: &State, account: &AccountFacts, now: OffsetDateTime) -> bool {
-    let strong = account.usable.iter().any(|kind| STRONG.contains(kind));
+    let strong = account.bound.iter().any(|kind| STRONG.contains(kind));
     let backed = state.proofs.iter().any(|proof| match proof.method {
         Method::Passkey | Method::Totp | Method::RecoveryCode | Method::SmsCode => true,
         Method::Password | Method::Email => false,
     });
-    let waited = account.hold_until.is_some_and(|until| until <= now);
-    !strong || backed || waited
+    !strong || backed || account.hold_until.is_some_and(|until| until <= now && now < until + HOLD_GOOD_FOR)
 }
+
+/// A wait that is over opens the door for a week, not for ever.
+const HOLD_GOOD_FOR: Duration = Duration::days(7);
 
 fn recovery_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
     let mut actions: Vec<Action> = account
@@ -270,7 +286,8 @@ fn recovery_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec
         .filter(|kind| STRONG.contains(kind))
         .flat_map(|kind| actions_of(*kind, facts).iter().copied())
         .collect();
-    if account.hold_until.is_none() && !state.notices.contains(&super::state::Notice::RecoveryHoldStarted) {
+    let lapsed = account.hold_until.is_none_or(|until| until + HOLD_GOOD_FOR <= facts.now);
+    if lapsed && !state.notices.contains(&super::state::Notice::RecoveryHoldStarted) {
         actions.push(Action::RecoveryHold);
     }
     actions
@@ -302,9 +319,9 @@ fn mandatory_enrolment(state: &State) -> Vec<Action> {
 fn offer_is_due(state: &State, account: &AccountFacts, now: OffsetDateTime) -> bool {
     state.kind == Kind::SignIn
         && !state.offer_dismissed
-        && !account.usable.contains(&CredentialKind::Passkey)
+        && !account.bound.contains(&CredentialKind::Passkey)
         && state.enrolled.is_empty()
-        && may_bind(&state.proofs, &account.usable, now)
+        && may_bind(&state.proofs, &account.bound, now)
 }
 
 /// Whether an account that loses a credential can still be entered: the can-commit rule.

@@ -80,7 +80,7 @@ async fn act(
 ) -> Result<Response, FlowError> {
     let started = tokio::time::Instant::now();
     let action = format!("{module}/{verb}");
-    let outcome = super::act(&app, &context, parse(&id)?, &action, &input).await;
+    let outcome = Box::pin(super::act(&app, &context, parse(&id)?, &action, &input)).await;
     // Known and unknown people are answered at the same moment, not after a random one.
     if let Some(floor) = floor(&app, &action) {
         tokio::time::sleep_until(started + floor).await;

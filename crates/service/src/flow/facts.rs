@@ -11,6 +11,7 @@ use crate::{
     accounts::{self, Account, AccountState},
     credentials::{self, Credential, CredentialState},
     mail::Mailer,
+    sessions,
     store::{Reader, StoreError},
 };
 
@@ -30,10 +31,28 @@ pub fn policy(app: &App) -> Policy {
     }
 }
 
-pub async fn gather(app: &Arc<App>, reader: &impl Reader, loaded: &Loaded) -> Result<Gathered, StoreError> {
+/// Also drops from the flow what no longer counts: proofs of credentials the account does not have any more.
+pub async fn gather(
+    app: &Arc<App>,
+    reader: &impl Reader,
+    loaded: &mut Loaded,
+) -> Result<Gathered, StoreError> {
     let (account, credentials) = match loaded.state.account() {
         Some(id) => (accounts::find(reader, id).await?, credentials::find_all(reader, id).await?),
         None => (None, Vec::new()),
+    };
+    if loaded.state.account().is_some() {
+        loaded.state.proofs.retain(|proof| {
+            credentials.iter().any(|credential| proof.credential == Some(credential.id.uuid()))
+        });
+    }
+    let session_alive = match (loaded.state.session, loaded.state.account()) {
+        (Some(session), Some(account)) => {
+            let token = loaded.state.session_token.as_deref().unwrap_or_default();
+            sessions::is_alive(reader, session, account, token).await?
+        }
+        (Some(_), None) => false,
+        (None, _) => true,
     };
     let challenges = store::challenges(reader, loaded.id).await?;
     let facts = Facts {
@@ -45,8 +64,10 @@ pub async fn gather(app: &Arc<App>, reader: &impl Reader, loaded: &Loaded) -> Re
                 .filter(|credential| credential.state == CredentialState::Active)
                 .map(|credential| credential.kind)
                 .collect(),
+            bound: credentials.iter().map(|credential| credential.kind).collect(),
             hold_until: account.recovery_hold_until,
         }),
+        session_alive,
         challenges: challenges.iter().map(|challenge| challenge.module).collect(),
         now: loaded.now,
     };

@@ -1,6 +1,6 @@
 //! Which buckets an action takes from.
 
-use porteiro_protocol::address::EmailAddress;
+use porteiro_protocol::address::{EmailAddress, PhoneNumber};
 use serde_json::Value;
 
 use super::{actions::Action, store::Loaded};
@@ -10,8 +10,8 @@ use crate::{
     limits::{
         Bucket, CODE_ADDRESS, CODE_SUBJECT, EMAIL_SUBJECT, EMAIL_SUBJECT_DAY, PASSKEY_ADDRESS,
         PASSWORD_ADDRESS, PASSWORD_KNOWN_DEVICE, PASSWORD_SUBJECT, RECOVERY_ADDRESS, RECOVERY_SUBJECT, Rule,
-        SEND_ADDRESS, SMS_SUBJECT, SMS_SUBJECT_DAY, STUFFING_ADDRESS, STUFFING_SEEN, TOTP_ADDRESS,
-        TOTP_SUBJECT, network,
+        SEND_ADDRESS, SMS_SUBJECT, SMS_SUBJECT_DAY, STEP_ADDRESS, STUFFING_ADDRESS, STUFFING_SEEN,
+        TOTP_ADDRESS, TOTP_SUBJECT, network,
     },
     secrets::HandleKind,
     store::StoreError,
@@ -24,40 +24,67 @@ pub fn buckets(
     action: Action,
     input: &Value,
 ) -> Vec<Bucket> {
-    let subject = subject(app, loaded, input);
+    let subject = subject(app, loaded, action, input);
     let address = network(context.address);
     let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
+    // The address first: a network that is refused already must not go on emptying other people's buckets.
     match action {
         Action::PasswordCheck | Action::PasswordSet => {
             // A device this person signed in on before has a bucket of its own: a stranger cannot use it up.
             let rule =
                 if known_device(app, context, &subject) { PASSWORD_KNOWN_DEVICE } else { PASSWORD_SUBJECT };
-            vec![bucket(rule, &subject), bucket(PASSWORD_ADDRESS, &address)]
+            vec![bucket(PASSWORD_ADDRESS, &address), bucket(rule, &subject)]
         }
         Action::EmailCheck
         | Action::EmailRedeem
         | Action::SmsCheck
         | Action::EmailVerify
         | Action::PhoneVerify => {
-            vec![bucket(CODE_SUBJECT, &subject), bucket(CODE_ADDRESS, &address)]
+            vec![bucket(CODE_ADDRESS, &address), bucket(CODE_SUBJECT, &subject)]
         }
         Action::TotpCheck | Action::TotpEnrolFinish => {
-            vec![bucket(TOTP_SUBJECT, &subject), bucket(TOTP_ADDRESS, &address)]
+            vec![bucket(TOTP_ADDRESS, &address), bucket(TOTP_SUBJECT, &subject)]
         }
         Action::RecoveryCodeCheck => {
-            vec![bucket(RECOVERY_SUBJECT, &subject), bucket(RECOVERY_ADDRESS, &address)]
+            vec![bucket(RECOVERY_ADDRESS, &address), bucket(RECOVERY_SUBJECT, &subject)]
         }
         Action::PasskeyFinish | Action::PasskeyEnrolFinish => vec![bucket(PASSKEY_ADDRESS, &address)],
-        Action::EmailSend | Action::EmailAdd => vec![
+        Action::EmailSend => vec![
+            bucket(SEND_ADDRESS, &address),
             bucket(EMAIL_SUBJECT, &subject),
             bucket(EMAIL_SUBJECT_DAY, &subject),
-            bucket(SEND_ADDRESS, &address),
         ],
-        Action::SmsSend | Action::PhoneAdd => {
+        Action::SmsSend => {
             vec![
+                bucket(SEND_ADDRESS, &address),
                 bucket(SMS_SUBJECT, &subject),
                 bucket(SMS_SUBJECT_DAY, &subject),
+            ]
+        }
+        // Whoever asks, and whoever would receive it.
+        Action::EmailAdd => {
+            let to = EmailAddress::parse(input["address"].as_str().unwrap_or_default());
+            let to = to
+                .map(|to| app.secrets.identifier_key("email", to.canonical().as_bytes()))
+                .unwrap_or_default();
+            vec![
                 bucket(SEND_ADDRESS, &address),
+                bucket(EMAIL_SUBJECT, &subject),
+                bucket(EMAIL_SUBJECT_DAY, &subject),
+                bucket(EMAIL_SUBJECT, &to),
+                bucket(EMAIL_SUBJECT_DAY, &to),
+            ]
+        }
+        Action::PhoneAdd => {
+            let to = PhoneNumber::parse(input["number"].as_str().unwrap_or_default());
+            let to =
+                to.map(|to| app.secrets.identifier_key("phone", to.as_str().as_bytes())).unwrap_or_default();
+            vec![
+                bucket(SEND_ADDRESS, &address),
+                bucket(SMS_SUBJECT, &subject),
+                bucket(SMS_SUBJECT_DAY, &subject),
+                bucket(SMS_SUBJECT, &to),
+                bucket(SMS_SUBJECT_DAY, &to),
             ]
         }
         Action::PasskeyBegin
@@ -67,7 +94,7 @@ pub fn buckets(
         | Action::PasskeyEnrolBegin
         | Action::TotpEnrolBegin
         | Action::RecoveryCodesGenerate
-        | Action::RecoveryHold => Vec::new(),
+        | Action::RecoveryHold => vec![bucket(STEP_ADDRESS, &address)],
     }
 }
 
@@ -79,7 +106,7 @@ pub async fn looks_like_stuffing(
     loaded: &Loaded,
     input: &Value,
 ) -> Result<bool, StoreError> {
-    let (subject, address) = (subject(app, loaded, input), network(context.address));
+    let (subject, address) = (subject(app, loaded, Action::PasswordCheck, input), network(context.address));
     let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
     let seen = bucket(STUFFING_SEEN, &[address.as_slice(), &subject].concat());
     if crate::limits::take(&app.store, &[seen]).await?.is_some() {
@@ -90,13 +117,18 @@ pub async fn looks_like_stuffing(
 
 /// Sends are never given back; guesses are, when they were right.
 pub fn refundable(buckets: &[Bucket]) -> Vec<Bucket> {
-    buckets.iter().filter(|bucket| !bucket.rule.name.contains("send")).cloned().collect()
+    let guess = |bucket: &&Bucket| !bucket.rule.name.contains("send") && bucket.rule != STEP_ADDRESS;
+    buckets.iter().filter(guess).cloned().collect()
 }
 
 /// The account, or the shadow of what was typed: a limited stranger looks like a limited member. Spelling, case and
 /// normal form make no new subject (CVE-2025-24806).
-fn subject(app: &App, loaded: &Loaded, input: &Value) -> Vec<u8> {
-    let typed = input["identifier"].as_str().or(loaded.state.typed.as_deref());
+fn subject(app: &App, loaded: &Loaded, action: Action, input: &Value) -> Vec<u8> {
+    // Only where an identifier is asked for does the caller name whom it is about.
+    let named = matches!(action, Action::PasswordCheck | Action::EmailSend)
+        .then(|| input["identifier"].as_str())
+        .flatten();
+    let typed = named.or(loaded.state.typed.as_deref());
     let canonical =
         typed.and_then(|typed| EmailAddress::parse(typed).ok()).map(|address| address.canonical().to_owned());
     match (loaded.state.account(), canonical) {

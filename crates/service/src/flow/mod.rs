@@ -127,7 +127,7 @@ async fn owned(app: &App, context: &RequestContext, id: FlowId) -> Result<Loaded
 
 /// What the flow looks like now. Changes nothing.
 pub async fn show(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Result<Answer, FlowError> {
-    let loaded = owned(app, context, id).await?;
+    let mut loaded = owned(app, context, id).await?;
     if let Some(result) = loaded.result {
         return Ok(Answer::again(result));
     }
@@ -137,7 +137,7 @@ pub async fn show(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Resul
     if loaded.expired {
         return Err(FlowError::Expired);
     }
-    let gathered = facts::gather(app, &app.store, &loaded).await?;
+    let gathered = facts::gather(app, &app.store, &mut loaded).await?;
     Ok(representation::present(&loaded, &gathered, &Value::Null))
 }
 
@@ -149,7 +149,7 @@ pub async fn act(
     action: &str,
     input: &Value,
 ) -> Result<Answer, FlowError> {
-    let loaded = owned(app, context, id).await?;
+    let mut loaded = owned(app, context, id).await?;
     endpoint::same_origin(app, context, loaded.state.transport)?;
     if loaded.finished {
         return Err(FlowError::Finished);
@@ -157,7 +157,7 @@ pub async fn act(
     if loaded.expired {
         return Err(FlowError::Expired);
     }
-    let gathered = facts::gather(app, &app.store, &loaded).await?;
+    let gathered = facts::gather(app, &app.store, &mut loaded).await?;
     let current = decide::next(&loaded.state, &gathered.facts);
     if input["step"].as_i64() != Some(i64::from(loaded.step)) {
         return Err(FlowError::StepStale(Box::new(representation::present(
@@ -171,7 +171,7 @@ pub async fn act(
 
     let buckets = limits::buckets(app, context, &loaded, action, input);
     if let Some(empty) = crate::limits::take(&app.store, &buckets).await? {
-        return limited(app, context, &loaded, action, empty.rule.name).await;
+        return limited(app, context, &loaded, action, &empty).await;
     }
     let step = Step {
         app,
@@ -186,10 +186,11 @@ pub async fn act(
     };
     match dispatch::run(&step, action, input).await {
         Ok(effect) => {
-            let answer = apply::apply(app, context, &loaded, effect).await?;
+            let answer = apply::apply(app, context, &loaded, action, effect).await?;
             match answer {
                 apply::Applied::Done(answer) => {
-                    crate::limits::refund(&app.store, &limits::refundable(&buckets)).await?;
+                    // It is done, whatever becomes of the bookkeeping.
+                    give_back(app, &limits::refundable(&buckets)).await;
                     Ok(*answer)
                 }
                 apply::Applied::Lost => {
@@ -200,19 +201,30 @@ pub async fn act(
         }
         Err(stopped) => {
             let guess = action == Action::PasswordCheck && matches!(stopped, Stopped::Refused { .. });
+            if matches!(stopped, Stopped::Busy) {
+                // Nothing was looked at and nothing was sent.
+                give_back(app, &buckets).await;
+            }
+            let error = stop(app, context, &loaded, action, stopped).await?;
             if guess && limits::looks_like_stuffing(app, context, &loaded, input).await? {
                 metrics::counter!("porteiro_stuffing_suspected_total").increment(1);
                 let payload = serde_json::json!({"people": crate::limits::STUFFING_ADDRESS.burst});
                 note(app, context, uuid::Uuid::nil(), audit::EventKind::StuffingSuspected, payload).await?;
             }
-            Err(stop(app, context, &loaded, action, stopped).await?)
+            Err(error)
         }
     }
 }
 
+async fn give_back(app: &App, buckets: &[crate::limits::Bucket]) {
+    if let Err(error) = crate::limits::refund(&app.store, buckets).await {
+        tracing::warn!(%error, "a limit could not be given back");
+    }
+}
+
 async fn refreshed(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Result<Answer, FlowError> {
-    let loaded = owned(app, context, id).await?;
-    let gathered = facts::gather(app, &app.store, &loaded).await?;
+    let mut loaded = owned(app, context, id).await?;
+    let gathered = facts::gather(app, &app.store, &mut loaded).await?;
     Ok(representation::present(&loaded, &gathered, &Value::Null))
 }
 
@@ -259,12 +271,18 @@ async fn limited(
     context: &RequestContext,
     loaded: &Loaded,
     action: Action,
-    rule: &'static str,
+    empty: &crate::limits::Bucket,
 ) -> Result<Answer, FlowError> {
+    let rule = empty.rule.name;
     let subject = loaded.state.account().map_or(uuid::Uuid::nil(), porteiro_protocol::id::Id::uuid);
     metrics::counter!("porteiro_limited_total", "rule" => rule).increment(1);
-    let payload = serde_json::json!({"action": action.path(), "rule": rule});
-    note(app, context, subject, audit::EventKind::ProofLimited, payload).await?;
+    // Once per bucket and ten minutes: a flood must not fill a log that nobody can empty.
+    let key = app.secrets.limit_key(crate::limits::LIMIT_LOGGED.name, &empty.key);
+    let logged = crate::limits::Bucket { rule: crate::limits::LIMIT_LOGGED, key };
+    if crate::limits::take(&app.store, &[logged]).await?.is_none() {
+        let payload = serde_json::json!({"action": action.path(), "rule": rule});
+        note(app, context, subject, audit::EventKind::ProofLimited, payload).await?;
+    }
     Err(FlowError::SlowDown)
 }
 

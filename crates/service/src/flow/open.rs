@@ -94,8 +94,8 @@ pub async fn open(
             Ok(())
         })
         .await?;
-    let loaded = store::load(&app.store, id).await?.ok_or(FlowError::Unavailable)?;
-    let gathered = facts::gather(app, &app.store, &loaded).await?;
+    let mut loaded = store::load(&app.store, id).await?.ok_or(FlowError::Unavailable)?;
+    let gathered = facts::gather(app, &app.store, &mut loaded).await?;
     let show = first.map_or(Value::Null, |(_, show)| show);
     let mut answer = representation::present(&loaded, &gathered, &show);
     answer.bind(transport, &secret, fresh);
@@ -117,6 +117,10 @@ async fn admit(
                     field: "bootstrap_key",
                     detail: "is not a bootstrap key".into(),
                 })?;
+                if !crate::bootstrap::is_good(&app.store, key.hash().as_bytes()).await? {
+                    let detail = "is not the current one, was used, or has expired".into();
+                    return Err(FlowError::Invalid { field: "bootstrap_key", detail });
+                }
                 // Spent at completion; until then only its hash is remembered.
                 state.bootstrap = Some(URL_SAFE_NO_PAD.encode(key.hash().as_bytes()));
                 return Ok(());
@@ -130,6 +134,8 @@ async fn admit(
             let signed_in = current_session(app, context).await?.ok_or(FlowError::NotSignedIn)?;
             state.subject = Subject::Account(signed_in.account_id);
             state.session = Some(signed_in.session_id);
+            state.session_token = Some(signed_in.token_hash.to_vec());
+            state.inherited = signed_in.proofs.len();
             state.proofs = signed_in.proofs;
             state.need = Need { level: state.need.level, fresh: true };
             if request.kind == Kind::Enrol {
@@ -181,6 +187,7 @@ fn first_challenge(
     let facts = super::decide::Facts {
         policy: facts::policy(app),
         account: None,
+        session_alive: true,
         challenges: Vec::new(),
         now: app.clock.now(),
     };

@@ -28,7 +28,8 @@ text_enum! {
 text_enum! {
     /// Why a flow ended without success.
     Refusal { NoAccount = "no_account", AccountUnavailable = "account_unavailable",
-              UnmetRequirements = "unmet_authentication_requirements", RecoveryHeld = "recovery_held" }
+              UnmetRequirements = "unmet_authentication_requirements", RecoveryHeld = "recovery_held",
+              SessionEnded = "session_ended" }
 }
 
 /// Who the flow is about.
@@ -78,6 +79,12 @@ pub struct State {
     pub need: Need,
     /// The session this flow was opened in; its token is replaced at completion.
     pub session: Option<SessionId>,
+    /// SHA-256 of the token it had then: a flow does not outlive the token that opened it.
+    #[serde(default)]
+    pub session_token: Option<Vec<u8>>,
+    /// How many proofs came with the session.
+    #[serde(default)]
+    pub inherited: usize,
     pub pending: Option<Pending>,
     /// The one kind an enrolment flow binds.
     pub wants: Option<CredentialKind>,
@@ -118,6 +125,8 @@ impl State {
             proofs: Vec::new(),
             need: Need { level: Level::None, fresh: false },
             session: None,
+            session_token: None,
+            inherited: 0,
             pending: None,
             wants: None,
             enrolled: Vec::new(),

@@ -56,9 +56,7 @@ pub const KINDS: &[JobKind] = &[
         name: crate::sms::JOB,
         max_attempts: 8,
         lease: Duration::from_mins(1),
-        work: |app, payload| {
-            Box::pin(async move { crate::sms::deliver(&app.fetcher, &app.sms, payload).await })
-        },
+        work: |app, payload| Box::pin(async move { crate::sms::deliver(&app, &payload).await }),
     },
     JobKind {
         name: schedule::PARTITIONS,

@@ -43,6 +43,8 @@ pub const RULES: &[Rule] = &[
     FLOW_ADDRESS,
     STUFFING_SEEN,
     STUFFING_ADDRESS,
+    STEP_ADDRESS,
+    LIMIT_LOGGED,
 ];
 
 pub const PASSWORD_SUBJECT: Rule = rule("password.subject", 10, 300.0);
@@ -65,6 +67,11 @@ pub const FLOW_ADDRESS: Rule = rule("flow_open.address", 600, 1.0);
 pub const STUFFING_SEEN: Rule = rule("stuffing.seen", 1, 86_400.0);
 /// How many different people one address may fail for before somebody is told. An alarm, not a block.
 pub const STUFFING_ADDRESS: Rule = rule("stuffing.address", 20, 180.0);
+
+/// Steps that prove nothing, such as beginning a ceremony.
+pub const STEP_ADDRESS: Rule = rule("step.address", 600, 1.0);
+/// How often one empty bucket is written into the log.
+pub const LIMIT_LOGGED: Rule = rule("limit.logged", 1, 600.0);
 
 /// One bucket of a rule: whom it counts.
 #[derive(Debug, Clone)]

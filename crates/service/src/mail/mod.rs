@@ -32,6 +32,17 @@ pub struct Mail {
     pub subject: String,
     pub text: String,
     pub html: String,
+    /// Unix seconds after which it is not worth sending: its code is dead.
+    #[serde(default)]
+    pub not_after: Option<i64>,
+}
+
+impl Mail {
+    #[must_use]
+    pub const fn until(mut self, not_after: i64) -> Self {
+        self.not_after = Some(not_after);
+        self
+    }
 }
 
 /// A mail names a person and may carry a code: it does not print.
@@ -86,11 +97,17 @@ impl Mailer {
 
 /// Asks for a mail inside the caller's transaction.
 pub async fn enqueue(app: &App, tx: &Tx, mail: &Mail) -> Result<(), StoreError> {
-    jobs::enqueue(tx, Id::ordered(app.clock.now(), &*app.entropy), JOB, mail).await
+    let payload = app.secrets.seal_letter(JOB, mail, &*app.entropy)?;
+    jobs::enqueue(tx, Id::ordered(app.clock.now(), &*app.entropy), JOB, &payload).await
 }
 
 pub(crate) async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
-    let mail: Mail = serde_json::from_value(payload).map_err(|_| JobError::Hopeless("not a mail".into()))?;
+    let mail: Mail =
+        app.secrets.open_letter(JOB, &payload).ok_or_else(|| JobError::Hopeless("not a mail".into()))?;
+    if mail.not_after.is_some_and(|until| until < app.clock.now().unix_timestamp()) {
+        tracing::info!("a mail was not sent: its code had expired");
+        return Ok(());
+    }
     match &app.mailer {
         Mailer::Smtp(smtp) => smtp.send(compose(&app.checked.settings.mail_from, &mail)?).await,
         Mailer::Console(print) => {

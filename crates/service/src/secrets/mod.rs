@@ -6,12 +6,16 @@ use aws_lc_rs::{
     aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey},
     hmac,
 };
+use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use porteiro_protocol::entropy::Entropy;
 
 pub(crate) use handle::sha256;
 pub use handle::{HandleKind, Handles, Issued, Presented, Route};
 
-use crate::oauth::keys::{MasterKey, MasterKeyError};
+use crate::{
+    oauth::keys::{MasterKey, MasterKeyError},
+    store::StoreError,
+};
 
 pub struct Secrets {
     pub handles: Handles,
@@ -81,6 +85,29 @@ impl Secrets {
         let mut sealed = nonce.to_vec();
         sealed.append(&mut body);
         Ok(sealed)
+    }
+
+    /// A letter waiting in the outbox names a person and may carry a live code: it waits encrypted.
+    pub fn seal_letter<T: serde::Serialize>(
+        &self,
+        kind: &'static str,
+        letter: &T,
+        entropy: &dyn Entropy,
+    ) -> Result<serde_json::Value, StoreError> {
+        let failed = || StoreError::Inconsistent("a letter could not be sealed".into());
+        let plain = zeroize::Zeroizing::new(serde_json::to_vec(letter).map_err(|_| failed())?);
+        let sealed = self.seal(kind.as_bytes(), &plain, entropy).map_err(|_| failed())?;
+        Ok(serde_json::json!({"sealed": STANDARD_NO_PAD.encode(sealed)}))
+    }
+
+    pub fn open_letter<T: serde::de::DeserializeOwned>(
+        &self,
+        kind: &'static str,
+        payload: &serde_json::Value,
+    ) -> Option<T> {
+        let sealed = STANDARD_NO_PAD.decode(payload["sealed"].as_str()?).ok()?;
+        let plain = self.open(kind.as_bytes(), &sealed).ok()?;
+        serde_json::from_slice(&plain).ok()
     }
 
     pub fn open(&self, context: &[u8], sealed: &[u8]) -> Result<zeroize::Zeroizing<Vec<u8>>, MasterKeyError> {

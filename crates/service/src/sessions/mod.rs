@@ -11,7 +11,7 @@ use porteiro_protocol::{
     time::{Duration, OffsetDateTime},
 };
 
-pub use store::{Ended, SessionRecord, end, end_others, list};
+pub use store::{Ended, SessionRecord, end, end_others, end_presented, forget_credential, is_alive, list};
 
 use crate::{
     App,
@@ -32,6 +32,8 @@ pub(crate) const TOUCH_SECONDS: f64 = 60.0;
 #[derive(Debug, Clone)]
 pub struct SignedIn {
     pub session_id: SessionId,
+    /// SHA-256 of the token that was shown.
+    pub token_hash: [u8; 32],
     pub account_id: AccountId,
     pub proofs: Vec<Proof>,
     pub seen_at: OffsetDateTime,

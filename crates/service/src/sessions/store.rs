@@ -9,7 +9,7 @@ use super::{NewSession, SignedIn, TOUCH_SECONDS};
 use crate::{
     audit::Origin,
     secrets::Presented,
-    store::{Decode, Store, StoreError, Tx, text_enum},
+    store::{Decode, Reader, Store, StoreError, Tx, text_enum},
 };
 
 text_enum! {
@@ -78,12 +78,67 @@ pub(super) async fn find(
     let session = Decode::new("session", route.row, row);
     let signed_in = SignedIn {
         session_id: route.row.into(),
+        token_hash: presented.hash,
         account_id: route.owner.into(),
         proofs: session.json("proofs")?,
         seen_at: session.get("seen_at")?,
         now: session.get("now")?,
     };
     Ok(Some((signed_in, session.get("stale")?)))
+}
+
+/// Whether a session lives under this very token.
+pub async fn is_alive(
+    reader: &impl Reader,
+    session: SessionId,
+    account: AccountId,
+    token_hash: &[u8],
+) -> Result<bool, StoreError> {
+    let sql = format!(
+        "SELECT 1 FROM session WHERE session_id = $1 AND account_id = $2 AND token_hash = $3 AND {ALIVE}"
+    );
+    let rows =
+        reader.rows("sessions.is_alive", &sql, &[&session.uuid(), &account.uuid(), &token_hash]).await?;
+    Ok(!rows.is_empty())
+}
+
+/// Ends the session of a token somebody holds; a replaced token ends nothing.
+pub async fn end_presented(tx: &Tx, presented: &Presented, reason: Ended) -> Result<bool, StoreError> {
+    let ended = tx
+        .execute(
+            "UPDATE session SET ended_at = now(), end_reason = $4
+             WHERE session_id = $1 AND account_id = $2 AND token_hash = $3 AND ended_at IS NULL",
+            &[&presented.route.row, &presented.route.owner, &presented.hash.as_slice(), &reason.as_str()],
+        )
+        .await?;
+    Ok(ended == 1)
+}
+
+/// A credential was removed or replaced: what it proved is forgotten in every session, and a session that rested on it
+/// alone ends, except the one in which its owner did it.
+pub async fn forget_credential(
+    tx: &Tx,
+    account: AccountId,
+    credential: porteiro_protocol::id::CredentialId,
+    keep: Option<SessionId>,
+) -> Result<Vec<SessionId>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE session SET proofs = rest.proofs,
+                    ended_at = CASE WHEN rest.proofs = '[]' AND session.session_id IS DISTINCT FROM $3 THEN now() END,
+                    end_reason = CASE WHEN rest.proofs = '[]' AND session.session_id IS DISTINCT FROM $3
+                                      THEN 'credential_changed' END
+             FROM (SELECT session_id, coalesce((SELECT jsonb_agg(proof) FROM jsonb_array_elements(proofs) proof
+                                                WHERE proof->>'credential' IS DISTINCT FROM $2), '[]') AS proofs
+                   FROM session WHERE account_id = $1 AND ended_at IS NULL
+                     AND proofs @> jsonb_build_array(jsonb_build_object('credential', $2::text))) rest
+             WHERE session.session_id = rest.session_id AND session.account_id = $1
+             RETURNING session.session_id, session.ended_at IS NOT NULL AS ended",
+            &[&account.uuid(), &credential.to_string(), &keep.map(porteiro_protocol::id::Id::uuid)],
+        )
+        .await?;
+    let ended: Vec<_> = rows.into_iter().filter(|row| row.get::<_, bool>("ended")).collect();
+    ids(&ended)
 }
 
 /// At most one write a minute, however many requests.

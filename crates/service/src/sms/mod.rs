@@ -29,6 +29,9 @@ pub const JOB: &str = "sms.send";
 pub struct Sms {
     pub to: String,
     pub text: String,
+    /// Unix seconds after which it is not worth sending.
+    #[serde(default)]
+    pub not_after: Option<i64>,
 }
 
 /// A message names a person and carries a code: it does not print.
@@ -126,12 +129,18 @@ impl SmsProvider {
 
 /// Asks for a message inside the caller's transaction.
 pub async fn enqueue(app: &App, tx: &Tx, sms: &Sms) -> Result<(), StoreError> {
-    jobs::enqueue(tx, Id::ordered(app.clock.now(), &*app.entropy), JOB, sms).await
+    let payload = app.secrets.seal_letter(JOB, sms, &*app.entropy)?;
+    jobs::enqueue(tx, Id::ordered(app.clock.now(), &*app.entropy), JOB, &payload).await
 }
 
-pub async fn deliver(fetcher: &Fetcher, provider: &SmsProvider, payload: Value) -> Result<(), JobError> {
-    let sms: Sms = serde_json::from_value(payload).map_err(|_| JobError::Hopeless("not an sms".into()))?;
-    provider.send(fetcher, &sms).await
+pub async fn deliver(app: &App, payload: &Value) -> Result<(), JobError> {
+    let sms: Sms =
+        app.secrets.open_letter(JOB, payload).ok_or_else(|| JobError::Hopeless("not an sms".into()))?;
+    if sms.not_after.is_some_and(|until| until < app.clock.now().unix_timestamp()) {
+        tracing::info!("a message was not sent: its code had expired");
+        return Ok(());
+    }
+    app.sms.send(&app.fetcher, &sms).await
 }
 
 /// The provider's words may quote number and text; its status says enough.

@@ -116,6 +116,7 @@ fn facts(account: Option<AccountFacts>, challenges: &[&'static str]) -> Facts {
     Facts {
         policy: Policy { registration: Registration::Open, sms: true, mail: true },
         account,
+        session_alive: true,
         challenges: challenges.to_vec(),
         now: now(),
     }
@@ -132,7 +133,12 @@ fn accounts() -> Vec<AccountFacts> {
             .filter(|(bit, _)| set & (1 << bit) != 0)
             .map(|(_, kind)| *kind)
             .collect();
-        holds.map(|hold_until| AccountFacts { active: true, usable: usable.clone(), hold_until })
+        holds.map(|hold_until| AccountFacts {
+            active: true,
+            usable: usable.clone(),
+            bound: usable.clone(),
+            hold_until,
+        })
     });
     sets.collect()
 }

@@ -104,7 +104,8 @@ pub async fn set(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
             detail: "is longer than allowed".into(),
         })?;
         let peppered = step.app.secrets.peppered(normal.as_bytes()).to_vec();
-        if !step.app.hasher.verify(stored_hash(current), peppered).await? {
+        let usable = Some(current).filter(|current| current.state == CredentialState::Active);
+        if !step.app.hasher.verify(usable.and_then(stored_hash), peppered).await? {
             return Err(failed(Method::Password, current, "wrong current password"));
         }
     }

@@ -23,7 +23,7 @@ pub async fn check(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
         return Err(failed(Method::RecoveryCode, credential, "not a recovery code"));
     };
     let stored = store::find(&step.app.store, credential.account_id, &selector).await?;
-    if !step.app.hasher.verify(stored, secret.as_bytes().to_vec()).await? {
+    if !step.app.hasher.verify_code(stored, secret.as_bytes().to_vec()).await? {
         return Err(failed(Method::RecoveryCode, credential, "wrong or used code"));
     }
     Ok(Effect::Prove {

@@ -10,7 +10,7 @@ use super::{CredentialKind, NewCredential, email::answer, hashing::Cost};
 use crate::{
     accounts::IdentifierKind,
     flow::{
-        step::{Effect, Letter, Once, Step, Stopped, refused},
+        step::{Effect, Letter, Once, Step, Stopped, failed, refused},
         store::{NewChallenge, Purpose},
     },
     mail::templates::{self, Locale, SmsCode},
@@ -43,9 +43,10 @@ async fn challenge(
     }
     let code = OneTimeCode::generate(&*step.app.entropy);
     let revealed = code.reveal();
-    let secret = revealed.as_bytes().to_vec();
+    let secret = step.app.secrets.peppered(revealed.as_bytes()).to_vec();
     body["hash"] = json!(step.app.hasher.hash(Cost::Code, secret, &*step.app.entropy).await?);
-    let letter = Sms { to: to.as_str().to_owned(), text: text(step, revealed) };
+    let not_after = Some((step.now + Duration::minutes(10)).unix_timestamp());
+    let letter = Sms { to: to.as_str().to_owned(), text: text(step, revealed), not_after };
     Ok(Effect::Challenge {
         new: NewChallenge {
             id: step.new_challenge_id(),
@@ -77,7 +78,13 @@ pub async fn send(step: &Step<'_>) -> Result<Effect, Stopped> {
 }
 
 pub async fn check(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
-    let challenge = answer(step, input, PROVE, Method::SmsCode).await?;
+    let answered = answer(step, input, PROVE, Method::SmsCode).await;
+    if let (Err(Stopped::Refused { reason, .. }), Some(phone)) =
+        (&answered, step.of_kind(CredentialKind::Phone).next())
+    {
+        return Err(failed(Method::SmsCode, phone, reason));
+    }
+    let challenge = answered?;
     let phone = step
         .of_kind(CredentialKind::Phone)
         .find(|phone| challenge.body["credential_id"] == json!(phone.id))

@@ -45,6 +45,6 @@ impl std::fmt::Debug for Rendered {
 impl Rendered {
     pub fn to(&self, address: impl Into<String>) -> Mail {
         let Self { subject, text, html } = self.clone();
-        Mail { to: address.into(), subject, text, html }
+        Mail { to: address.into(), subject, text, html, not_after: None }
     }
 }
