@@ -15,6 +15,8 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("GET /.well-known/jwks.json", StatusCode::OK),
     // Exists only where related origins are configured.
     ("GET /.well-known/webauthn", StatusCode::NOT_FOUND),
+    // Without a client, and with a body that is no form.
+    ("POST /connect/token", StatusCode::BAD_REQUEST),
     // A stranger's POST lacks the origin of a page of ours.
     ("POST /v1/flows", StatusCode::FORBIDDEN),
     ("GET /v1/flows/{id}", StatusCode::NOT_FOUND),
@@ -51,6 +53,7 @@ async fn every_route_answers_strangers_as_the_table_says() {
         assert_eq!(answer.status, *expected, "{name}: {}", answer.text());
         match route.access {
             Access::Public(why) => assert!(!why.is_empty(), "{name} does not say why it is public"),
+            Access::Client => assert!(answer.status.is_client_error(), "{name} answers a stranger"),
             Access::FlowOwner => {
                 assert_eq!(answer.status, StatusCode::NOT_FOUND, "{name} exists for a stranger");
             }

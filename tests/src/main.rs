@@ -16,6 +16,7 @@ mod fetch;
 mod jobs;
 mod keys;
 mod mail;
+mod oauth;
 mod people;
 mod pgbouncer;
 mod readiness;

@@ -5,6 +5,8 @@
 
 pub mod address;
 pub mod assurance;
+pub mod authorization_request;
+pub mod client_metadata;
 pub mod entropy;
 pub mod error;
 pub mod form;
@@ -14,7 +16,11 @@ pub mod json;
 pub mod metadata;
 pub mod one_time_code;
 pub mod password;
+pub mod pkce;
+mod plain_text;
 pub mod recovery_code;
+pub mod redirect_uri;
+pub mod scope;
 pub mod secret;
 pub mod time;
 pub mod totp;

@@ -31,6 +31,12 @@ pub enum Command {
     Bootstrap,
     /// Look at everything the service needs and say what is wrong.
     Doctor,
+    /// APIs that tokens are made for.
+    #[command(subcommand)]
+    Apis(Apis),
+    /// Registered clients.
+    #[command(subcommand)]
+    Clients(Clients),
     /// Jobs that were tried too often.
     #[command(subcommand)]
     Jobs(Jobs),
@@ -79,6 +85,33 @@ pub enum Keys {
         #[arg(long)]
         now: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Apis {
+    /// Register an API from a JSON file, or replace what was said about it.
+    Register { file: PathBuf },
+    /// Show every API.
+    List,
+    /// Remove an API.
+    Remove { identifier: String },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Clients {
+    /// Make a client from a JSON file of its metadata (RFC 7591); prints its id and, once, its secret.
+    Create {
+        file: PathBuf,
+        /// unverified, verified or first_party.
+        #[arg(long, default_value = "verified")]
+        trust: String,
+    },
+    /// Show what a client registered and how far it is trusted.
+    Show { client_id: String },
+    /// Set how far a client is trusted: unverified, verified or first_party.
+    Trust { client_id: String, level: String },
+    /// End a client. It cannot be brought back.
+    Disable { client_id: String },
 }
 
 #[derive(Debug, Subcommand)]

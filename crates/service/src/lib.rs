@@ -35,6 +35,7 @@ pub fn table() -> Vec<http::Route> {
         health::routes(),
         oauth::discovery::routes(),
         oauth::keys::routes(),
+        oauth::token::routes(),
         credentials::passkey::routes(),
         flow::routes(),
         account::routes(),

@@ -3,10 +3,12 @@
 mod jwk;
 mod jws;
 mod key;
+mod verify;
 
 pub use jwk::{Jwks, PublicJwk};
 pub use jws::{Header, signing_input};
 pub use key::{KeyError, SigningKey, generate_pkcs8};
+pub use verify::{MAX_COMPACT, VerifiedJws, VerifyError, peek_claims, verify_compact};
 
 use serde::{Deserialize, Serialize};
 

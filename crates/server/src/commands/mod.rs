@@ -1,6 +1,8 @@
 //! One file per command.
 
+mod apis;
 mod bootstrap;
+mod clients;
 mod config;
 mod doctor;
 mod jobs;
@@ -33,6 +35,8 @@ pub async fn run(invocation: Invocation) -> Result<(), Failure> {
         Command::Keys(action) => keys::run(&database_only(settings)?, action).await,
         Command::Bootstrap => bootstrap::run(&database_only(settings)?).await,
         Command::Doctor => doctor::run(settings).await,
+        Command::Apis(action) => apis::run(&database_only(settings)?, action).await,
+        Command::Clients(action) => clients::run(&database_only(settings)?, action).await,
         Command::Jobs(action) => jobs::run(&database_only(settings)?, action).await,
         Command::Config(action) => config::run(settings, &sources, &action),
         Command::Completions { .. } => Ok(()),

@@ -17,6 +17,9 @@ pub struct OAuthError {
     pub code: ErrorCode,
     /// For the client's developer. ASCII without quotes and backslashes (RFC 6749 §5.2).
     pub description: String,
+    /// The scheme of a `WWW-Authenticate` header, where the code or the caller's own scheme asks for one.
+    scheme: Option<&'static str>,
+    status: Option<StatusCode>,
 }
 
 #[derive(Serialize)]
@@ -30,7 +33,23 @@ impl OAuthError {
     pub fn new(code: ErrorCode, description: impl Into<String>) -> Self {
         let mut description: String = description.into();
         description.retain(|c| matches!(c, ' '..='~') && c != '"' && c != '\\');
-        Self { code, description }
+        let scheme = code.may_challenge().then_some("Bearer").filter(|_| code.status() == 401);
+        Self { code, description, scheme, status: None }
+    }
+
+    /// Answers with a challenge in this scheme (RFC 6749 §5.2: the one the client tried).
+    #[must_use]
+    pub const fn challenge(mut self, scheme: Option<&'static str>) -> Self {
+        self.scheme = scheme;
+        self
+    }
+
+    /// Too many attempts. No registered code fits better; the status says it.
+    #[must_use]
+    pub fn slow_down() -> Self {
+        let mut error = Self::new(ErrorCode::TemporarilyUnavailable, "too many attempts; wait a little");
+        error.status = Some(StatusCode::TOO_MANY_REQUESTS);
+        error
     }
 }
 
@@ -44,13 +63,25 @@ impl IntoResponse for OAuthError {
     fn into_response(self) -> Response {
         let body = Body { error: self.code, error_description: &self.description };
         let body = serde_json::to_string(&body).unwrap_or_default();
-        let status = StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = self
+            .status
+            .or_else(|| StatusCode::from_u16(self.code.status()).ok())
+            .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = (status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if status == StatusCode::TOO_MANY_REQUESTS {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
+        }
+        if let Some(scheme) = self.scheme
+            && let Ok(challenge) =
+                HeaderValue::from_str(&format!("{scheme} error=\"{}\"", self.code.as_str()))
+        {
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
         response
     }

@@ -20,6 +20,8 @@ pub enum Access {
     Public(&'static str),
     /// Whoever holds the flow's cookie or token; for everybody else the flow does not exist.
     FlowOwner,
+    /// A client that proves itself as it registered.
+    Client,
     /// Whoever is signed in. The session is checked before the handler runs.
     Session,
 }
@@ -29,6 +31,7 @@ impl std::fmt::Display for Access {
         match self {
             Self::Public(why) => write!(f, "anybody: {why}"),
             Self::FlowOwner => write!(f, "the browser or app that opened the flow"),
+            Self::Client => write!(f, "a client that proves itself"),
             Self::Session => write!(f, "whoever is signed in"),
         }
     }

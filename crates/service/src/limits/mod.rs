@@ -45,6 +45,7 @@ pub const RULES: &[Rule] = &[
     STUFFING_ADDRESS,
     STEP_ADDRESS,
     LIMIT_LOGGED,
+    CLIENT_SECRET,
 ];
 
 pub const PASSWORD_SUBJECT: Rule = rule("password.subject", 10, 300.0);
@@ -72,6 +73,8 @@ pub const STUFFING_ADDRESS: Rule = rule("stuffing.address", 20, 180.0);
 pub const STEP_ADDRESS: Rule = rule("step.address", 600, 1.0);
 /// How often one empty bucket is written into the log.
 pub const LIMIT_LOGGED: Rule = rule("limit.logged", 1, 600.0);
+/// Failed client authentications, by address and client.
+pub const CLIENT_SECRET: Rule = rule("client_secret.address", 30, 10.0);
 
 /// One bucket of a rule: whom it counts.
 #[derive(Debug, Clone)]

@@ -1,6 +1,9 @@
 //! The authorization server: one folder per standard.
 
+pub mod apis;
 pub mod client_auth;
+pub mod client_credentials;
+pub mod clients;
 pub mod discovery;
 pub mod keys;
 pub mod scopes;

@@ -7,4 +7,14 @@ pub struct StandardScope {
 }
 
 /// Every standard scope that is served.
-pub const STANDARD_SCOPES: &[StandardScope] = &[];
+pub const STANDARD_SCOPES: &[StandardScope] = &[
+    StandardScope { name: "openid" },
+    StandardScope { name: "profile" },
+    StandardScope { name: "email" },
+    StandardScope { name: "offline_access" },
+];
+
+/// Whether a scope is a standard's rather than an API's.
+pub fn is_standard(name: &str) -> bool {
+    STANDARD_SCOPES.iter().any(|scope| scope.name == name)
+}

@@ -30,6 +30,7 @@ macro_rules! migrations {
 migrations! {
     1, "0001_house", compatible from 1;
     2, "0002_people", compatible from 1;
+    3, "0003_clients", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

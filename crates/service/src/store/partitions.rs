@@ -27,6 +27,7 @@ pub const PARTITIONED: &[Partitioned] = &[
     Partitioned { table: "job_outcome", span: Duration::days(1), keep: Duration::days(7) },
     Partitioned { table: "session", span: Duration::days(30), keep: Duration::days(31) },
     Partitioned { table: "flow", span: Duration::days(1), keep: Duration::days(1) },
+    Partitioned { table: "assertion_seen", span: Duration::days(1), keep: Duration::days(1) },
     Partitioned { table: "challenge", span: Duration::days(1), keep: Duration::days(1) },
     // Kept for years: an operator who wants less drops partitions, nobody deletes entries.
     Partitioned { table: "security_log", span: Duration::days(30), keep: Duration::days(3_650) },

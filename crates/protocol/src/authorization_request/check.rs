@@ -1,0 +1,195 @@
+//! Phase 2: each parameter's own rules.
+
+use serde_json::Value;
+use url::Url;
+
+use super::{AuthorizationRequest, ClaimsRequest, RawRequest, Refused, ResponseMode};
+use crate::{
+    error::ErrorCode,
+    json::parse_strict,
+    pkce::CodeChallenge,
+    plain_text::{is_plain, is_plain_json},
+    redirect_uri::is_uri_text,
+    scope::Scope,
+};
+
+const MAX_DETAILS_DEPTH: usize = 16;
+const MAX_DETAILS: usize = 32;
+const MAX_ACR_VALUES: usize = 16;
+const MAX_LOCALES: usize = 16;
+/// Their white space is JSON's.
+const JSON: [&str; 2] = ["authorization_details", "claims"];
+
+/// Only the code flow: no implicit, no hybrid, by no option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResponseType {
+    Code,
+}
+
+/// OpenID Connect Core §3.1.2.1; `create` is OpenID Initiating User Registration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prompt {
+    None,
+    Login,
+    Consent,
+    SelectAccount,
+    Create,
+}
+
+impl Prompt {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "none" => Some(Self::None),
+            "login" => Some(Self::Login),
+            "consent" => Some(Self::Consent),
+            "select_account" => Some(Self::SelectAccount),
+            "create" => Some(Self::Create),
+            _ => None,
+        }
+    }
+}
+
+impl RawRequest {
+    /// Phase 2.
+    ///
+    /// # Errors
+    /// When a parameter breaks its own rules; the client may be told.
+    pub fn check(&self) -> Result<AuthorizationRequest, Refused> {
+        // Whoever calls has looked at `source` first; ignoring one would answer another request than was made.
+        if self.get("request").is_some() {
+            return Err(Refused::new(ErrorCode::RequestNotSupported, "request is not accepted here"));
+        }
+        if self.get("request_uri").is_some() {
+            return Err(Refused::new(ErrorCode::RequestUriNotSupported, "request_uri is not accepted here"));
+        }
+        if self.values.iter().any(|(name, value)| !JSON.contains(&name.as_str()) && !is_plain(value)) {
+            return Err(Refused::invalid("a parameter has a control character"));
+        }
+        let own = |name: &str| self.get(name).map(str::to_owned);
+        Ok(AuthorizationRequest {
+            client_id: own("client_id").ok_or_else(|| Refused::invalid("client_id is missing"))?,
+            redirect_uri: own("redirect_uri"),
+            response_type: response_type(self.get("response_type"))?,
+            response_mode: self.get("response_mode").map(response_mode).transpose()?,
+            scope: Scope::parse(self.get("scope").unwrap_or_default())
+                .map_err(|error| Refused::new(ErrorCode::InvalidScope, error.to_string()))?,
+            state: own("state"),
+            nonce: own("nonce"),
+            code_challenge: CodeChallenge::parse(
+                self.get("code_challenge"),
+                self.get("code_challenge_method"),
+            )
+            .map_err(|error| Refused::invalid(error.to_string()))?,
+            prompt: prompts(self.get("prompt").unwrap_or_default())?,
+            max_age: self.get("max_age").map(max_age).transpose()?,
+            acr_values: acr_values(self.get("acr_values").unwrap_or_default())?,
+            claims: self.get("claims").map(ClaimsRequest::parse).transpose()?,
+            ui_locales: locales(self.get("ui_locales").unwrap_or_default()),
+            login_hint: own("login_hint"),
+            id_token_hint: own("id_token_hint"),
+            resource: self.get("resource").map(resource).transpose()?,
+            authorization_details: self.get("authorization_details").map(details).transpose()?,
+            organization: own("organization"),
+            dpop_jkt: self.get("dpop_jkt").map(thumbprint).transpose()?,
+        })
+    }
+}
+
+fn response_type(text: Option<&str>) -> Result<ResponseType, Refused> {
+    match text {
+        None => Err(Refused::invalid("response_type is missing: send code")),
+        Some("code") => Ok(ResponseType::Code),
+        Some(_) => Err(Refused::new(
+            ErrorCode::UnsupportedResponseType,
+            "response_type must be code: no other flow exists",
+        )),
+    }
+}
+
+fn response_mode(text: &str) -> Result<ResponseMode, Refused> {
+    ResponseMode::parse(text).ok_or_else(|| {
+        Refused::invalid(
+            "response_mode must be query, form_post, query.jwt, form_post.jwt or jwt; never fragment",
+        )
+    })
+}
+
+fn prompts(text: &str) -> Result<Vec<Prompt>, Refused> {
+    let mut prompts = Vec::new();
+    for word in words(text) {
+        let prompt = Prompt::parse(word).ok_or_else(|| {
+            Refused::invalid("prompt must be none, login, consent, select_account or create")
+        })?;
+        if !prompts.contains(&prompt) {
+            prompts.push(prompt);
+        }
+    }
+    if prompts.contains(&Prompt::None) && prompts.len() > 1 {
+        return Err(Refused::invalid("prompt none must stand alone"));
+    }
+    Ok(prompts)
+}
+
+fn max_age(text: &str) -> Result<u64, Refused> {
+    text.parse()
+        .ok()
+        .filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+        .ok_or_else(|| Refused::invalid("max_age must be a whole number of seconds"))
+}
+
+/// Binding here (decision 14), so nothing is left out silently.
+fn acr_values(text: &str) -> Result<Vec<String>, Refused> {
+    let values: Vec<String> = words(text).map(str::to_owned).collect();
+    if values.len() > MAX_ACR_VALUES {
+        return Err(Refused::invalid("acr_values has more than 16 values"));
+    }
+    Ok(values)
+}
+
+fn locales(text: &str) -> Vec<String> {
+    let tag = |word: &&str| {
+        word.len() <= 35 && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    words(text).filter(tag).take(MAX_LOCALES).map(str::to_owned).collect()
+}
+
+/// RFC 8707 §2: an absolute URI without fragment.
+fn resource(text: &str) -> Result<String, Refused> {
+    if is_uri_text(text.as_bytes()) && Url::parse(text).is_ok() {
+        Ok(text.to_owned())
+    } else {
+        Err(Refused::new(ErrorCode::InvalidTarget, "resource must be an absolute URI without fragment"))
+    }
+}
+
+/// RFC 9396 §2 and §5. What each type may contain, its own code knows.
+fn details(text: &str) -> Result<Value, Refused> {
+    let refused = |description: &str| Refused::new(ErrorCode::InvalidAuthorizationDetails, description);
+    let value = parse_strict(text.as_bytes(), MAX_DETAILS_DEPTH).map_err(|_| {
+        refused("authorization_details must be JSON, nested at most 16 deep, with no name twice")
+    })?;
+    let typed = |item: &Value| item.get("type").and_then(Value::as_str).is_some_and(|kind| !kind.is_empty());
+    let fits = value
+        .as_array()
+        .is_some_and(|items| (1..=MAX_DETAILS).contains(&items.len()) && items.iter().all(typed));
+    if !fits {
+        return Err(refused("authorization_details must be an array of 1 to 32 objects, each with a type"));
+    }
+    if !is_plain_json(&value) {
+        return Err(refused("authorization_details must not have control characters"));
+    }
+    Ok(value)
+}
+
+/// RFC 9449 §10: a SHA-256 thumbprint in base64url.
+fn thumbprint(text: &str) -> Result<String, Refused> {
+    if text.len() == 43 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+        Ok(text.to_owned())
+    } else {
+        Err(Refused::invalid("dpop_jkt must be a SHA-256 JWK thumbprint in base64url: 43 characters"))
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(' ').filter(|word| !word.is_empty())
+}

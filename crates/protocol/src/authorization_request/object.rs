@@ -1,0 +1,60 @@
+//! The parameters inside a request object whose signature holds (RFC 9101 §4 and §6.3).
+
+use serde_json::{Map, Value};
+
+use super::{RawRequest, Refused, raw::NAMES};
+use crate::error::ErrorCode;
+
+fn refused(description: &str) -> Refused {
+    Refused::new(ErrorCode::InvalidRequestObject, description)
+}
+
+impl RawRequest {
+    /// Only what the object says counts (RFC 9101 §6.3). `outer` is the request that carried it. The JWT's own
+    /// claims (`iss`, `aud`, `exp`, ...) are for the service to check.
+    ///
+    /// # Errors
+    /// When the object carries or refers to another, a parameter has the wrong type, or it names another client.
+    pub fn from_object(claims: &Map<String, Value>, outer: &Self) -> Result<Self, Refused> {
+        if claims.contains_key("request") || claims.contains_key("request_uri") {
+            return Err(refused("a request object must not have request or request_uri"));
+        }
+        let mut inner = Self::default();
+        for name in NAMES {
+            let text = match claims.get(*name) {
+                None => continue,
+                Some(Value::String(text)) => text.clone(),
+                Some(Value::Number(number)) if *name == "max_age" => number.to_string(),
+                Some(value @ Value::Object(_)) if *name == "claims" => value.to_string(),
+                Some(value @ Value::Array(_)) if *name == "authorization_details" => value.to_string(),
+                Some(_) => return Err(refused("a parameter in the request object has the wrong type")),
+            };
+            if !text.is_empty() {
+                inner.values.insert((*name).to_owned(), text);
+            }
+        }
+        // RFC 9101 §5 and OpenID Connect Core §6.1: these two must agree where both are sent.
+        for name in ["client_id", "response_type"] {
+            if let (Some(inside), Some(outside)) = (inner.get(name), outer.get(name))
+                && inside != outside
+            {
+                return Err(refused(
+                    "client_id and response_type must be the same in and around the request object",
+                ));
+            }
+        }
+        Ok(inner)
+    }
+
+    /// OpenID Connect Core §6.1: what the object leaves out is taken from the request that carried it. Not for
+    /// FAPI clients, nor any other whose requests must be signed.
+    #[must_use]
+    pub fn completed_from(mut self, outer: &Self) -> Self {
+        for (name, value) in &outer.values {
+            if name != "request" && name != "request_uri" && !self.values.contains_key(name) {
+                self.values.insert(name.clone(), value.clone());
+            }
+        }
+        self
+    }
+}

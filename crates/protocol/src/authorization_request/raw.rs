@@ -1,0 +1,162 @@
+//! The parameters as they came, and phase 1.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Refused, ResponseMode, Undeliverable};
+use crate::{
+    form::Parameters,
+    plain_text::is_plain,
+    redirect_uri::{MAX_REDIRECT_URI, RedirectUri},
+};
+
+/// What we read. `display` and `claims_locales` are hints we have no use for; with unknown parameters, they
+/// are ignored (RFC 6749 §3.1).
+pub(super) const NAMES: &[&str] = &[
+    "acr_values",
+    "authorization_details",
+    "claims",
+    "client_id",
+    "code_challenge",
+    "code_challenge_method",
+    "dpop_jkt",
+    "id_token_hint",
+    "login_hint",
+    "max_age",
+    "nonce",
+    "organization",
+    "prompt",
+    "redirect_uri",
+    "request",
+    "request_uri",
+    "resource",
+    "response_mode",
+    "response_type",
+    "scope",
+    "state",
+    "ui_locales",
+];
+/// RFC 9126 §2.2; the rest is random.
+const PUSHED: &str = "urn:ietf:params:oauth:request_uri:";
+
+/// Each parameter once, none empty. Serializes as an object of strings.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RawRequest {
+    pub(super) values: BTreeMap<String, String>,
+}
+
+/// Phase 1's answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Addressee<'a> {
+    pub client_id: &'a str,
+    pub redirect_uri: Option<&'a str>,
+}
+
+/// Where the request really is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Source<'a> {
+    /// In these parameters.
+    Here,
+    /// RFC 9126: pushed before; this is the whole `request_uri`.
+    Pushed(&'a str),
+    /// RFC 9101 §5.1: a request object by value.
+    Object(&'a str),
+    /// RFC 9101 §5.2: a request object by reference, to fetch only if registered.
+    Reference(&'a str),
+}
+
+impl RawRequest {
+    #[must_use]
+    pub fn from_parameters(parameters: &Parameters) -> Self {
+        let values = NAMES
+            .iter()
+            .filter_map(|name| parameters.get(name).map(|value| ((*name).to_owned(), value.to_owned())));
+        Self { values: values.collect() }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// Phase 1.
+    ///
+    /// # Errors
+    /// When there is no telling who asks, or the redirect URI could not be anybody's.
+    pub fn addressee(&self) -> Result<Addressee<'_>, Undeliverable> {
+        let client_id = self.get("client_id").ok_or(Undeliverable::ClientIdMissing)?;
+        let visible = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
+        // A client id may be the URL of its metadata document.
+        if client_id.len() > MAX_REDIRECT_URI || !visible(client_id) {
+            return Err(Undeliverable::ClientId);
+        }
+        let redirect_uri = self.get("redirect_uri");
+        if redirect_uri.is_some_and(|uri| uri.len() > MAX_REDIRECT_URI || !visible(uri)) {
+            return Err(Undeliverable::RedirectUri);
+        }
+        Ok(Addressee { client_id, redirect_uri })
+    }
+
+    /// What the error response must echo (RFC 6749 §4.1.2.1), even of a request that is refused.
+    #[must_use]
+    pub fn state(&self) -> Option<&str> {
+        self.get("state").filter(|state| is_plain(state))
+    }
+
+    /// How an error travels: as asked, where that can be understood.
+    #[must_use]
+    pub fn error_mode(&self) -> ResponseMode {
+        self.get("response_mode").and_then(ResponseMode::parse).unwrap_or(ResponseMode::Query)
+    }
+
+    /// # Errors
+    /// When there are two sources (RFC 9101 §5), or a reference that is neither pushed nor https.
+    pub fn source(&self) -> Result<Source<'_>, Refused> {
+        match (self.get("request"), self.get("request_uri")) {
+            (None, None) => Ok(Source::Here),
+            (Some(_), Some(_)) => Err(Refused::invalid("request and request_uri exclude each other")),
+            (Some(object), None) => Ok(Source::Object(object)),
+            (None, Some(uri)) if uri.starts_with(PUSHED) => Ok(Source::Pushed(uri)),
+            (None, Some(uri)) if uri.starts_with("https://") => Ok(Source::Reference(uri)),
+            (None, Some(_)) => Err(Refused::new(
+                crate::error::ErrorCode::InvalidRequestUri,
+                "request_uri must be one this server gave out, or an https URL the client has registered",
+            )),
+        }
+    }
+}
+
+impl Addressee<'_> {
+    /// The one URI the answer may go to: the one presented, if registered; when none is, the only one
+    /// registered (OAuth 2.1 §4.1.1).
+    ///
+    /// # Errors
+    /// When there is no such URI.
+    pub fn choose_redirect_uri(&self, registered: &[RedirectUri]) -> Result<String, Undeliverable> {
+        match (self.redirect_uri, registered) {
+            (Some(presented), _) if registered.iter().any(|uri| uri.matches(presented)) => {
+                Ok(presented.to_owned())
+            }
+            (Some(_), _) => Err(Undeliverable::RedirectUri),
+            (None, [only]) => Ok(only.as_str().to_owned()),
+            (None, _) => Err(Undeliverable::RedirectUriMissing),
+        }
+    }
+}
+
+impl fmt::Debug for RawRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RawRequest").field(&self.values.keys()).finish()
+    }
+}
+impl fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Here => "Here",
+            Self::Pushed(_) => "Pushed",
+            Self::Object(_) => "Object",
+            Self::Reference(_) => "Reference",
+        })
+    }
+}

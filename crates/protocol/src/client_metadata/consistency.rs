@@ -1,0 +1,60 @@
+//! What members ask of each other.
+
+use super::{ClientMetadata, MetadataError, invalid};
+use crate::error::ErrorCode;
+
+/// Fills in what depends on other members, and refuses contradictions (RFC 7591 §2.1).
+pub(super) fn settle(metadata: &mut ClientMetadata) -> Result<(), MetadataError> {
+    if metadata.has_grant("authorization_code") {
+        if metadata.redirect_uris.is_empty() {
+            return Err(MetadataError {
+                code: ErrorCode::InvalidRedirectUri,
+                detail: "redirect_uris must be given for the authorization_code grant".into(),
+            });
+        }
+        if metadata.response_types.is_empty() {
+            metadata.response_types.push("code".to_owned());
+        }
+    } else if !metadata.response_types.is_empty() {
+        return Err(invalid("response_types need the authorization_code grant"));
+    }
+    // OAuth 2.1 §4.2.
+    if metadata.is_public() && metadata.has_grant("client_credentials") {
+        return Err(invalid("a client that does not authenticate cannot have the client_credentials grant"));
+    }
+    keys(metadata)?;
+    certificate(metadata)
+}
+
+/// RFC 7591 §2: by value or by reference, never both.
+fn keys(metadata: &ClientMetadata) -> Result<(), MetadataError> {
+    let needed_by = match metadata.token_endpoint_auth_method.as_str() {
+        "private_key_jwt" => Some("private_key_jwt"),
+        "self_signed_tls_client_auth" => Some("self_signed_tls_client_auth"),
+        _ if metadata.require_signed_request_object == Some(true) => Some("require_signed_request_object"),
+        _ => None,
+    };
+    match (metadata.jwks.is_some(), metadata.jwks_uri.is_some(), needed_by) {
+        (true, true, _) => Err(invalid("jwks and jwks_uri exclude each other")),
+        (false, false, Some(what)) => Err(invalid(format!("{what} needs jwks or jwks_uri"))),
+        (true, false, _) | (false, true, _) | (false, false, None) => Ok(()),
+    }
+}
+
+/// RFC 8705 §2.1.2: exactly one way to say which certificate.
+fn certificate(metadata: &ClientMetadata) -> Result<(), MetadataError> {
+    let named = [
+        &metadata.tls_client_auth_subject_dn,
+        &metadata.tls_client_auth_san_dns,
+        &metadata.tls_client_auth_san_uri,
+        &metadata.tls_client_auth_san_ip,
+        &metadata.tls_client_auth_san_email,
+    ]
+    .into_iter()
+    .flatten()
+    .count();
+    if named > 1 || (named == 0 && metadata.token_endpoint_auth_method == "tls_client_auth") {
+        return Err(invalid("tls_client_auth needs exactly one of the tls_client_auth_ members"));
+    }
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! Keys by value (RFC 7591 §2, RFC 7517). Only public ones: a private key that reached us is burnt.
+
+use serde_json::Value;
+
+use super::{Member, MetadataError};
+use crate::plain_text::is_plain_json;
+
+const MAX_KEYS: usize = 20;
+/// RFC 7518 §§6.2.2, 6.3.2 and 6.4.1; RFC 8037 §2.
+const PRIVATE: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+
+pub(super) fn jwks(member: Member<'_>) -> Result<Option<Value>, MetadataError> {
+    let Some(value) = member.value else { return Ok(None) };
+    let keys = value
+        .get("keys")
+        .and_then(Value::as_array)
+        .filter(|keys| (1..=MAX_KEYS).contains(&keys.len()))
+        .ok_or_else(|| member.refused("must be a JWK set of 1 to 20 keys"))?;
+    for key in keys {
+        let Some(key) = key.as_object() else {
+            return Err(member.refused("has a key that is not an object"));
+        };
+        if PRIVATE.iter().any(|part| key.contains_key(*part)) {
+            return Err(member
+                .refused("has private or symmetric key material: replace that key, it is no longer secret"));
+        }
+        match key.get("kty").and_then(Value::as_str) {
+            None => return Err(member.refused("has a key without kty")),
+            Some("oct") => return Err(member.refused("has a symmetric key")),
+            Some(_) => {}
+        }
+        for name in ["kid", "alg", "use", "crv"] {
+            if key.get(name).is_some_and(|text| !text.is_string()) {
+                return Err(member.refused("has a key whose kid, alg, use or crv is not a string"));
+            }
+        }
+    }
+    if !is_plain_json(value) {
+        return Err(member.refused("must not have control characters"));
+    }
+    Ok(Some(value.clone()))
+}

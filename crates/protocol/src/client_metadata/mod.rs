@@ -1,0 +1,203 @@
+//! Client metadata: RFC 7591 §2 and §3.1, RFC 7592 §2.2, OpenID Connect Registration §2, and what RFC 8705,
+//! RFC 9101, RFC 9126, RFC 9396, RFC 9449, JARM and the logout specifications add.
+//!
+//! 1. Each member is read by the reader the table below names: `read`, `keys`, `name`.
+//! 2. What members ask of each other is checked in `consistency`.
+//!
+//! Unknown members are ignored and `null` is absence; any other surprise is refused, never reduced. What is
+//! refused is said without repeating it.
+
+mod consistency;
+mod keys;
+mod name;
+mod read;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use zeroize::Zeroizing;
+
+use crate::{error::ErrorCode, jose::Algorithm, redirect_uri::RedirectUri, scope::Scope};
+
+/// What this server serves, from the service's own tables.
+#[derive(Debug, Clone, Copy)]
+pub struct Allowed<'a> {
+    pub auth_methods: &'a [&'a str],
+    pub grant_types: &'a [&'a str],
+    pub response_types: &'a [&'a str],
+    pub signing_algs: &'a [&'a str],
+}
+
+/// RFC 7591 §3.2.2. The detail names members and rules, and is fit for `error_description`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{detail}")]
+pub struct MetadataError {
+    /// `InvalidRedirectUri` or `InvalidClientMetadata`.
+    pub code: ErrorCode,
+    pub detail: String,
+}
+
+/// OpenID Connect Registration §2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApplicationType {
+    Web,
+    Native,
+}
+
+/// One member as it arrived, with all its reader needs.
+#[derive(Clone, Copy)]
+struct Member<'a> {
+    name: &'static str,
+    value: Option<&'a Value>,
+    allowed: &'a Allowed<'a>,
+}
+
+macro_rules! members {
+    ($($name:ident: $type:ty = $reader:path;)+) => {
+        /// What a client says about itself. A member without a value is absent, never null (decision 15).
+        #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct ClientMetadata {
+            $(#[serde(skip_serializing_if = "is_absent")] pub $name: $type),+
+        }
+
+        impl ClientMetadata {
+            fn read(object: &Map<String, Value>, allowed: &Allowed<'_>) -> Result<Self, MetadataError> {
+                Ok(Self {
+                    $($name: $reader(Member {
+                        name: stringify!($name),
+                        value: object.get(stringify!($name)).filter(|value| !value.is_null()),
+                        allowed,
+                    })?),+
+                })
+            }
+        }
+    };
+}
+
+members! {
+    redirect_uris: Vec<RedirectUri> = read::redirect_uris;
+    client_name: Option<String> = name::display_name;
+    token_endpoint_auth_method: String = read::auth_method;
+    grant_types: Vec<String> = read::grant_types;
+    response_types: Vec<String> = read::response_types;
+    scope: Option<Scope> = read::scope;
+    contacts: Vec<String> = read::texts;
+    client_uri: Option<String> = read::page;
+    logo_uri: Option<String> = read::page;
+    policy_uri: Option<String> = read::page;
+    tos_uri: Option<String> = read::page;
+    jwks: Option<Value> = keys::jwks;
+    jwks_uri: Option<String> = read::endpoint;
+    software_id: Option<String> = read::text;
+    software_version: Option<String> = read::text;
+    application_type: Option<ApplicationType> = read::application_type;
+    subject_type: Option<String> = read::subject_type;
+    id_token_signed_response_alg: Option<Algorithm> = read::algorithm;
+    userinfo_signed_response_alg: Option<Algorithm> = read::algorithm;
+    request_object_signing_alg: Option<Algorithm> = read::algorithm;
+    token_endpoint_auth_signing_alg: Option<Algorithm> = read::algorithm;
+    authorization_signed_response_alg: Option<Algorithm> = read::algorithm;
+    default_max_age: Option<u64> = read::seconds;
+    require_auth_time: Option<bool> = read::flag;
+    default_acr_values: Vec<String> = read::texts;
+    initiate_login_uri: Option<String> = read::endpoint;
+    request_uris: Vec<String> = read::pages;
+    post_logout_redirect_uris: Vec<RedirectUri> = read::post_logout_redirect_uris;
+    backchannel_logout_uri: Option<String> = read::endpoint;
+    backchannel_logout_session_required: Option<bool> = read::flag;
+    require_pushed_authorization_requests: Option<bool> = read::flag;
+    require_signed_request_object: Option<bool> = read::flag;
+    tls_client_auth_subject_dn: Option<String> = read::text;
+    tls_client_auth_san_dns: Option<String> = read::text;
+    tls_client_auth_san_uri: Option<String> = read::text;
+    tls_client_auth_san_ip: Option<String> = read::text;
+    tls_client_auth_san_email: Option<String> = read::text;
+    tls_client_certificate_bound_access_tokens: Option<bool> = read::flag;
+    dpop_bound_access_tokens: Option<bool> = read::flag;
+    authorization_details_types: Vec<String> = read::texts;
+}
+
+/// RFC 7592 §2.2: the whole new registration.
+pub struct Update {
+    pub metadata: ClientMetadata,
+    /// For the service to compare; a client cannot choose its secret.
+    pub client_secret: Option<Zeroizing<String>>,
+}
+
+/// RFC 7592 §2.2: a request must not include them.
+const NOT_IN_AN_UPDATE: [&str; 4] = [
+    "registration_access_token",
+    "registration_client_uri",
+    "client_secret_expires_at",
+    "client_id_issued_at",
+];
+
+impl ClientMetadata {
+    /// A registration request (RFC 7591 §3.1), with the defaults of §2 filled in.
+    ///
+    /// # Errors
+    /// When a member is malformed, names what this server does not serve, or contradicts another.
+    pub fn parse(value: &Value, allowed: &Allowed<'_>) -> Result<Self, MetadataError> {
+        let mut metadata = Self::read(object(value)?, allowed)?;
+        consistency::settle(&mut metadata)?;
+        Ok(metadata)
+    }
+
+    /// An update request (RFC 7592 §2.2) for this client. It replaces everything, so every rule applies again.
+    ///
+    /// # Errors
+    /// As [`Self::parse`], and when the request is for another client or carries what only the server says.
+    pub fn parse_update(
+        value: &Value,
+        client_id: &str,
+        allowed: &Allowed<'_>,
+    ) -> Result<Update, MetadataError> {
+        let object = object(value)?;
+        let present = |name: &str| object.get(name).filter(|value| !value.is_null());
+        if present("client_id").and_then(Value::as_str) != Some(client_id) {
+            return Err(invalid("client_id must be present and that of this registration"));
+        }
+        if let Some(name) = NOT_IN_AN_UPDATE.iter().find(|name| present(name).is_some()) {
+            return Err(invalid(format!("{name} must not be part of an update")));
+        }
+        let client_secret = match present("client_secret") {
+            None => None,
+            Some(Value::String(secret)) => Some(Zeroizing::new(secret.clone())),
+            Some(_) => return Err(invalid("client_secret must be a string")),
+        };
+        Ok(Update { metadata: Self::parse(value, allowed)?, client_secret })
+    }
+
+    #[must_use]
+    pub fn has_grant(&self, grant_type: &str) -> bool {
+        self.grant_types.iter().any(|known| known == grant_type)
+    }
+
+    /// OAuth 2.1 §2.1: a client without credentials.
+    #[must_use]
+    pub fn is_public(&self) -> bool {
+        self.token_endpoint_auth_method == "none"
+    }
+}
+
+impl std::fmt::Debug for Update {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Update").field("metadata", &self.metadata).finish_non_exhaustive()
+    }
+}
+
+fn object(value: &Value) -> Result<&Map<String, Value>, MetadataError> {
+    value.as_object().ok_or_else(|| invalid("client metadata must be a JSON object"))
+}
+
+fn invalid(detail: impl Into<String>) -> MetadataError {
+    MetadataError { code: ErrorCode::InvalidClientMetadata, detail: detail.into() }
+}
+
+fn is_absent<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+#[cfg(test)]
+mod tests;

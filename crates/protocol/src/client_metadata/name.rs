@@ -1,0 +1,88 @@
+//! The name a person is shown before trusting a client (flows.md 3.1): it must read as what it is.
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::{Member, MetadataError, read};
+
+const MAX_CHARACTERS: usize = 80;
+
+pub(super) fn display_name(member: Member<'_>) -> Result<Option<String>, MetadataError> {
+    let Some(text) = read::text(member)? else { return Ok(None) };
+    let name: String = text.trim_matches(' ').nfc().collect();
+    if name.is_empty() || name.chars().count() > MAX_CHARACTERS {
+        return Err(member.refused("must have 1 to 80 characters"));
+    }
+    if name.chars().any(is_unseen) {
+        return Err(member.refused("must not have invisible or direction-changing characters"));
+    }
+    let mut scripts = name.chars().filter_map(script);
+    if let Some(first) = scripts.next()
+        && scripts.any(|other| other != first)
+    {
+        return Err(member.refused("must not mix Latin, Greek and Cyrillic letters"));
+    }
+    Ok(Some(name))
+}
+
+/// Controls, spaces other than the plain and the ideographic one, and what Unicode calls default-ignorable:
+/// bidirectional controls, zero-width characters, fillers, tags.
+fn is_unseen(char: char) -> bool {
+    char.is_control()
+        || (char.is_whitespace() && !matches!(char, ' ' | '\u{3000}'))
+        || matches!(
+            char,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{2800}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffd}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Script {
+    Latin,
+    Greek,
+    Cyrillic,
+}
+
+/// The three scripts whose letters pass for one another. Others may stand beside Latin, as they do in
+/// ordinary Japanese, Arabic or Hindi product names.
+fn script(char: char) -> Option<Script> {
+    if !char.is_alphabetic() {
+        return None;
+    }
+    match char {
+        'A'..='Z'
+        | 'a'..='z'
+        | '\u{aa}'
+        | '\u{ba}'
+        | '\u{c0}'..='\u{2b8}'
+        | '\u{1d00}'..='\u{1d25}'
+        | '\u{1e00}'..='\u{1eff}'
+        | '\u{2c60}'..='\u{2c7f}'
+        | '\u{a722}'..='\u{a7ff}'
+        | '\u{ab30}'..='\u{ab64}'
+        | '\u{ff21}'..='\u{ff3a}'
+        | '\u{ff41}'..='\u{ff5a}' => Some(Script::Latin),
+        '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}' => Some(Script::Greek),
+        '\u{400}'..='\u{52f}'
+        | '\u{1c80}'..='\u{1c8f}'
+        | '\u{2de0}'..='\u{2dff}'
+        | '\u{a640}'..='\u{a69f}' => Some(Script::Cyrillic),
+        _ => None,
+    }
+}

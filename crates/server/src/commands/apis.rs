@@ -1,0 +1,49 @@
+//! `porteiro apis`
+
+use std::path::Path;
+
+use porteiro_service::{
+    oauth::apis::{self, Api},
+    settings::Settings,
+};
+
+use crate::{boot, cli::Apis, exit::Failure, say};
+
+pub async fn run(settings: &Settings, action: Apis) -> Result<(), Failure> {
+    let store = boot::open_store(settings)?;
+    match action {
+        Apis::Register { file } => {
+            let api = read(&file)?;
+            apis::register(&store, &api).await?;
+            say::err(&format!("{} registered with {} scopes", api.identifier, api.scopes.len()));
+        }
+        Apis::List => {
+            for api in apis::list(&store).await? {
+                let scopes: Vec<&str> = api.scopes.iter().map(|scope| scope.name.as_str()).collect();
+                say::out(&format!(
+                    "{}  {}  {} s  {}  {}",
+                    api.identifier,
+                    api.algorithm,
+                    api.token_seconds,
+                    api.name,
+                    scopes.join(" ")
+                ));
+            }
+        }
+        Apis::Remove { identifier } => {
+            if !apis::remove(&store, &identifier).await? {
+                return Err(Failure::new(format!("there is no API {identifier}; see: porteiro apis list")));
+            }
+            say::err(&format!("{identifier} removed; tokens for it die within minutes"));
+        }
+    }
+    Ok(())
+}
+
+fn read(file: &Path) -> Result<Api, Failure> {
+    let wrong = |reason: String| Failure::new(format!("{}: {reason}", file.display()));
+    let text = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
+    let api: Api = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+    api.check().map_err(wrong)?;
+    Ok(api)
+}

@@ -1,0 +1,80 @@
+//! APIs (resource servers): what access tokens are good for. Each names its scopes, who may ask for them, how long its
+//! tokens live and how they are signed.
+
+mod store;
+
+use porteiro_protocol::jose::Algorithm;
+use serde::{Deserialize, Serialize};
+
+pub use store::{list, register, remove};
+
+/// The longest an access token may live: short tokens are the answer to statelessness.
+pub const LONGEST_TOKEN_SECONDS: i32 = 600;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Api {
+    /// The value of `aud` and of the `resource` parameter (RFC 8707): an absolute URI without fragment.
+    pub identifier: String,
+    pub name: String,
+    pub scopes: Vec<ApiScope>,
+    #[serde(default = "default_seconds")]
+    pub token_seconds: i32,
+    #[serde(default = "default_algorithm")]
+    pub algorithm: Algorithm,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApiScope {
+    pub name: String,
+    /// Whether a client that nobody has checked may ask for it.
+    #[serde(default)]
+    pub open_to_unverified: bool,
+    pub description: Description,
+}
+
+/// What a person reads when asked to allow it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Description {
+    pub en: String,
+    pub pt: String,
+}
+
+const fn default_seconds() -> i32 {
+    300
+}
+
+const fn default_algorithm() -> Algorithm {
+    Algorithm::Es256
+}
+
+impl Api {
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn check(&self) -> Result<(), String> {
+        let url =
+            url::Url::parse(&self.identifier).map_err(|_| "identifier is not an absolute URI".to_owned())?;
+        if url.fragment().is_some() {
+            return Err("identifier must not have a fragment (RFC 8707 §2)".into());
+        }
+        if !(30..=LONGEST_TOKEN_SECONDS).contains(&self.token_seconds) {
+            return Err(format!("token_seconds lies between 30 and {LONGEST_TOKEN_SECONDS}"));
+        }
+        for scope in &self.scopes {
+            let parsed = scope.name.parse::<porteiro_protocol::scope::Scope>();
+            if parsed.map_or(true, |parsed| parsed.iter().count() != 1) {
+                return Err(format!("'{}' is not a scope", scope.name));
+            }
+            if super::scopes::is_standard(&scope.name) {
+                return Err(format!("'{}' is a standard scope and belongs to no API", scope.name));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn scope(&self, name: &str) -> Option<&ApiScope> {
+        self.scopes.iter().find(|scope| scope.name == name)
+    }
+}

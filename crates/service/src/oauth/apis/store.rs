@@ -1,0 +1,52 @@
+use tokio_postgres::Row;
+
+use super::Api;
+use crate::store::{Decode, Reader, RowError, Store, StoreError};
+
+impl TryFrom<&Row> for Api {
+    type Error = RowError;
+    fn try_from(row: &Row) -> Result<Self, RowError> {
+        let (api, identifier) = Decode::keyed::<String>("api", "identifier", row)?;
+        Ok(Self {
+            identifier,
+            name: api.get("name")?,
+            scopes: api.json("scopes")?,
+            token_seconds: api.get("token_seconds")?,
+            algorithm: api.parsed("algorithm")?,
+        })
+    }
+}
+
+pub async fn list(reader: &impl Reader) -> Result<Vec<Api>, StoreError> {
+    let rows = reader
+        .rows(
+            "apis.list",
+            "SELECT identifier, name, scopes, token_seconds, algorithm FROM api ORDER BY identifier",
+            &[],
+        )
+        .await?;
+    rows.iter().map(|row| Api::try_from(row).map_err(StoreError::from)).collect()
+}
+
+/// Adds an API or replaces what was said about it.
+pub async fn register(store: &Store, api: &Api) -> Result<(), StoreError> {
+    let scopes =
+        serde_json::to_value(&api.scopes).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    store
+        .write(
+            "apis.register",
+            "INSERT INTO api (identifier, name, scopes, token_seconds, algorithm) VALUES ($1, $2, $3, $4, $5)
+             ON CONFLICT (identifier) DO UPDATE SET name = excluded.name, scopes = excluded.scopes,
+                 token_seconds = excluded.token_seconds, algorithm = excluded.algorithm",
+            &[&api.identifier, &api.name, &scopes, &api.token_seconds, &api.algorithm.as_str()],
+        )
+        .await
+        .map(|_| ())
+}
+
+pub async fn remove(store: &Store, identifier: &str) -> Result<bool, StoreError> {
+    let rows = store
+        .write("apis.remove", "DELETE FROM api WHERE identifier = $1 RETURNING identifier", &[&identifier])
+        .await?;
+    Ok(!rows.is_empty())
+}

@@ -1,0 +1,81 @@
+//! `private_key_jwt` (RFC 7523 §3, OpenID Connect Core §9): signed by the client, for us, once, now.
+
+use std::sync::Arc;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use porteiro_protocol::{
+    id::ordered_floor,
+    jose::{Algorithm, verify_compact},
+    time::OffsetDateTime,
+};
+use serde_json::Value;
+
+use super::{
+    super::clients::{Client, Profile},
+    store,
+};
+use crate::{App, http::OAuthError, secrets::sha256};
+
+pub(super) const TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+/// A clock may be this much ahead of ours (FAPI 2.0 §5.3.2.1).
+const AHEAD_SECONDS: i64 = 10;
+/// An assertion is made for one request; none needs to live longer.
+const LONGEST_SECONDS: i64 = 600;
+
+/// Whose it claims to be, before anything is verified: only to know which keys to try.
+pub(super) fn claimed_client(assertion: &str) -> Option<String> {
+    let payload = URL_SAFE_NO_PAD.decode(assertion.split('.').nth(1)?).ok()?;
+    let claims = porteiro_protocol::json::parse_strict(&payload, 8).ok()?;
+    claims["sub"].as_str().map(str::to_owned)
+}
+
+pub(super) async fn verify(app: &Arc<App>, client: &Client, assertion: &str) -> Result<bool, OAuthError> {
+    let keys =
+        client.metadata.jwks.as_ref().and_then(|jwks| jwks["keys"].as_array().cloned()).unwrap_or_default();
+    let allowed: &[Algorithm] = match client.profile {
+        Profile::Default => Algorithm::ALL,
+        Profile::Fapi2 => &[Algorithm::Es256, Algorithm::EdDsa, Algorithm::Ps256],
+    };
+    let Ok(verified) = verify_compact(assertion, &keys, allowed) else { return Ok(false) };
+    let now = app.clock.now();
+    let Some((jti, expires_at)) = accept(&verified.payload, client, app.issuer(), now) else {
+        return Ok(false);
+    };
+    Ok(store::use_assertion(&app.store, &client.id, &sha256(jti.as_bytes()), ordered_floor(expires_at))
+        .await?)
+}
+
+/// The claims, judged; the id and expiry of an acceptable assertion.
+fn accept(
+    claims: &Value,
+    client: &Client,
+    issuer: &str,
+    now: OffsetDateTime,
+) -> Option<(String, OffsetDateTime)> {
+    let text = |name: &str| claims[name].as_str();
+    if text("iss") != Some(client.id.as_str()) || text("sub") != Some(client.id.as_str()) {
+        return None;
+    }
+    // One string, and ours (decision 19): an array could name somebody else's server too.
+    let audience = text("aud")?;
+    let token_endpoint = format!("{issuer}/connect/token");
+    match client.profile {
+        Profile::Fapi2 if audience == issuer => {}
+        Profile::Default if audience == issuer || audience == token_endpoint => {}
+        Profile::Fapi2 | Profile::Default => return None,
+    }
+    let seconds = now.unix_timestamp();
+    let expires = claims["exp"].as_i64()?;
+    if expires <= seconds || expires > seconds + LONGEST_SECONDS {
+        return None;
+    }
+    for name in ["iat", "nbf"] {
+        match &claims[name] {
+            Value::Null => {}
+            value if value.as_i64()? > seconds + AHEAD_SECONDS => return None,
+            _ => {}
+        }
+    }
+    let jti = text("jti").filter(|jti| !jti.is_empty())?;
+    Some((jti.to_owned(), OffsetDateTime::from_unix_timestamp(expires).ok()?))
+}

@@ -1,0 +1,21 @@
+use uuid::Uuid;
+
+use crate::store::{Store, StoreError};
+
+/// Uses an assertion up; `false` when it was used before, on whichever node.
+pub(super) async fn use_assertion(
+    store: &Store,
+    client_id: &str,
+    jti_hash: &[u8; 32],
+    expiry: Uuid,
+) -> Result<bool, StoreError> {
+    let rows = store
+        .write(
+            "client_auth.use_assertion",
+            "INSERT INTO assertion_seen (client_id, jti_hash, expiry) VALUES ($1, $2, $3)
+             ON CONFLICT DO NOTHING RETURNING client_id",
+            &[&client_id, &jti_hash.as_slice(), &expiry],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}

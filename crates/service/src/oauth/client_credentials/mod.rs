@@ -1,0 +1,69 @@
+//! Client credentials (OAuth 2.1 §4.2): a confidential client acts for itself.
+//!
+//! The API is named by `resource` (RFC 8707), or follows from the scopes. Every scope must be the API's, within what
+//! the client registered, and open to its trust; what is asked beyond is refused, never left out.
+
+use std::sync::Arc;
+
+use porteiro_protocol::{error::ErrorCode, form::Parameters, scope::Scope};
+
+use super::{
+    apis::{self, Api},
+    client_auth::AuthenticatedClient,
+    clients::{Client, Trust},
+    token::{TokenResponse, issue},
+};
+use crate::{App, http::OAuthError};
+
+pub async fn grant(
+    app: &Arc<App>,
+    authenticated: &AuthenticatedClient,
+    form: &Parameters,
+) -> Result<TokenResponse, OAuthError> {
+    let client = &authenticated.client;
+    if client.is_public() {
+        return Err(OAuthError::new(
+            ErrorCode::UnauthorizedClient,
+            "this grant is for clients that prove themselves",
+        ));
+    }
+    let apis = apis::list(&app.store).await?;
+    let (api, scope) = decide(client, &apis, form.get("resource"), form.get("scope"))?;
+    issue::access_token(app, api, &client.id, &client.id, &scope).await
+}
+
+/// Pure: which API, which scopes, or why not.
+fn decide<'a>(
+    client: &Client,
+    apis: &'a [Api],
+    resource: Option<&str>,
+    scope: Option<&str>,
+) -> Result<(&'a Api, Scope), OAuthError> {
+    let invalid = |detail: &str| OAuthError::new(ErrorCode::InvalidScope, detail);
+    let scope = scope.ok_or_else(|| invalid("scope is missing: say what the token is for"))?;
+    let scope: Scope = scope.parse().map_err(|_| invalid("scope is not a list of scopes"))?;
+    let first = scope.iter().next().ok_or_else(|| invalid("scope is empty"))?;
+    let api = match resource {
+        Some(resource) => apis.iter().find(|api| api.identifier == resource),
+        None => apis.iter().find(|api| api.scope(first).is_some()),
+    };
+    let api = api.ok_or_else(|| match resource {
+        Some(_) => OAuthError::new(ErrorCode::InvalidTarget, "there is no such API"),
+        None => invalid("no API has that scope"),
+    })?;
+    if let Some(ceiling) = &client.metadata.scope
+        && ceiling.first_missing(&scope).is_some()
+    {
+        return Err(invalid("the client did not register all of these scopes"));
+    }
+    for name in scope.iter() {
+        let known = api.scope(name).ok_or_else(|| invalid("not all of these scopes are this API's"))?;
+        match client.trust {
+            Trust::Unverified if !known.open_to_unverified => {
+                return Err(invalid("a scope is not open to clients that nobody has checked"));
+            }
+            Trust::Unverified | Trust::Verified | Trust::FirstParty => {}
+        }
+    }
+    Ok((api, scope))
+}

@@ -1,0 +1,84 @@
+//! Clients: applications, services and agents. What they registered, how far we trust them, how they prove themselves.
+
+mod store;
+
+use porteiro_protocol::{
+    client_metadata::{Allowed, ClientMetadata, MetadataError},
+    entropy::Entropy,
+    id::Id,
+    secret::{Kind, Plain},
+};
+use serde_json::Value;
+
+pub use store::{Client, NewClient, Profile, Trust, disable, find, insert, set_trust};
+
+use super::{client_auth, token::grants};
+use crate::store::{Store, StoreError};
+
+/// A client's shared secret. Shown once.
+#[derive(Debug)]
+pub enum ClientSecretKind {}
+impl Kind for ClientSecretKind {
+    const PREFIX: &'static str = "pt_cs";
+}
+pub type ClientSecret = Plain<ClientSecretKind>;
+
+impl Client {
+    pub fn is_public(&self) -> bool {
+        self.metadata.is_public()
+    }
+
+    pub fn may_use_grant(&self, grant: &str) -> bool {
+        self.metadata.has_grant(grant)
+    }
+}
+
+/// What the tables serve: a client can ask for nothing else.
+pub const ALLOWED: Allowed<'static> = Allowed {
+    auth_methods: client_auth::NAMES,
+    grant_types: grants::NAMES,
+    response_types: grants::RESPONSE_TYPES,
+    signing_algs: &["ES256", "EdDSA", "RS256", "PS256"],
+};
+
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    #[error("{}", .0.detail)]
+    Metadata(MetadataError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A client that was just made; its secret is here and nowhere else.
+#[derive(Debug)]
+pub struct Created {
+    pub client_id: String,
+    pub secret: Option<ClientSecret>,
+}
+
+/// Makes a client from its metadata (RFC 7591 §2), with the trust of whoever makes it.
+pub async fn create(
+    store: &Store,
+    entropy: &dyn Entropy,
+    metadata: &Value,
+    trust: Trust,
+) -> Result<Created, CreateError> {
+    let metadata = ClientMetadata::parse(metadata, &ALLOWED).map_err(CreateError::Metadata)?;
+    let client_id = Id::<Client>::random(entropy).to_string();
+    let secret = needs_secret(&metadata).then(|| ClientSecret::generate(entropy));
+    let secret_hash = secret.as_ref().map(Plain::hash);
+    let new = NewClient {
+        id: &client_id,
+        trust,
+        profile: Profile::Default,
+        metadata: &metadata,
+        secret_hash: secret_hash.as_ref().map(|hash| hash.as_bytes().as_slice()),
+    };
+    insert(store, &new).await?;
+    Ok(Created { client_id, secret })
+}
+
+/// Whether a method rests on a secret we hand out.
+fn needs_secret(metadata: &ClientMetadata) -> bool {
+    matches!(metadata.token_endpoint_auth_method.as_str(), "client_secret_basic" | "client_secret_post")
+}

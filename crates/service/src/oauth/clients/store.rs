@@ -1,0 +1,94 @@
+use porteiro_protocol::client_metadata::ClientMetadata;
+use tokio_postgres::Row;
+
+use crate::store::{Decode, Reader, RowError, Store, StoreError, text_enum};
+
+text_enum! {
+    /// How far a client is trusted. Only the server raises it.
+    Trust { Unverified = "unverified", Verified = "verified", FirstParty = "first_party" }
+}
+text_enum! {
+    /// Which set of rules a client lives by.
+    Profile { Default = "default", Fapi2 = "fapi2" }
+}
+
+#[derive(Debug, Clone)]
+pub struct Client {
+    pub id: String,
+    pub trust: Trust,
+    pub profile: Profile,
+    pub metadata: ClientMetadata,
+    pub secret_hash: Option<Vec<u8>>,
+}
+
+impl TryFrom<&Row> for Client {
+    type Error = RowError;
+    fn try_from(row: &Row) -> Result<Self, RowError> {
+        let (client, id) = Decode::keyed::<String>("client", "client_id", row)?;
+        Ok(Self {
+            id,
+            trust: client.parsed("trust")?,
+            profile: client.parsed("profile")?,
+            metadata: client.json("metadata")?,
+            secret_hash: client.get("secret_hash")?,
+        })
+    }
+}
+
+/// A living client. A disabled one does not exist for anybody who asks.
+pub async fn find(reader: &impl Reader, client_id: &str) -> Result<Option<Client>, StoreError> {
+    let rows = reader
+        .rows(
+            "clients.find",
+            "SELECT client_id, trust, profile, metadata, secret_hash
+             FROM client WHERE client_id = $1 AND disabled_at IS NULL",
+            &[&client_id],
+        )
+        .await?;
+    rows.first().map(Client::try_from).transpose().map_err(Into::into)
+}
+
+#[derive(Debug)]
+pub struct NewClient<'a> {
+    pub id: &'a str,
+    pub trust: Trust,
+    pub profile: Profile,
+    pub metadata: &'a ClientMetadata,
+    pub secret_hash: Option<&'a [u8]>,
+}
+
+pub async fn insert(store: &Store, client: &NewClient<'_>) -> Result<(), StoreError> {
+    let metadata =
+        serde_json::to_value(client.metadata).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    store
+        .write(
+            "clients.insert",
+            "INSERT INTO client (client_id, trust, profile, metadata, secret_hash) VALUES ($1, $2, $3, $4, $5)",
+            &[&client.id, &client.trust.as_str(), &client.profile.as_str(), &metadata, &client.secret_hash],
+        )
+        .await
+        .map(|_| ())
+}
+
+pub async fn set_trust(store: &Store, client_id: &str, trust: Trust) -> Result<bool, StoreError> {
+    let rows = store
+        .write(
+            "clients.set_trust",
+            "UPDATE client SET trust = $2 WHERE client_id = $1 AND disabled_at IS NULL RETURNING client_id",
+            &[&client_id, &trust.as_str()],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}
+
+/// From this statement on the client does not exist for anybody who asks.
+pub async fn disable(store: &Store, client_id: &str) -> Result<bool, StoreError> {
+    let rows = store
+        .write(
+            "clients.disable",
+            "UPDATE client SET disabled_at = now() WHERE client_id = $1 AND disabled_at IS NULL RETURNING client_id",
+            &[&client_id],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}

@@ -1,0 +1,33 @@
+-- Clients and the APIs they ask tokens for.
+
+CREATE TABLE client (
+    client_id text PRIMARY KEY,
+    trust text NOT NULL CHECK (trust IN ('unverified', 'verified', 'first_party')),
+    profile text NOT NULL CHECK (profile IN ('default', 'fapi2')),
+    -- Everything that was registered (RFC 7591 §2), as echoed.
+    metadata jsonb NOT NULL,
+    secret_hash bytea,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    disabled_at timestamptz
+);
+COMMENT ON TABLE client IS 'shard: client_id. Applications, services and agents.';
+
+CREATE TABLE api (
+    identifier text PRIMARY KEY,
+    name text NOT NULL,
+    -- [{"name", "open_to_unverified", "description": {"en", "pt"}}]
+    scopes jsonb NOT NULL,
+    token_seconds integer NOT NULL CHECK (token_seconds BETWEEN 30 AND 600),
+    algorithm text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE api IS 'shard: replicated. Resource servers: what tokens are good for; a handful of rows.';
+
+CREATE TABLE assertion_seen (
+    client_id text NOT NULL,
+    jti_hash bytea NOT NULL,
+    -- The assertion's own expiry as the smallest UUIDv7 of that instant: a replay carries the same one.
+    expiry uuid NOT NULL,
+    PRIMARY KEY (client_id, jti_hash, expiry)
+) PARTITION BY RANGE (expiry);
+COMMENT ON TABLE assertion_seen IS 'shard: client_id. Client assertions used once (RFC 7523 §3); leaves by the partition.';
