@@ -8,6 +8,7 @@ mod engine;
 mod lessons;
 mod passkey;
 mod password;
+mod property;
 mod recovery;
 mod registration;
 mod second_factor;
@@ -20,6 +21,29 @@ use porteiro_testkit::{Browser, Flow, TestApp, VirtualAuthenticator, nothing};
 use serde_json::json;
 
 pub const PASSWORD: &str = "correct horse battery";
+
+/// The long forms of the proofs: `just prove`.
+pub fn long() -> bool {
+    porteiro_testkit::variable("PORTEIRO_TEST_LONG").is_some()
+}
+
+/// CI runs the suite once more with one connection, to find what waits for itself; proofs about load are not for that.
+pub fn single_connection() -> bool {
+    porteiro_testkit::variable("PORTEIRO_TEST_POOL").is_some_and(|size| size == "1")
+}
+
+/// Every bucket stays full and every challenge takes as many answers as come, for proofs that limits would hide.
+pub async fn lift_limits(app: &TestApp) {
+    app.sql(
+        "CREATE OR REPLACE FUNCTION stay_full() RETURNS trigger LANGUAGE plpgsql
+             AS 'BEGIN NEW.full_at := now() - interval ''1 hour''; RETURN NEW; END';
+         CREATE OR REPLACE TRIGGER stay_full BEFORE INSERT OR UPDATE ON limit_bucket
+             FOR EACH ROW EXECUTE FUNCTION stay_full();
+         DELETE FROM limit_bucket;
+         UPDATE challenge SET max_attempts = 1000",
+    )
+    .await;
+}
 
 pub async fn app() -> Arc<TestApp> {
     Arc::new(TestApp::builder().people().start().await)

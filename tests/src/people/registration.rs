@@ -142,3 +142,18 @@ async fn the_bootstrap_key_makes_one_administrator_even_while_registration_is_cl
     let again = second.post("/v1/flows", &json!({"kind": "register", "bootstrap_key": key})).await;
     assert_eq!(again.status, 422, "a spent key opens nothing");
 }
+
+#[tokio::test]
+async fn a_registration_cannot_reach_a_level_and_says_so() {
+    let app = app().await;
+    for kind in ["register", "sign_in"] {
+        app.forget_limits().await;
+        let mut browser = Browser::new(&app);
+        let mut flow = browser.open(json!({"kind": kind, "level": "aal2"})).await;
+        flow.act(&mut browser, "email_code/send", json!({"identifier": "new@example.test"})).await;
+        let code = app.mailed_code("new@example.test").await;
+        flow.act(&mut browser, "email_code/check", json!({"code": code})).await;
+        let reason = &flow.now["reason"];
+        assert_eq!((flow.stage(), reason), ("denied", &json!("unmet_authentication_requirements")), "{kind}");
+    }
+}

@@ -179,6 +179,10 @@ fn finish_registration(state: &State, facts: &Facts) -> Next {
     if facts.policy.registration != Registration::Open && !invited {
         return Next::Refuse(Refusal::NoAccount);
     }
+    // A mailbox is all that is proved here, and it has no level: refused, never lowered.
+    if state.need.level > Level::None {
+        return Next::Refuse(Refusal::UnmetRequirements);
+    }
     if pending.display_name.is_none() {
         return Next::Ask { stage: Stage::Profile, actions: vec![Action::Profile] };
     }
