@@ -5,7 +5,10 @@ mod asvs;
 mod breached;
 mod documented;
 mod engine;
+mod enumeration;
+mod flood;
 mod lessons;
+mod once;
 mod passkey;
 mod password;
 mod property;
@@ -13,6 +16,7 @@ mod recovery;
 mod registration;
 mod second_factor;
 mod sign_in;
+mod stuffing;
 mod takeover;
 
 use std::sync::Arc;
