@@ -12,7 +12,9 @@ async fn everything_works_through_pgbouncer_in_transaction_mode() {
         );
         return;
     };
-    let app = std::sync::Arc::new(TestApp::builder().through(pooler).start().await);
+    let app = std::sync::Arc::new(
+        TestApp::builder().through(pooler).settings(|settings| settings.database_pool_size = 8).start().await,
+    );
     assert_eq!(app.get("/readyz").await.status, 200);
     let mut callers = tokio::task::JoinSet::new();
     for _ in 0..8 {

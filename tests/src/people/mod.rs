@@ -6,6 +6,7 @@ mod breached;
 mod documented;
 mod engine;
 mod enumeration;
+mod faults;
 mod flood;
 mod lessons;
 mod once;

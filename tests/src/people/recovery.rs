@@ -113,3 +113,17 @@ async fn an_unknown_address_learns_so_only_in_its_own_mailbox() {
     let (subject, _) = app.mail("nobody@example.test").await;
     assert!(!subject.chars().next().unwrap().is_ascii_digit(), "{subject}");
 }
+
+#[tokio::test]
+async fn a_waiting_recovery_is_announced_again_every_day() {
+    let app = app().await;
+    register_with_passkey(&app, "ana@example.test").await;
+    let mut browser = Browser::new(&app);
+    let mut flow = recover(&app, &mut browser, "ana@example.test").await;
+    flow.act(&mut browser, "recovery/hold", nothing()).await;
+    app.sql("DELETE FROM job").await;
+    porteiro_service::flow::remind_of_holds(&app.app).await.unwrap();
+    assert_eq!(app.mails("ana@example.test").await.len(), 1);
+    app.sql("DELETE FROM job; UPDATE account SET recovery_hold_until = now()").await;
+    assert_eq!(porteiro_service::flow::remind_of_holds(&app.app).await.unwrap(), 0);
+}

@@ -3,6 +3,6 @@
 mod store;
 
 pub use store::{
-    Account, AccountState, IdentifierKind, NewAccount, find, find_by_identifier, insert, insert_identifier,
-    lock, remove_identifier, set_hold,
+    Account, AccountState, IdentifierKind, NewAccount, find, find_by_identifier, in_hold, insert,
+    insert_identifier, lock, remove_identifier, set_hold,
 };

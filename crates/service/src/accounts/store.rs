@@ -136,3 +136,20 @@ pub async fn remove_identifier(tx: &Tx, key: &[u8; 32], account: AccountId) -> R
 pub async fn lock(tx: &Tx, account: AccountId) -> Result<(), StoreError> {
     tx.query("SELECT 1 FROM account WHERE account_id = $1 FOR UPDATE", &[&account.uuid()]).await.map(|_| ())
 }
+
+/// Accounts whose recovery is waiting: few, and looked for once a day.
+pub async fn in_hold(reader: &impl Reader) -> Result<Vec<(AccountId, OffsetDateTime, String)>, StoreError> {
+    let rows = reader
+        .rows(
+            "accounts.in_hold",
+            "SELECT account_id, recovery_hold_until, locale FROM account WHERE recovery_hold_until > now()",
+            &[],
+        )
+        .await?;
+    rows.iter()
+        .map(|row| {
+            let (account, id) = Decode::keyed::<Uuid>("account", "account_id", row)?;
+            Ok((id.into(), account.get("recovery_hold_until")?, account.get("locale")?))
+        })
+        .collect()
+}

@@ -358,7 +358,7 @@ async fn hold(
     let event =
         audit::Event { kind: audit::EventKind::AccountRecoveryHeld, subject: account.uuid(), payload };
     audit::record(app, tx, context, event).await?;
-    complete::tell_hold(app, tx, account, state, until).await?;
+    complete::tell_hold(app, tx, account, &state.locale, until).await?;
     Ok(true)
 }
 

@@ -349,12 +349,25 @@ pub async fn tell_hold(
     app: &App,
     tx: &Tx,
     account: AccountId,
-    state: &State,
+    locale: &str,
     until: OffsetDateTime,
 ) -> Result<(), StoreError> {
     let what = happening(app, None);
-    tell(app, tx, account, &state.locale, |locale| templates::recovery_hold_started(locale, until, &what))
-        .await
+    tell(app, tx, account, locale, |locale| templates::recovery_hold_started(locale, until, &what)).await
+}
+
+/// The daily job: whoever can stop a recovery hears of it every day that it waits.
+pub async fn remind_of_holds(app: &App) -> Result<usize, StoreError> {
+    let waiting = accounts::in_hold(&app.store).await?;
+    for (account, until, locale) in &waiting {
+        app.store
+            .run_tx(
+                "flow.remind_of_hold",
+                |tx| async move { tell_hold(app, &tx, *account, locale, *until).await },
+            )
+            .await?;
+    }
+    Ok(waiting.len())
 }
 
 fn happening<'a>(app: &'a App, device: Option<&'a str>) -> Happening<'a> {

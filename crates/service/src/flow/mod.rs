@@ -99,7 +99,7 @@ const fn lifetime(kind: Kind, transport: Transport) -> Lifetime {
     }
 }
 
-pub use complete::notify;
+pub use complete::{notify, remind_of_holds};
 pub use open::{current_session, open};
 
 /// The flow, if it is this caller's.

@@ -65,6 +65,12 @@ pub const KINDS: &[JobKind] = &[
         work: |app, _| Box::pin(schedule::maintain_partitions(app)),
     },
     JobKind {
+        name: schedule::HOLDS,
+        max_attempts: 5,
+        lease: Duration::from_mins(5),
+        work: |app, _| Box::pin(async move { Ok(crate::flow::remind_of_holds(&app).await.map(|_| ())?) }),
+    },
+    JobKind {
         name: schedule::LIMITS,
         max_attempts: 5,
         lease: Duration::from_mins(1),
