@@ -3,8 +3,12 @@
 //! - `tidy` runs every check and prints each finding as `path:line: what is wrong and what to do`.
 //! - `generate` writes the documents that come from the code; `generate --check` only compares.
 
+mod asvs;
+mod claims;
+mod cves;
 mod decisions;
 mod dependencies;
+mod events;
 mod files;
 mod finding;
 mod generate;
@@ -13,6 +17,7 @@ mod layers;
 mod migrations;
 mod routes;
 mod schema;
+mod security;
 mod settings;
 mod source;
 mod standards;

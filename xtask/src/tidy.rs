@@ -5,8 +5,8 @@ use std::path::Path;
 use porteiro_service::store::migrations::MIGRATIONS;
 
 use crate::{
-    Finding, decisions, dependencies, generate, hygiene, layers, migrations, report, routes, schema,
-    standards,
+    Finding, asvs, cves, decisions, dependencies, generate, hygiene, layers, migrations, report, routes,
+    schema, standards,
 };
 
 pub fn run(root: &Path) -> anyhow::Result<Vec<Finding>> {
@@ -20,6 +20,8 @@ pub fn run(root: &Path) -> anyhow::Result<Vec<Finding>> {
         migrations::check(root, MIGRATIONS, migrations::RELEASED)?,
         hygiene::check(root)?,
         decisions::check(root)?,
+        asvs::check(root)?,
+        cves::check(root),
     ]
     .concat();
     match schema::of_migrations() {

@@ -43,7 +43,7 @@ struct Outcome {
 }
 
 /// How long a recovery with nothing left waits, for its owner to notice.
-const HOLD: Duration = Duration::hours(72);
+pub const HOLD: Duration = Duration::hours(72);
 
 pub async fn apply(
     app: &Arc<App>,

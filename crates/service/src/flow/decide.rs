@@ -281,7 +281,7 @@ fn recovery_is_backed(state: &State, account: &AccountFacts, now: OffsetDateTime
 }
 
 /// A wait that is over opens the door for a week, not for ever.
-const HOLD_GOOD_FOR: Duration = Duration::days(7);
+pub const HOLD_GOOD_FOR: Duration = Duration::days(7);
 
 fn recovery_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
     let mut actions: Vec<Action> = account

@@ -17,6 +17,34 @@ use crate::{
     store::StoreError,
 };
 
+/// What limits an action. The address first: a network that is refused already must not go on emptying other people's
+/// buckets.
+pub const fn rules(action: Action) -> &'static [Rule] {
+    match action {
+        Action::PasswordCheck | Action::PasswordSet => {
+            &[PASSWORD_ADDRESS, PASSWORD_SUBJECT, PASSWORD_KNOWN_DEVICE]
+        }
+        Action::EmailCheck
+        | Action::EmailRedeem
+        | Action::SmsCheck
+        | Action::EmailVerify
+        | Action::PhoneVerify => &[CODE_ADDRESS, CODE_SUBJECT],
+        Action::TotpCheck | Action::TotpEnrolFinish => &[TOTP_ADDRESS, TOTP_SUBJECT],
+        Action::RecoveryCodeCheck => &[RECOVERY_ADDRESS, RECOVERY_SUBJECT],
+        Action::PasskeyFinish | Action::PasskeyEnrolFinish => &[PASSKEY_ADDRESS],
+        Action::EmailSend | Action::EmailAdd => &[SEND_ADDRESS, EMAIL_SUBJECT, EMAIL_SUBJECT_DAY],
+        Action::SmsSend | Action::PhoneAdd => &[SEND_ADDRESS, SMS_SUBJECT, SMS_SUBJECT_DAY],
+        Action::PasskeyBegin
+        | Action::Back
+        | Action::Profile
+        | Action::EnrolSkip
+        | Action::PasskeyEnrolBegin
+        | Action::TotpEnrolBegin
+        | Action::RecoveryCodesGenerate
+        | Action::RecoveryHold => &[STEP_ADDRESS],
+    }
+}
+
 pub fn buckets(
     app: &App,
     context: &RequestContext,
@@ -27,75 +55,34 @@ pub fn buckets(
     let subject = subject(app, loaded, action, input);
     let address = network(context.address);
     let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
-    // The address first: a network that is refused already must not go on emptying other people's buckets.
-    match action {
-        Action::PasswordCheck | Action::PasswordSet => {
-            // A device this person signed in on before has a bucket of its own: a stranger cannot use it up.
-            let rule =
-                if known_device(app, context, &subject) { PASSWORD_KNOWN_DEVICE } else { PASSWORD_SUBJECT };
-            vec![bucket(PASSWORD_ADDRESS, &address), bucket(rule, &subject)]
-        }
-        Action::EmailCheck
-        | Action::EmailRedeem
-        | Action::SmsCheck
-        | Action::EmailVerify
-        | Action::PhoneVerify => {
-            vec![bucket(CODE_ADDRESS, &address), bucket(CODE_SUBJECT, &subject)]
-        }
-        Action::TotpCheck | Action::TotpEnrolFinish => {
-            vec![bucket(TOTP_ADDRESS, &address), bucket(TOTP_SUBJECT, &subject)]
-        }
-        Action::RecoveryCodeCheck => {
-            vec![bucket(RECOVERY_ADDRESS, &address), bucket(RECOVERY_SUBJECT, &subject)]
-        }
-        Action::PasskeyFinish | Action::PasskeyEnrolFinish => vec![bucket(PASSKEY_ADDRESS, &address)],
-        Action::EmailSend => vec![
-            bucket(SEND_ADDRESS, &address),
-            bucket(EMAIL_SUBJECT, &subject),
-            bucket(EMAIL_SUBJECT_DAY, &subject),
-        ],
-        Action::SmsSend => {
-            vec![
-                bucket(SEND_ADDRESS, &address),
-                bucket(SMS_SUBJECT, &subject),
-                bucket(SMS_SUBJECT_DAY, &subject),
-            ]
-        }
+    // A device this person signed in on before has a bucket of its own: a stranger cannot use it up.
+    let spared = if known_device(app, context, &subject) { PASSWORD_SUBJECT } else { PASSWORD_KNOWN_DEVICE };
+    let (by_address, by_subject): (Vec<Rule>, Vec<Rule>) =
+        rules(action).iter().filter(|rule| **rule != spared).partition(|rule| rule.counts_addresses());
+    let recipient = recipient(app, action, input);
+    by_address
+        .into_iter()
+        .map(|rule| bucket(rule, &address))
+        .chain(by_subject.iter().map(|rule| bucket(*rule, &subject)))
         // Whoever asks, and whoever would receive it.
+        .chain(recipient.iter().flat_map(|to| by_subject.iter().map(|rule| bucket(*rule, to))))
+        .collect()
+}
+
+/// Whom a new address or number belongs to is not known; that it is written to, is counted.
+fn recipient(app: &App, action: Action, input: &Value) -> Option<[u8; 32]> {
+    let (kind, value) = match action {
         Action::EmailAdd => {
             let to = EmailAddress::parse(input["address"].as_str().unwrap_or_default());
-            let to = to
-                .map(|to| app.secrets.identifier_key("email", to.canonical().as_bytes()))
-                .unwrap_or_default();
-            vec![
-                bucket(SEND_ADDRESS, &address),
-                bucket(EMAIL_SUBJECT, &subject),
-                bucket(EMAIL_SUBJECT_DAY, &subject),
-                bucket(EMAIL_SUBJECT, &to),
-                bucket(EMAIL_SUBJECT_DAY, &to),
-            ]
+            ("email", to.map(|to| to.canonical().to_owned()).ok())
         }
         Action::PhoneAdd => {
             let to = PhoneNumber::parse(input["number"].as_str().unwrap_or_default());
-            let to =
-                to.map(|to| app.secrets.identifier_key("phone", to.as_str().as_bytes())).unwrap_or_default();
-            vec![
-                bucket(SEND_ADDRESS, &address),
-                bucket(SMS_SUBJECT, &subject),
-                bucket(SMS_SUBJECT_DAY, &subject),
-                bucket(SMS_SUBJECT, &to),
-                bucket(SMS_SUBJECT_DAY, &to),
-            ]
+            ("phone", to.map(|to| to.as_str().to_owned()).ok())
         }
-        Action::PasskeyBegin
-        | Action::Back
-        | Action::Profile
-        | Action::EnrolSkip
-        | Action::PasskeyEnrolBegin
-        | Action::TotpEnrolBegin
-        | Action::RecoveryCodesGenerate
-        | Action::RecoveryHold => vec![bucket(STEP_ADDRESS, &address)],
-    }
+        _no_new_recipient => return None,
+    };
+    Some(value.map(|value| app.secrets.identifier_key(kind, value.as_bytes())).unwrap_or_default())
 }
 
 /// A wrong password for somebody this address had not tried today. Many such people in a row are not one forgetful

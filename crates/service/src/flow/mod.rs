@@ -27,6 +27,8 @@ use std::sync::Arc;
 use porteiro_protocol::id::FlowId;
 use serde_json::Value;
 
+pub use apply::HOLD;
+pub use limits::rules;
 pub use open::OpenRequest;
 pub use representation::Answer;
 pub use state::{Kind, Stage, State};
@@ -87,7 +89,7 @@ impl From<MasterKeyError> for FlowError {
     }
 }
 
-const fn lifetime(kind: Kind, transport: Transport) -> Lifetime {
+pub const fn lifetime(kind: Kind, transport: Transport) -> Lifetime {
     match (kind, transport) {
         (_, Transport::Api) => Lifetime { total_seconds: 900.0, idle_seconds: 600.0 },
         (Kind::Register | Kind::Recover, Transport::Browser) => {

@@ -19,6 +19,13 @@ pub struct Rule {
     pub interval_seconds: f64,
 }
 
+impl Rule {
+    /// Whether it counts network addresses; the others count people, or what was typed to reach one.
+    pub fn counts_addresses(&self) -> bool {
+        self.name.ends_with(".address")
+    }
+}
+
 const fn rule(name: &'static str, burst: u32, interval_seconds: f64) -> Rule {
     Rule { name, burst, interval_seconds }
 }

@@ -25,8 +25,12 @@ use crate::{
 pub const FRESH: Duration = Duration::minutes(10);
 /// At most so many at once; the one unused for longest ends.
 pub const MOST: i64 = 50;
+/// It ends when it was not used for this long.
+pub const IDLE_DAYS: u32 = 7;
+/// It ends this long after it began, however much it is used.
+pub const CEILING_DAYS: u32 = 30;
 /// A session is marked as used at most this often.
-pub(crate) const TOUCH_SECONDS: f64 = 60.0;
+pub const TOUCH_SECONDS: f64 = 60.0;
 
 /// Somebody with a good session token. Only [`check`] makes one.
 #[derive(Debug, Clone)]

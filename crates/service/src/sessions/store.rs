@@ -238,3 +238,17 @@ pub async fn list(store: &Store, account: AccountId) -> Result<Vec<SessionRecord
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sessions::{CEILING_DAYS, IDLE_DAYS};
+
+    #[test]
+    fn what_is_documented_is_what_is_asked() {
+        assert!(
+            ALIVE.contains(&format!("seen_at > now() - interval '{IDLE_DAYS} days {TOUCH_SECONDS} seconds'"))
+        );
+        assert!(ALIVE.contains(&format!("created_at > now() - interval '{CEILING_DAYS} days'")));
+    }
+}

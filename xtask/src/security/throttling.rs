@@ -1,0 +1,120 @@
+//! `docs/security/throttling.md` comes from the table of limits and from what each action takes from.
+
+use std::fmt::Write;
+
+use porteiro_service::{
+    credentials::KINDS,
+    flow::{self, actions::Action},
+    limits::{RULES, Rule},
+};
+
+use super::{failures, in_words};
+
+const INTRODUCTION: &str = "# Throttling
+
+How guessing, stuffing and flooding are limited, and why nobody can use that to lock somebody else out (ASVS 6.1.1).
+
+## How a limit works
+
+Every limit is a bucket that refills steadily. *At once* is how many attempts a full bucket holds; after that one comes
+back *every* so often, and nothing has to expire or be reset. Buckets are rows in PostgreSQL, taken from before the
+attempt is looked at, in a statement of its own: guesses in parallel, on any number of nodes, cannot outrun them, and a
+killed node or a rolled-back step gives nothing back. A right guess is given back; a mail or message that was sent is
+not.
+
+*Address* is the network address of the caller: an IPv4 address, or the /64 of an IPv6 one. `X-Forwarded-For` counts only
+from the setting `trusted_proxies`, which is empty by default. *Person* is the account, or, before anybody is proved, the
+canonical form of what was typed: case, spelling and Unicode normal form make no new bucket, and an address nobody has
+is limited like one that somebody has. Keys are keyed hashes; the table names nobody.
+
+An empty bucket answers `429 slow_down` with `Retry-After`, the same for known and unknown people.
+
+## Why nobody can lock out a victim
+
+- There is no lock that has to be lifted: every bucket refills by itself.
+- A browser that signed in before holds `__Host-device`. Its password attempts count in a bucket of its own
+  (`password.known_device`), which no stranger can reach. The cookie is no factor: it opens nothing.
+- A passkey is limited by address only. A person with a passkey gets in however many passwords are being guessed.
+- Every method has its own buckets. Using up one leaves the others.
+- The address's bucket is taken from first: a network that is refused already does not go on emptying other people's.
+- A credential that fails too often in a row (table below) must be bound again. That takes away this one way, never the
+  account: mail and every other credential still work, and what must be proved to change the account stays as strong as
+  before.
+
+What a stranger can still do: with enough networks, keep `password.subject` empty, so that a person without a passkey
+cannot use the password *on a new device* for as long as it lasts; and ask for mails to somebody's address until
+`email_send.subject_day` is empty, so that the next mail comes only every few hours. The second is the price of not being
+a way to fill mailboxes. Either leaves every other way in as it is.
+
+## What notices stuffing
+
+One address that fails for many different people is not a forgetful person. `stuffing.seen` remembers for a day whom an
+address tried; each new person counts in `stuffing.address`; when that is empty the event `stuffing.suspected` is written
+and `porteiro_stuffing_suspected_total` rises. It is an alarm and blocks nobody: the limits do.
+
+A flood does not fill the log either: an empty bucket is written down once per interval of `limit.logged`, and counted
+in `porteiro_limited_total` every time.
+
+## Limits of one flow
+
+Five tries per code, mailed or texted; then it is dead. Three mails or messages per flow, thirty seconds apart. A new
+one kills the one before.
+
+## Hashing
+
+Argon2id runs on a bounded number of threads with a bounded queue. A flood beyond it is answered `429` at once; what was
+taken from the buckets is given back, and the rest of the service stays fast.
+";
+
+pub fn document() -> String {
+    let mut text = format!(
+        "{INTRODUCTION}\n## Every limit\n\n| Limit | Counts | At once | Then one every | Taken from by |\n|---|---|---|---|---|\n"
+    );
+    for rule in RULES {
+        let counts = if rule.counts_addresses() { "address" } else { "person" };
+        let _ = writeln!(
+            text,
+            "| `{}` | {counts} | {} | {} | {} |",
+            rule.name,
+            rule.burst,
+            in_words(rule.interval_seconds),
+            takers(rule)
+        );
+    }
+    text.push_str("\n## Failures in a row on one credential\n\n| Credential | At most |\n|---|---|\n");
+    for info in KINDS {
+        let _ = writeln!(text, "| `{}` | {} |", info.kind.as_str(), failures(info));
+    }
+    text
+}
+
+/// The actions that take from a bucket; what the engine itself takes from has its own sentence above.
+fn takers(rule: &Rule) -> String {
+    let takes = |action: &&Action| flow::rules(**action).contains(rule);
+    let actions: Vec<String> =
+        Action::ALL.iter().filter(takes).map(|action| format!("`{}`", action.path())).collect();
+    match (actions.is_empty(), rule.name) {
+        (false, _) => actions.join(", "),
+        (true, "flow_open.address") => "`POST /v1/flows`".to_owned(),
+        (true, _) => "the engine; see above".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_limit_has_a_row_with_its_numbers() {
+        let text = document();
+        for rule in RULES {
+            assert!(text.contains(&format!("| `{}` | ", rule.name)), "{}", rule.name);
+        }
+        assert!(
+            text.contains("| `totp.subject` | person | 5 | 1 minute | `totp/check`, `totp/enrol_finish` |")
+        );
+        for action in Action::ALL {
+            assert!(!flow::rules(*action).is_empty(), "{} is not limited", action.path());
+        }
+    }
+}
