@@ -45,9 +45,9 @@ const NOTES: &str = "
 ## Recovery
 
 A recovery begins with a mailbox. An account that has a passkey, TOTP, recovery codes or a phone must prove one of them,
-too. Who has none of them left asks for the hold: the account waits 72 hours, every address is told, whoever still holds
-a credential can stop it, and any sign-in by the owner's own means does. After the wait the mailbox is proved again and a
-new way in is bound. See [0017](../decisions/0017-recovery-with-nothing-left.md).
+too. Who has none of them left asks for the hold: the account waits 72 hours, every address is told at once and every day,
+whoever still holds a credential can stop it, and any sign-in by the owner's own means does. After the wait the mailbox is proved again and a
+new way in is bound. See [0018](../decisions/0018-recovery-with-nothing-left.md).
 
 ## What is no way in
 

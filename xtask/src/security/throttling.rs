@@ -96,6 +96,7 @@ fn takers(rule: &Rule) -> String {
     match (actions.is_empty(), rule.name) {
         (false, _) => actions.join(", "),
         (true, "flow_open.address") => "`POST /v1/flows`".to_owned(),
+        (true, "client_secret.address") => "clients that show a secret".to_owned(),
         (true, _) => "the engine; see above".to_owned(),
     }
 }
