@@ -84,6 +84,10 @@ pub struct Settings {
     /// The name people know this service by, in mails and text messages.
     pub service_name: String,
 
+    /// The page under `base_url` that a mailed link opens, such as `/ui/link`: it takes what stands behind the `#` and
+    /// posts it to the flow. Without it mails carry the code alone.
+    pub email_link_path: Option<String>,
+
     /// Hosts of yours that may be on a private network, as `host:port`: text message provider, webhooks. Addresses
     /// that strangers name never reach them.
     pub outbound_private_hosts: Vec<String>,
@@ -218,6 +222,7 @@ impl Default for Settings {
             smtp_ca_file: None,
             mail_from: "Porteiro <no-reply@localhost>".into(),
             service_name: "Porteiro".into(),
+            email_link_path: None,
             outbound_private_hosts: Vec::new(),
             outbound_ca_file: None,
             screens: true,

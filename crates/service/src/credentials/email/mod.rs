@@ -80,8 +80,9 @@ pub async fn send(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let token = URL_SAFE_NO_PAD.encode(step.app.entropy.bytes::<32>());
     let hash = hash(step, &code).await?;
     let locale = Locale::negotiate(&step.state.locale);
-    let path = format!("/ui/link#{}.{token}", step.flow_id);
-    let link = step.app.checked.settings.screens.then(|| Link::under(step.app.issuer(), &path)).flatten();
+    let page = step.app.checked.settings.email_link_path.as_deref();
+    let link =
+        page.and_then(|page| Link::under(step.app.issuer(), &format!("{page}#{}.{token}", step.flow_id)));
     let service = step.app.checked.settings.service_name.as_str();
     let revealed = code.reveal();
     let mail = CodeMail { code: revealed, link, phrase: &step.state.phrase, service, minutes: MINUTES };
