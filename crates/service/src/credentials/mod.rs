@@ -44,7 +44,8 @@ pub const KINDS: &[KindInfo] = &[
         max_failures: Some(30),
         single: true,
     },
-    KindInfo { kind: CredentialKind::Email, method: Method::Email, max_failures: Some(30), single: false },
+    // Held down by tries and buckets instead (docs/decisions/0012): a stranger must not shut out a mailbox.
+    KindInfo { kind: CredentialKind::Email, method: Method::Email, max_failures: None, single: false },
     KindInfo { kind: CredentialKind::Phone, method: Method::SmsCode, max_failures: Some(30), single: false },
 ];
 

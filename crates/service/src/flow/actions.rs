@@ -16,6 +16,9 @@ const fn field(name: &'static str, r#type: &'static str, autocomplete: &'static 
 
 const IDENTIFIER: Field = field("identifier", "email", "username webauthn");
 const CODE: Field = field("code", "one_time_code", "one-time-code");
+/// Asked for where the account has a password and the flow changes it.
+const CURRENT_PASSWORD: Field =
+    Field { name: "current_password", r#type: "password", autocomplete: "current-password", required: false };
 const CREDENTIAL: Field = field("credential", "public_key_credential", "");
 
 macro_rules! actions {
@@ -58,7 +61,7 @@ actions! {
     EnrolSkip = "enrol/skip", [];
     PasskeyEnrolBegin = "passkey/enrol_begin", [];
     PasskeyEnrolFinish = "passkey/enrol_finish", [CREDENTIAL];
-    PasswordSet = "password/set", [field("new_password", "password", "new-password")];
+    PasswordSet = "password/set", [CURRENT_PASSWORD, field("new_password", "password", "new-password")];
     TotpEnrolBegin = "totp/enrol_begin", [];
     TotpEnrolFinish = "totp/enrol_finish", [CODE];
     RecoveryCodesGenerate = "recovery_code/generate", [];

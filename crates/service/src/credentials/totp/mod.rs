@@ -56,7 +56,7 @@ pub fn enrol_begin(step: &Step<'_>) -> Result<Effect, Stopped> {
     let id = step.new_credential_id();
     let sealed = step.app.secrets.seal(&context(id), secret.as_bytes(), &*step.app.entropy)?;
     let name = step.account.map(|account| account.display_name.clone()).unwrap_or_default();
-    let uri = secret.otpauth_uri("Porteiro", &name);
+    let uri = secret.otpauth_uri(&step.app.checked.settings.service_name, &name);
     Ok(Effect::Challenge {
         new: NewChallenge {
             id: step.new_challenge_id(),
