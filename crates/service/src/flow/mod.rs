@@ -40,7 +40,8 @@ use self::{
     store::{Lifetime, Loaded},
 };
 use crate::{
-    App, audit, credentials,
+    App, audit,
+    credentials::{self, CredentialKind},
     http::{RequestContext, Route},
     oauth::keys::MasterKeyError,
     secrets::sha256,
@@ -240,18 +241,19 @@ async fn stop(
 ) -> Result<FlowError, FlowError> {
     Ok(match stopped {
         Stopped::Refused { method: _, credential, reason } => {
-            if let Some((account, credential_id, kind)) = credential {
-                let limit = kind.info().max_failures;
-                if credentials::count_failure(&app.store, account, credential_id, limit).await? {
-                    note(
-                        app,
-                        context,
-                        account.uuid(),
-                        audit::EventKind::CredentialExhausted,
-                        serde_json::json!({"credential_id": credential_id, "kind": kind}),
-                    )
-                    .await?;
-                }
+            // Nobody's failure is counted, too, against nothing: an unknown person costs the same statements.
+            let nobody = (uuid::Uuid::nil().into(), uuid::Uuid::nil().into(), CredentialKind::Password);
+            let (account, credential_id, kind) = credential.unwrap_or(nobody);
+            let limit = kind.info().max_failures;
+            if credentials::count_failure(&app.store, account, credential_id, limit).await? {
+                note(
+                    app,
+                    context,
+                    account.uuid(),
+                    audit::EventKind::CredentialExhausted,
+                    serde_json::json!({"credential_id": credential_id, "kind": kind}),
+                )
+                .await?;
             }
             let subject = credential.map(|(account, ..)| account.uuid());
             note_refusal(app, context, loaded, reason, subject, action).await?;
