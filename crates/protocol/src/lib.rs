@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod assurance;
+pub mod authority;
 pub mod authorization_request;
 pub mod client_metadata;
 pub mod entropy;

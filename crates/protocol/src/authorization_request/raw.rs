@@ -76,6 +76,24 @@ impl RawRequest {
         Self { values: values.collect() }
     }
 
+    /// The request of a client that proved itself (RFC 9126 §2): it may name no other, nor another key than the
+    /// one it just used (RFC 9449 §10.1).
+    ///
+    /// # Errors
+    /// When it does.
+    pub fn of_client(mut self, client_id: &str, thumbprint: Option<&str>) -> Result<Self, Refused> {
+        for (name, value) in [("client_id", Some(client_id)), ("dpop_jkt", thumbprint)] {
+            let Some(value) = value else { continue };
+            match self.get(name) {
+                Some(other) if other != value => {
+                    return Err(Refused::invalid(format!("{name} is not the one that was proved")));
+                }
+                Some(_) | None => self.values.insert(name.to_owned(), value.to_owned()),
+            };
+        }
+        Ok(self)
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }

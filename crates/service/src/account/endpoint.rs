@@ -13,12 +13,13 @@ use time::format_description::well_known::Rfc3339;
 
 use super::{
     Removed, SIGNED_IN, end_other_sessions, end_session, remove_credential, rename_credential, require_fresh,
-    stop_recovery,
+    stop_recovery, withdraw,
 };
 use crate::{
     App, accounts, audit,
     credentials::{self, CredentialKind, recovery_code},
     http::{Json, Problem, ProblemCode, RequestContext, Route, SESSION_COOKIE, set_cookie},
+    oauth::{authorization, clients, grants},
     sessions::{self, Ended, SignedIn},
 };
 
@@ -33,6 +34,8 @@ pub fn routes() -> Vec<Route> {
         Route::delete("/v1/account/sessions/{id}", SIGNED_IN, end_one),
         Route::get("/v1/account/activity", SIGNED_IN, activity),
         Route::delete("/v1/account/recovery", SIGNED_IN, stop),
+        Route::get("/v1/account/grants", SIGNED_IN, list_grants),
+        Route::delete("/v1/account/grants/{client_id}", SIGNED_IN, withdraw_grants),
     ]
 }
 
@@ -198,6 +201,58 @@ async fn activity(
 ) -> Result<Response, Problem> {
     let items = audit::recent(&app.store, me.account_id.uuid(), 100).await?;
     Ok(axum::Json(json!({"items": items})).into_response())
+}
+
+/// One entry per client: who, how far we trust them, what they may do, since when, used when.
+async fn list_grants(
+    State(app): State<Arc<App>>,
+    Extension(me): Extension<SignedIn>,
+) -> Result<Response, Problem> {
+    let held = grants::list(&app.store, me.account_id).await?;
+    let mut ids = authorization::allowed_clients(&app.store, me.account_id).await?;
+    ids.extend(held.iter().map(|grant| grant.client_id.clone()));
+    ids.sort();
+    ids.dedup();
+    let mut items = Vec::new();
+    for id in ids {
+        let client = clients::find(&app.store, &id).await?;
+        let grants: Vec<Value> = held
+            .iter()
+            .filter(|grant| grant.client_id == id)
+            .map(|grant| {
+                json!({
+                    "audience": grant.audience,
+                    "scope": grant.scope,
+                    "details": grant.details,
+                    "offline": grant.offline,
+                    "created_at": at(grant.created_at),
+                    "used_at": at(grant.used_at),
+                    "expires_at": at(grant.expires_at),
+                })
+            })
+            .collect();
+        items.push(json!({
+            "client_id": id,
+            "name": client.as_ref().and_then(|client| client.metadata.client_name.clone()),
+            "trust": client.as_ref().map(|client| client.trust),
+            "grants": grants,
+        }));
+    }
+    Ok(axum::Json(json!({"items": items})).into_response())
+}
+
+/// Taking something back needs no proof beyond being signed in: it only ever makes the account safer.
+async fn withdraw_grants(
+    State(app): State<Arc<App>>,
+    Path(client_id): Path<String>,
+    context: RequestContext,
+    Extension(me): Extension<SignedIn>,
+) -> Result<Response, Problem> {
+    if withdraw(&app, &context, &me, &client_id).await? {
+        Ok(StatusCode::NO_CONTENT.into_response())
+    } else {
+        Err(ProblemCode::NotFound.into())
+    }
 }
 
 async fn stop(

@@ -23,6 +23,7 @@ use crate::{
     credentials::{self, CredentialKind},
     flow::{self, FlowError, decide},
     http::{Access, Problem, ProblemCode, RequestContext, Route},
+    oauth::{authorization, grants, logout},
     sessions::{self, Ended, SignedIn},
     store::StoreError,
 };
@@ -150,7 +151,8 @@ async fn remove_credential(
             for session in
                 sessions::forget_credential(&tx, signed_in.account_id, id, Some(signed_in.session_id)).await?
             {
-                record_ended(app, &tx, context, signed_in, session, Ended::CredentialChanged).await?;
+                let reason = Ended::CredentialChanged;
+                logout::session_ended(app, &tx, context, signed_in.account_id, session, reason).await?;
             }
             let payload = json!({"credential_id": id, "kind": credential.kind});
             let event = audit::Event {
@@ -177,9 +179,10 @@ async fn end_session(
 ) -> Result<bool, StoreError> {
     app.store
         .run_tx("account.end_session", |tx| async move {
+            lock_account(&tx, signed_in).await?;
             let ended = sessions::end(&tx, session, signed_in.account_id, reason).await?;
             if ended {
-                record_ended(app, &tx, context, signed_in, session, reason).await?;
+                logout::session_ended(app, &tx, context, signed_in.account_id, session, reason).await?;
             }
             Ok(ended)
         })
@@ -193,27 +196,41 @@ async fn end_other_sessions(
 ) -> Result<usize, StoreError> {
     app.store
         .run_tx("account.end_other_sessions", |tx| async move {
+            lock_account(&tx, signed_in).await?;
             let keep = Some(signed_in.session_id);
-            let ended = sessions::end_others(&tx, signed_in.account_id, keep, Ended::EndedByOwner).await?;
+            let reason = Ended::EndedByOwner;
+            let ended = sessions::end_others(&tx, signed_in.account_id, keep, reason).await?;
             for session in &ended {
-                record_ended(app, &tx, context, signed_in, *session, Ended::EndedByOwner).await?;
+                logout::session_ended(app, &tx, context, signed_in.account_id, *session, reason).await?;
             }
             Ok(ended.len())
         })
         .await
 }
 
-async fn record_ended(
+/// Takes back everything a client was allowed: its grants end, and it will have to ask again.
+async fn withdraw(
     app: &Arc<App>,
-    tx: &crate::store::Tx,
     context: &RequestContext,
     signed_in: &SignedIn,
-    session: SessionId,
-    reason: Ended,
-) -> Result<(), StoreError> {
-    let payload = json!({"session_id": session, "reason": reason});
-    let kind = audit::EventKind::SessionEnded;
-    audit::record(app, tx, context, audit::Event { kind, subject: signed_in.account_id.uuid(), payload })
+    client_id: &str,
+) -> Result<bool, StoreError> {
+    let account = signed_in.account_id;
+    app.store
+        .run_tx("account.withdraw", |tx| async move {
+            lock_account(&tx, signed_in).await?;
+            let forgotten = authorization::forget(&tx, account, client_id).await?;
+            let why = grants::Why::Owner;
+            let revoked = grants::revoke_of_client(&tx, account, client_id, why).await?;
+            if !forgotten && revoked.is_empty() {
+                return Ok(false);
+            }
+            logout::note(app, &tx, context, account, &revoked, why).await?;
+            let payload = json!({"client_id": client_id});
+            let kind = audit::EventKind::ConsentWithdrawn;
+            audit::record(app, &tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;
+            Ok(true)
+        })
         .await
 }
 

@@ -39,5 +39,10 @@ events! {
     CredentialExhausted = "credential.exhausted", "A credential failed too often and must be bound again.", ["credential_id", "kind"];
     SessionRaised = "session.raised", "A session gained a proof and a new token.", ["session_id", "methods"];
     SessionEnded = "session.ended", "A session was ended.", ["session_id", "reason"];
+    GrantIssued = "grant.issued", "A client was given a code for what a person allowed.", ["grant_id", "client_id", "audience", "scope", "consented"];
+    GrantRefused = "grant.refused", "A genuine code or token was presented by somebody who may not use it, or too late.", ["grant_id", "client_id", "generation"];
+    GrantReused = "grant.reused", "A code or refresh token was presented a second time; the grant is revoked.", ["grant_id", "client_id", "generation", "current"];
+    GrantRevoked = "grant.revoked", "A grant ended before its time.", ["grant_id", "client_id", "reason"];
+    ConsentWithdrawn = "consent.withdrawn", "A person took back what they had allowed a client.", ["client_id"];
     StuffingSuspected = "stuffing.suspected", "One address tried passwords for many people.", ["people"];
 }

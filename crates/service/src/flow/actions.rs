@@ -70,4 +70,8 @@ actions! {
     PhoneAdd = "phone/add", [field("number", "tel", "tel")];
     PhoneVerify = "phone/verify", [CODE];
     RecoveryHold = "recovery/hold", [];
+    AccountConfirm = "account/confirm", [];
+    AccountSwitch = "account/switch", [];
+    ConsentAllow = "consent/allow", [];
+    ConsentDeny = "consent/deny", [];
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use porteiro_protocol::{assurance::Method, id::Id, time::Duration};
+use porteiro_protocol::{assurance::Method, error::ErrorCode, id::Id, time::Duration};
 use serde_json::{Value, json};
 
 use super::{
@@ -13,6 +13,7 @@ use super::{
     facts::{self, Gathered},
     lifetime, open,
     representation::{self, Answer},
+    start,
     state::{Kind, Notice, Pending, Refusal, State, Subject, Transport},
     step::{Effect, Letter, Once},
     store::{self, Loaded},
@@ -22,6 +23,10 @@ use crate::{
     credentials::{Credential, CredentialKind, NewCredential, recovery_code},
     http::RequestContext,
     mail,
+    oauth::{
+        authorization::{self, Delivery, Turned},
+        logout,
+    },
     secrets::sha256,
     sessions, sms,
     store::{StoreError, Tx},
@@ -39,6 +44,8 @@ struct Outcome {
     loaded: Loaded,
     gathered: Gathered,
     completion: Option<complete::Completion>,
+    /// What the flow says for good, where it ended without success.
+    refused: Option<Value>,
     secret: Option<String>,
 }
 
@@ -65,11 +72,16 @@ pub async fn apply(
         | Effect::Profile { .. }
         | Effect::Skip
         | Effect::Back
-        | Effect::Hold => Value::Null,
+        | Effect::Hold
+        | Effect::Confirm
+        | Effect::Switch
+        | Effect::Allow
+        | Effect::Deny => Value::Null,
     };
-    let mut answer = match outcome.completion {
-        Some(completion) => complete::present(&outcome.loaded, &completion, show),
-        None => representation::present(&outcome.loaded, &outcome.gathered, &show),
+    let mut answer = match (outcome.completion, outcome.refused) {
+        (Some(completion), _) => complete::present(&outcome.loaded, &completion, show),
+        (None, Some(refused)) => Answer::again(refused),
+        (None, None) => representation::present(&outcome.loaded, &outcome.gathered, &show),
     };
     if let Some(secret) = &outcome.secret {
         answer.bind(Transport::Api, secret, true);
@@ -112,10 +124,46 @@ async fn once(
         Next::Complete => complete::complete(app, tx, context, &mut moved, &gathered).await?,
         Next::Ask { .. } | Next::Refuse(_) | Next::Cancelled => None,
     };
-    let result = completion.as_ref().map(|completion| complete::result(&moved, completion));
+    // A completion may turn out to be impossible: asked once more.
+    let refused = match (&completion, decide::next(&moved.state, &gathered.facts)) {
+        (None, Next::Refuse(refusal)) => {
+            let mut body = representation::present(&moved, &gathered, &Value::Null).body;
+            if let Some(delivery) = told(app, &moved.state, &gathered, start::code(refusal)).await? {
+                body["continue"] = delivery.to_json();
+            }
+            Some(body)
+        }
+        (_, _) => None,
+    };
+    let result = completion
+        .as_ref()
+        .map(|completion| complete::result(&moved, completion))
+        .or_else(|| refused.clone());
     let idle = lifetime(moved.state.kind, moved.state.transport).idle_seconds;
     store::save(tx, loaded.id, &binding, &moved.state, idle, result.as_ref()).await?;
-    Ok(Some(Outcome { loaded: moved, gathered, completion, secret }))
+    Ok(Some(Outcome { loaded: moved, gathered, completion, refused, secret }))
+}
+
+/// What the client is told of a flow that ended without success.
+async fn told(
+    app: &Arc<App>,
+    state: &State,
+    gathered: &Gathered,
+    code: ErrorCode,
+) -> Result<Option<Delivery>, StoreError> {
+    let turned = match &gathered.prepared {
+        Some(Ok(prepared)) if state.continuation.is_some() => {
+            let text = match code {
+                ErrorCode::AccessDenied => "the person did not allow it",
+                _other => "the person could not do what was asked",
+            };
+            Turned::new(prepared, authorization::decide::refuse(code, text))
+        }
+        Some(Err(authorization::Stopped::Client(turned))) => turned.as_ref().clone(),
+        Some(Ok(_) | Err(authorization::Stopped::Page { .. })) | None => return Ok(None),
+    };
+    let delivery = authorization::refusal(app, &turned).await;
+    delivery.map(Some).map_err(|error| StoreError::Inconsistent(error.to_string()))
 }
 
 async fn reload(tx: &Tx, loaded: &Loaded) -> Result<Loaded, StoreError> {
@@ -190,6 +238,26 @@ async fn change(
             Ok(true)
         }
         Effect::Hold => hold(app, tx, context, loaded, state).await,
+        Effect::Confirm => {
+            if let Some(continued) = &mut state.continuation {
+                continued.confirmed = true;
+            }
+            Ok(true)
+        }
+        Effect::Switch => {
+            state.forget_session();
+            Ok(true)
+        }
+        Effect::Allow => {
+            if let Some(continued) = &mut state.continuation {
+                continued.consented = true;
+            }
+            Ok(true)
+        }
+        Effect::Deny => {
+            state.refusal = Some(Refusal::Denied);
+            Ok(true)
+        }
     }
 }
 
@@ -322,9 +390,8 @@ async fn replace(
         replaced = true;
         credentials::remove(tx, account, old.id).await?;
         for session in sessions::forget_credential(tx, account, old.id, state.session).await? {
-            let payload = json!({"session_id": session, "reason": sessions::Ended::CredentialChanged});
-            let kind = audit::EventKind::SessionEnded;
-            audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;
+            let reason = sessions::Ended::CredentialChanged;
+            logout::session_ended(app, tx, context, account, session, reason).await?;
         }
         let proved = state.proofs.iter().any(|proof| proof.credential == Some(old.id.uuid()));
         state.proofs.retain(|proof| proof.credential != Some(old.id.uuid()));
@@ -365,13 +432,26 @@ async fn hold(
 /// Writes a state that needs no module, such as a cancellation.
 pub async fn finish(app: &Arc<App>, loaded: &Loaded, state: State) -> Result<Option<Answer>, FlowError> {
     let state = &state;
+    let prepared = match &state.continuation {
+        Some(continued) => authorization::prepare(app, &app.store, continued).await?.ok(),
+        None => None,
+    };
+    let told = match &prepared {
+        Some(prepared) => {
+            let refused = authorization::decide::refuse(ErrorCode::AccessDenied, "the person did not go on");
+            let delivery = authorization::refusal(app, &Turned::new(prepared, refused)).await;
+            delivery.map_err(|error| FlowError::Internal(error.to_string()))?.to_json()
+        }
+        None => json!({"type": "none"}),
+    };
+    let told = &told;
     let moved = app
         .store
         .run_tx("flow.finish", |tx| async move {
             if !store::claim(&tx, loaded.id, loaded.step).await? {
                 return Ok(None);
             }
-            let result = json!({"id": loaded.id, "kind": state.kind, "stage": "cancelled", "continue": {"type": "none"}});
+            let result = json!({"id": loaded.id, "kind": state.kind, "stage": "cancelled", "continue": told});
             store::save(&tx, loaded.id, &loaded.binding_hash, state, 60.0, Some(&result)).await?;
             Ok(Some(result))
         })

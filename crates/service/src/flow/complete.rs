@@ -3,7 +3,6 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
     address::EmailAddress,
-    assurance::{Decay, effective_level},
     id::{AccountId, Id, SessionId},
     time::OffsetDateTime,
 };
@@ -27,6 +26,10 @@ use crate::{
         self,
         templates::{self, Change, Happening, Locale},
     },
+    oauth::{
+        authorization::{self, Delivery, Sitting},
+        grants, logout,
+    },
     secrets::{HandleKind, Issued, Route},
     sessions::{self, Ended},
     store::{StoreError, Tx},
@@ -35,8 +38,17 @@ use crate::{
 /// Tokens to hand out, once.
 #[derive(Debug)]
 pub struct Completion {
-    session: Issued,
+    /// A new token; none where the session stays as it is.
+    session: Option<Issued>,
     device: Option<Issued>,
+    /// What the client is to be told.
+    delivery: Option<Delivery>,
+}
+
+impl Completion {
+    pub fn into_delivery(self) -> Option<Delivery> {
+        self.delivery
+    }
 }
 
 const SESSION_SECONDS: u32 = 30 * 86_400;
@@ -59,16 +71,32 @@ pub async fn complete(
             None => return Ok(None),
         },
     };
-    let session = match state.session {
-        Some(session) => raise(app, tx, context, state, account, session).await?,
-        None => sign_in(app, tx, context, state, account, gathered).await?,
+    let (session_id, session) = match state.session {
+        // Only an answer was wanted of them; nothing about the session is new.
+        Some(session) if state.continuation.is_some() && !state.has_new_proofs() => (session, None),
+        Some(session) => (session, Some(raise(app, tx, context, state, account, session).await?)),
+        None => {
+            let new = sign_in(app, tx, context, state, account, gathered).await?;
+            (new.id, Some(new.token))
+        }
     };
     end_pointless_hold(app, tx, context, state, gathered, now).await?;
-    let device = match state.transport {
-        Transport::Browser => Some(device(app, state, gathered, account)?),
-        Transport::Api => None,
+    let device = match (state.transport, &session) {
+        (Transport::Browser, Some(_)) => Some(device(app, state, gathered, account)?),
+        (Transport::Browser | Transport::Api, _) => None,
     };
-    Ok(Some(Completion { session, device }))
+    let delivery = match (&state.continuation, &gathered.prepared) {
+        (Some(continued), Some(Ok(prepared))) => {
+            let level = decide::level(state, now);
+            let sitting = Sitting { account, session: session_id, proofs: &state.proofs, level, now };
+            Some(authorization::issue(app, tx, context, continued, prepared, &sitting).await?)
+        }
+        (Some(_), _) => {
+            return Err(StoreError::Inconsistent("a completion whose request was refused".into()));
+        }
+        (None, _) => None,
+    };
+    Ok(Some(Completion { session, device, delivery }))
 }
 
 /// The account comes to be, with everything bound to it; or somebody else took the address meanwhile.
@@ -174,39 +202,37 @@ async fn sign_in(
     state: &State,
     account: AccountId,
     gathered: &Gathered,
-) -> Result<Issued, StoreError> {
+) -> Result<sessions::NewSession, StoreError> {
     // The token the browser came with dies, whoever it belonged to (ASVS 7.2.4, CVE-2026-7507).
     let old = context.session.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Session, text));
     if let Some(old) = old
         && sessions::end_presented(tx, &old, Ended::SignedOut).await?
     {
-        let payload = json!({"session_id": old.route.row, "reason": Ended::SignedOut});
-        log(app, tx, context, old.route.owner.into(), EventKind::SessionEnded, payload).await?;
+        let (account, session) = (old.route.owner.into(), old.route.row.into());
+        logout::session_ended(app, tx, context, account, session, Ended::SignedOut).await?;
     }
     if state.kind == Kind::Recover {
         for ended in sessions::end_others(tx, account, None, Ended::Recovered).await? {
-            let payload = json!({"session_id": ended, "reason": Ended::Recovered});
-            log(app, tx, context, account, EventKind::SessionEnded, payload).await?;
+            logout::session_ended(app, tx, context, account, ended, Ended::Recovered).await?;
         }
+        logout::everything_ended(app, tx, context, account, grants::Why::Recovered).await?;
         accounts::set_hold(tx, account, None).await?;
         log(app, tx, context, account, EventKind::AccountRecovered, json!({"methods": methods(state)}))
             .await?;
     }
     let session = sealed(sessions::prepare(app, account))?;
     for ended in sessions::open(tx, account, &session, &state.proofs, context).await? {
-        let payload = json!({"session_id": ended, "reason": Ended::TooMany});
-        log(app, tx, context, account, EventKind::SessionEnded, payload).await?;
+        logout::session_ended(app, tx, context, account, ended, Ended::TooMany).await?;
     }
     let new_device = !knows_device(app, context, account);
-    let now = app.clock.now();
-    let level = effective_level(&state.proofs, now, now, &Decay::default());
+    let level = decide::level(state, app.clock.now());
     let payload = json!({"session_id": session.id, "methods": methods(state), "level": level, "new_device": new_device});
     log(app, tx, context, account, EventKind::SignInSucceeded, payload).await?;
     if new_device && state.kind == Kind::SignIn && gathered.account.is_some() {
         let what = happening(app, Some(&context.user_agent));
         tell(app, tx, account, &state.locale, |locale| templates::new_device(locale, &what)).await?;
     }
-    Ok(session.token)
+    Ok(session)
 }
 
 /// Somebody who can prove everything the account has does not need the recovery that is waiting; whoever asked for it
@@ -274,13 +300,16 @@ fn device(app: &App, state: &State, gathered: &Gathered, account: AccountId) -> 
 }
 
 /// What the flow answers when it is asked again within a minute: everything but the tokens.
-pub fn result(loaded: &Loaded, _completion: &Completion) -> Value {
+pub fn result(loaded: &Loaded, completion: &Completion) -> Value {
+    let told = completion.delivery.as_ref().map(Delivery::to_json);
     json!({
         "id": loaded.id,
         "kind": loaded.state.kind,
         "stage": "complete",
+        "step": loaded.step,
+        "assurance": {"have": decide::level(&loaded.state, loaded.now)},
         "notices": loaded.state.notices,
-        "continue": {"type": "session"},
+        "continue": {"type": told.map_or(json!("session"), |told| told["type"].clone())},
     })
 }
 
@@ -289,15 +318,24 @@ pub fn present(loaded: &Loaded, completion: &Completion, show: Value) -> Answer 
     if !show.is_null() {
         body["challenge"] = show;
     }
+    if let Some(delivery) = &completion.delivery {
+        body["continue"] = delivery.to_json();
+    }
     let mut answer = Answer::again(body);
     match loaded.state.transport {
         Transport::Browser => {
-            answer.cookies.push(set_cookie(SESSION_COOKIE, &completion.session.text, SESSION_SECONDS));
+            if let Some(session) = &completion.session {
+                answer.cookies.push(set_cookie(SESSION_COOKIE, &session.text, SESSION_SECONDS));
+            }
             if let Some(device) = &completion.device {
                 answer.cookies.push(set_cookie(DEVICE_COOKIE, &device.text, DEVICE_SECONDS));
             }
         }
-        Transport::Api => answer.body["continue"]["session_token"] = json!(*completion.session.text),
+        Transport::Api => {
+            if let Some(session) = &completion.session {
+                answer.body["continue"]["session_token"] = json!(*session.text);
+            }
+        }
     }
     answer
 }

@@ -2,7 +2,8 @@
 //!
 //! Evaluated top to bottom after every step and once more at completion; the first unmet requirement decides:
 //! 1 somebody is proved, 2 the account is active, 3 recovery was backed by more than a mailbox, 4 the level is reached,
-//! 5 it is fresh, 6 the profile is known, 7 what must be bound is bound, 8 what may be bound was offered.
+//! 5 it is fresh, 6 the profile is known, 7 what must be bound is bound, 8 what may be bound was offered, 9 the person
+//! allowed what is asked.
 
 use porteiro_protocol::{
     assurance::{Decay, Level, Method, Proof, effective_level, event_level, helps, is_fresh},
@@ -13,7 +14,9 @@ use super::{
     actions::Action,
     state::{Kind, Refusal, Stage, State, Subject},
 };
-use crate::{credentials::CredentialKind, sessions::FRESH, settings::Registration};
+use crate::{
+    credentials::CredentialKind, oauth::authorization::Standing, sessions::FRESH, settings::Registration,
+};
 
 /// What the deployment allows.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +46,8 @@ pub struct Facts {
     pub session_alive: bool,
     /// Modules with a live challenge of this flow.
     pub challenges: Vec<&'static str>,
+    /// Where the request stands that the flow leads back to.
+    pub authorization: Option<Standing>,
     pub now: OffsetDateTime,
 }
 
@@ -87,6 +92,10 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     if !facts.session_alive {
         return Next::Refuse(Refusal::SessionEnded);
     }
+    // 0. What it leads back to is still worth leading to.
+    if facts.authorization.is_some_and(|standing| standing.refused.is_some()) {
+        return Next::Refuse(Refusal::RequestRefused);
+    }
     // 1. Somebody is proved. Proofs of credentials that are gone do not count any more.
     match (state.account(), state.kind) {
         (None, _) if state.proved_address.is_none() => return authenticate(state, facts),
@@ -106,13 +115,19 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     if !account.active {
         return Next::Refuse(Refusal::AccountUnavailable);
     }
+    if facts.authorization.is_some_and(|standing| standing.needs_choice)
+        && state.session.is_some()
+        && !state.has_new_proofs()
+    {
+        let actions = vec![Action::AccountConfirm, Action::AccountSwitch];
+        return Next::Ask { stage: Stage::Confirm, actions };
+    }
     // 3. Recovery never bypasses a second factor (ASVS 6.4.3).
     if state.kind == Kind::Recover && !recovery_is_backed(state, account, facts.now) {
         return raise(facts, recovery_actions(state, account, facts));
     }
     // 4. The level.
-    let level = effective_level(&state.proofs, facts.now, facts.now, &Decay::default());
-    if level < state.need.level {
+    if level(state, facts.now) < state.need.level {
         let actions = helpful_actions(state, account, facts);
         return if actions.is_empty() {
             Next::Refuse(Refusal::UnmetRequirements)
@@ -123,7 +138,7 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     // 5. Freshness, at the best level the account can reach (Kratos GHSA-wc43-73w7-x2f5).
     // What was just bound makes the account stronger; it does not make the proof that bound it weaker.
     let done = state.wants.is_some_and(|kind| state.enrolled.contains(&kind));
-    let asked = state.kind != Kind::Reauthenticate || state.proofs.len() > state.inherited;
+    let asked = state.kind != Kind::Reauthenticate || state.has_new_proofs();
     if state.need.fresh && !done && !(asked && may_bind(&state.proofs, &account.bound, facts.now)) {
         let actions = proving_actions(account, facts);
         return if actions.is_empty() {
@@ -142,6 +157,26 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         let mut actions = vec![Action::PasskeyEnrolBegin, Action::PasskeyEnrolFinish, Action::EnrolSkip];
         actions.sort();
         return Next::Ask { stage: Stage::Enrol, actions };
+    }
+    agree(state, facts)
+}
+
+/// What the flow's proofs are worth now. A session that lay idle is worth less, until something new is proved.
+pub fn level(state: &State, now: OffsetDateTime) -> Level {
+    let used = state.session_seen.filter(|_| !state.has_new_proofs()).unwrap_or(now);
+    effective_level(&state.proofs, used, now, &Decay::default())
+}
+
+/// 9: nothing is left to prove; the person has the last word.
+fn agree(state: &State, facts: &Facts) -> Next {
+    let Some(standing) = facts.authorization else { return Next::Complete };
+    if standing.needs_consent {
+        let mut actions = vec![Action::ConsentAllow, Action::ConsentDeny];
+        if state.session.is_some() {
+            actions.push(Action::AccountSwitch);
+        }
+        actions.sort();
+        return Next::Ask { stage: Stage::Consent, actions };
     }
     Next::Complete
 }
@@ -196,7 +231,7 @@ fn finish_registration(state: &State, facts: &Facts) -> Next {
         actions.sort();
         return Next::Ask { stage: Stage::Enrol, actions };
     }
-    Next::Complete
+    agree(state, facts)
 }
 
 fn raise(facts: &Facts, mut actions: Vec<Action>) -> Next {

@@ -34,6 +34,10 @@ pub async fn run(step: &Step<'_>, action: Action, input: &Value) -> Result<Effec
         Action::EnrolSkip => Ok(Effect::Skip),
         Action::Back => Ok(Effect::Back),
         Action::RecoveryHold => Ok(Effect::Hold),
+        Action::AccountConfirm => Ok(Effect::Confirm),
+        Action::AccountSwitch => Ok(Effect::Switch),
+        Action::ConsentAllow => Ok(Effect::Allow),
+        Action::ConsentDeny => Ok(Effect::Deny),
     }
 }
 

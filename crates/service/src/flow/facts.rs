@@ -11,6 +11,7 @@ use crate::{
     accounts::{self, Account, AccountState},
     credentials::{self, Credential, CredentialState},
     mail::Mailer,
+    oauth::authorization::{self, Prepared},
     sessions,
     store::{Reader, StoreError},
 };
@@ -21,6 +22,8 @@ pub struct Gathered {
     pub account: Option<Account>,
     pub credentials: Vec<Credential>,
     pub challenges: Vec<Challenge>,
+    /// The request the flow leads back to, prepared from the database.
+    pub prepared: Option<Result<Prepared, authorization::Stopped>>,
 }
 
 pub fn policy(app: &App) -> Policy {
@@ -55,7 +58,18 @@ pub async fn gather(
         (None, _) => true,
     };
     let challenges = store::challenges(reader, loaded.id).await?;
+    let prepared = match &loaded.state.continuation {
+        Some(continued) => Some(authorization::prepare(app, reader, continued).await?),
+        None => None,
+    };
+    let standing = match (&loaded.state.continuation, &prepared) {
+        (Some(continued), Some(prepared)) => {
+            Some(authorization::standing(reader, continued, prepared, loaded.state.account()).await?)
+        }
+        (_, _) => None,
+    };
     let facts = Facts {
+        authorization: standing,
         policy: policy(app),
         account: account.as_ref().map(|account| AccountFacts {
             active: account.state == AccountState::Active,
@@ -71,5 +85,5 @@ pub async fn gather(
         challenges: challenges.iter().map(|challenge| challenge.module).collect(),
         now: loaded.now,
     };
-    Ok(Gathered { facts, account, credentials, challenges })
+    Ok(Gathered { facts, account, credentials, challenges, prepared })
 }

@@ -41,7 +41,11 @@ pub const fn rules(action: Action) -> &'static [Rule] {
         | Action::PasskeyEnrolBegin
         | Action::TotpEnrolBegin
         | Action::RecoveryCodesGenerate
-        | Action::RecoveryHold => &[STEP_ADDRESS],
+        | Action::RecoveryHold
+        | Action::AccountConfirm
+        | Action::AccountSwitch
+        | Action::ConsentAllow
+        | Action::ConsentDeny => &[STEP_ADDRESS],
     }
 }
 

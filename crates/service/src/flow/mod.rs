@@ -18,6 +18,7 @@ mod limits;
 mod open;
 mod phrase;
 mod representation;
+mod start;
 pub mod state;
 pub mod step;
 pub mod store;
@@ -104,6 +105,7 @@ pub const fn lifetime(kind: Kind, transport: Transport) -> Lifetime {
 
 pub use complete::{notify, remind_of_holds};
 pub use open::{current_session, open};
+pub use start::{Started, start};
 
 /// The flow, if it is this caller's.
 async fn owned(app: &App, context: &RequestContext, id: FlowId) -> Result<Loaded, FlowError> {
@@ -331,7 +333,7 @@ pub async fn cancel(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Res
     }
     let mut state = loaded.state.clone();
     state.cancelled = true;
-    match apply::finish(app, &loaded, state).await? {
+    match Box::pin(apply::finish(app, &loaded, state)).await? {
         Some(answer) => Ok(answer),
         None => Err(FlowError::Finished),
     }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{
     FlowError, facts, lifetime, phrase, representation,
     representation::Answer,
-    state::{Kind, Need, State, Subject, Transport},
+    state::{Kind, Need, State, Transport},
     step::{Effect, Step},
     store,
 };
@@ -66,24 +66,37 @@ pub async fn open(
     if transport == Transport::Api && !app.checked.settings.api_flows {
         return Err(FlowError::KindNotOpen("api"));
     }
-    let key = app.secrets.limit_key(FLOW_ADDRESS.name, &network(context.address));
-    if crate::limits::take(&app.store, &[Bucket { rule: FLOW_ADDRESS, key }]).await?.is_some() {
-        return Err(FlowError::SlowDown);
-    }
     let locale = request.locale.as_deref().unwrap_or(&context.accept_language);
     let mut state =
         State::new(request.kind, transport, Locale::negotiate(locale).as_str(), phrase::draw(&*app.entropy));
     state.need.level = request.level.unwrap_or(Level::None);
     admit(app, context, &request, &mut state).await?;
 
+    insert(app, context, state).await
+}
+
+/// Writes the flow and binds it to whoever opened it.
+pub(super) async fn insert(
+    app: &Arc<App>,
+    context: &RequestContext,
+    state: State,
+) -> Result<Answer, FlowError> {
+    let transport = state.transport;
+    let key = app.secrets.limit_key(FLOW_ADDRESS.name, &network(context.address));
+    if crate::limits::take(&app.store, &[Bucket { rule: FLOW_ADDRESS, key }]).await?.is_some() {
+        return Err(FlowError::SlowDown);
+    }
     let id: FlowId = Id::ordered(app.clock.now(), &*app.entropy);
     let (secret, fresh) = binding(app, context, transport);
     let hash = sha256(secret.as_bytes());
     let times = lifetime(state.kind, transport);
     let (state_ref, hash_ref) = (&state, &hash);
     // A person who only wants to sign in has the passkey challenge with the first answer: two calls in all.
-    let first =
-        if state.kind == Kind::SignIn { Some(first_challenge(app, context, id, &state)?) } else { None };
+    let first = if state.kind == Kind::SignIn && state.account().is_none() {
+        Some(first_challenge(app, context, id, &state)?)
+    } else {
+        None
+    };
     let first_ref = &first;
     app.store
         .run_tx("flow.open", |tx| async move {
@@ -132,11 +145,7 @@ async fn admit(
         }
         Kind::Reauthenticate | Kind::Enrol => {
             let signed_in = current_session(app, context).await?.ok_or(FlowError::NotSignedIn)?;
-            state.subject = Subject::Account(signed_in.account_id);
-            state.session = Some(signed_in.session_id);
-            state.session_token = Some(signed_in.token_hash.to_vec());
-            state.inherited = signed_in.proofs.len();
-            state.proofs = signed_in.proofs;
+            state.inherit(signed_in);
             state.need = Need { level: state.need.level, fresh: true };
             if request.kind == Kind::Enrol {
                 state.wants = Some(request.enrol.ok_or_else(|| FlowError::Invalid {
@@ -189,6 +198,7 @@ fn first_challenge(
         account: None,
         session_alive: true,
         challenges: Vec::new(),
+        authorization: None,
         now: app.clock.now(),
     };
     let step = Step {

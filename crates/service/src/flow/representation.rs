@@ -13,11 +13,9 @@ use super::{
 use crate::{
     credentials::CredentialKind,
     http::{BIND_COOKIE, set_cookie},
+    oauth::authorization,
 };
-use porteiro_protocol::{
-    address::EmailAddress,
-    assurance::{Decay, effective_level},
-};
+use porteiro_protocol::address::EmailAddress;
 
 /// A body and the cookies that go with it.
 pub struct Answer {
@@ -59,7 +57,7 @@ pub fn present(loaded: &Loaded, gathered: &Gathered, show: &Value) -> Answer {
         Next::Refuse(refusal) => (Vec::new(), Some(*refusal)),
         Next::Complete | Next::Cancelled => (Vec::new(), None),
     };
-    let level = effective_level(&state.proofs, loaded.now, loaded.now, &Decay::default());
+    let level = decide::level(state, loaded.now);
     let mut body = json!({
         "id": loaded.id,
         "kind": state.kind,
@@ -79,6 +77,9 @@ pub fn present(loaded: &Loaded, gathered: &Gathered, show: &Value) -> Answer {
         "notices": state.notices,
         "continue": Value::Null,
     });
+    if let Some(Ok(prepared)) = &gathered.prepared {
+        body["request"] = authorization::describe(prepared, &state.locale);
+    }
     if let Some(refusal) = refusal {
         body["reason"] = json!(refusal);
     }

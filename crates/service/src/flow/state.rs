@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     credentials::{CredentialKind, NewCredential},
+    oauth::authorization::Continued,
     store::text_enum,
 };
 
@@ -19,7 +20,7 @@ text_enum! {
 text_enum! {
     /// What the engine asks for now. Derived after every step; never chosen by a client.
     Stage { Authenticate = "authenticate", Challenge = "challenge", Raise = "raise", Enrol = "enrol",
-            Profile = "profile", Complete = "complete", Denied = "denied", Cancelled = "cancelled" }
+            Profile = "profile", Confirm = "confirm", Consent = "consent", Complete = "complete", Denied = "denied", Cancelled = "cancelled" }
 }
 text_enum! {
     /// Who carries the flow: a browser with its cookie, or an app with a token that changes at every step.
@@ -29,7 +30,7 @@ text_enum! {
     /// Why a flow ended without success.
     Refusal { NoAccount = "no_account", AccountUnavailable = "account_unavailable",
               UnmetRequirements = "unmet_authentication_requirements", RecoveryHeld = "recovery_held",
-              SessionEnded = "session_ended" }
+              SessionEnded = "session_ended", RequestRefused = "request_refused", Denied = "denied" }
 }
 
 /// Who the flow is about.
@@ -82,6 +83,9 @@ pub struct State {
     /// SHA-256 of the token it had then: a flow does not outlive the token that opened it.
     #[serde(default)]
     pub session_token: Option<Vec<u8>>,
+    /// When that session was last used before this flow: an idle one is worth less.
+    #[serde(default, with = "time::serde::timestamp::option")]
+    pub session_seen: Option<porteiro_protocol::time::OffsetDateTime>,
     /// How many proofs came with the session.
     #[serde(default)]
     pub inherited: usize,
@@ -98,6 +102,9 @@ pub struct State {
     /// A bootstrap key was presented: the account becomes the first administrator. Only its hash.
     pub bootstrap: Option<String>,
     pub notices: Vec<Notice>,
+    /// What the flow leads back to.
+    #[serde(default)]
+    pub continuation: Option<Box<Continued>>,
 }
 
 text_enum! {
@@ -126,6 +133,7 @@ impl State {
             need: Need { level: Level::None, fresh: false },
             session: None,
             session_token: None,
+            session_seen: None,
             inherited: 0,
             pending: None,
             wants: None,
@@ -136,6 +144,38 @@ impl State {
             cancelled: false,
             bootstrap: None,
             notices: Vec::new(),
+            continuation: None,
+        }
+    }
+
+    /// Whether anything was proved in this flow itself.
+    pub const fn has_new_proofs(&self) -> bool {
+        self.proofs.len() > self.inherited
+    }
+
+    /// Takes over a living session: who it is, and what they proved.
+    pub fn inherit(&mut self, signed_in: crate::sessions::SignedIn) {
+        self.subject = Subject::Account(signed_in.account_id);
+        self.session = Some(signed_in.session_id);
+        self.session_token = Some(signed_in.token_hash.to_vec());
+        self.session_seen = Some(signed_in.seen_at);
+        self.inherited = signed_in.proofs.len();
+        self.proofs = signed_in.proofs;
+    }
+
+    /// It is somebody else: whoever is signed in has nothing to do with this flow any more.
+    pub fn forget_session(&mut self) {
+        self.kind = Kind::SignIn;
+        self.subject = Subject::None;
+        self.session = None;
+        self.session_token = None;
+        self.session_seen = None;
+        self.inherited = 0;
+        self.proofs.clear();
+        self.need.fresh = false;
+        self.offer_dismissed = false;
+        if let Some(continued) = &mut self.continuation {
+            continued.confirmed = true;
         }
     }
 

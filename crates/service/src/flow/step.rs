@@ -88,6 +88,12 @@ pub enum Effect {
     Skip,
     Back,
     Hold,
+    /// It is the account the browser is signed in to.
+    Confirm,
+    /// It is somebody else: what the session brought is dropped.
+    Switch,
+    Allow,
+    Deny,
 }
 
 impl std::fmt::Debug for Effect {

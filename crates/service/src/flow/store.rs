@@ -119,6 +119,13 @@ pub async fn load(reader: &impl Reader, id: FlowId) -> Result<Option<Loaded>, St
     }))
 }
 
+/// The database's time: of the transaction, inside one.
+pub async fn now(reader: &impl Reader) -> Result<OffsetDateTime, StoreError> {
+    let rows = reader.rows("flow.now", "SELECT now() AS now", &[]).await?;
+    let row = rows.first().ok_or_else(|| StoreError::Inconsistent("SELECT now() returned no row".into()))?;
+    Ok(Decode::new("now", "now", row).get("now")?)
+}
+
 /// Takes the step, if nobody else did: a stale or parallel call changes nothing.
 pub async fn claim(tx: &Tx, id: FlowId, step: i32) -> Result<bool, StoreError> {
     let claimed = tx

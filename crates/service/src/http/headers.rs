@@ -11,7 +11,6 @@ const ALWAYS: &[(&str, &str)] = &[
     ("x-frame-options", "DENY"),
     ("x-content-type-options", "nosniff"),
     ("referrer-policy", "no-referrer"),
-    ("cross-origin-opener-policy", "same-origin"),
     ("x-permitted-cross-domain-policies", "none"),
 ];
 
@@ -20,6 +19,7 @@ const UNLESS_SET: &[(&str, &str)] = &[
     ("content-security-policy", CONTENT_POLICY),
     ("cache-control", "no-store"),
     ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
     ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
 ];
 

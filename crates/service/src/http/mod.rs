@@ -7,6 +7,7 @@ mod context;
 mod headers;
 mod layers;
 mod oauth_error;
+mod page;
 mod problem;
 mod route;
 
@@ -15,6 +16,7 @@ pub use body::{Form, Json};
 pub use cache::cached_json;
 pub use context::{BIND_COOKIE, DEVICE_COOKIE, RequestContext, SESSION_COOKIE, set_cookie};
 pub use layers::{RequestInfo, build};
-pub use oauth_error::OAuthError;
+pub use oauth_error::{OAuthError, unreadable_form};
+pub use page::{form_post_page, plain_page, prefers_json};
 pub use problem::{Problem, ProblemCode};
 pub use route::{Access, Route};

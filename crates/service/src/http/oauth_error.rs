@@ -86,3 +86,13 @@ impl IntoResponse for OAuthError {
         response
     }
 }
+
+/// What cannot be read is `invalid_request`, whatever is wrong with it; too large stays too large.
+pub fn unreadable_form(problem: super::Problem) -> Response {
+    match problem.code.status() {
+        StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+            OAuthError::new(ErrorCode::InvalidRequest, problem.detail).into_response()
+        }
+        _ => problem.into_response(),
+    }
+}

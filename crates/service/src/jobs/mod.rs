@@ -59,6 +59,12 @@ pub const KINDS: &[JobKind] = &[
         work: |app, payload| Box::pin(async move { crate::sms::deliver(&app, &payload).await }),
     },
     JobKind {
+        name: crate::oauth::logout::JOB,
+        max_attempts: 8,
+        lease: Duration::from_mins(1),
+        work: |app, payload| Box::pin(crate::oauth::logout::deliver(app, payload)),
+    },
+    JobKind {
         name: schedule::PARTITIONS,
         max_attempts: 5,
         lease: Duration::from_mins(2),

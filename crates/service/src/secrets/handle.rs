@@ -20,6 +20,12 @@ pub enum HandleKind {
     Session,
     /// A browser that has signed in before: an input to limits and alerts, never a proof.
     Device,
+    /// An authorization code: generation 0 of a grant.
+    Code,
+    /// A refresh token: a later generation.
+    Refresh,
+    /// A pushed authorization request (RFC 9126).
+    Pushed,
 }
 
 impl HandleKind {
@@ -27,6 +33,9 @@ impl HandleKind {
         match self {
             Self::Session => "pt_ses_",
             Self::Device => "pt_dev_",
+            Self::Code => "pt_code_",
+            Self::Refresh => "pt_rt_",
+            Self::Pushed => "pt_par_",
         }
     }
 }

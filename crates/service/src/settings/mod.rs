@@ -98,6 +98,11 @@ pub struct Settings {
     /// Whether the hosted screens are served. Every flow works without them.
     pub screens: bool,
 
+    /// A page of yours, on the same site, that walks people through flows where the hosted screens are off: a browser
+    /// that comes to sign in is sent there with `flow=…`. Without it such requests are answered with
+    /// `interaction_required`.
+    pub interaction_url: Option<String>,
+
     /// Who may create an account for themselves.
     pub registration: Registration,
 
@@ -226,6 +231,7 @@ impl Default for Settings {
             outbound_private_hosts: Vec::new(),
             outbound_ca_file: None,
             screens: true,
+            interaction_url: None,
             registration: Registration::Closed,
             api_flows: false,
             password_floor_ms: 350,

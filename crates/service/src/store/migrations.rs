@@ -31,6 +31,7 @@ migrations! {
     1, "0001_house", compatible from 1;
     2, "0002_people", compatible from 1;
     3, "0003_clients", compatible from 1;
+    4, "0004_grants", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

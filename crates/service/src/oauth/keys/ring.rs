@@ -30,6 +30,8 @@ pub enum LoadError {
 /// What is published and what signs, as of one look at the database.
 pub struct Rings {
     pub published: Jwks,
+    /// The same keys, as verifying wants them.
+    verifying: Vec<serde_json::Value>,
     active: BTreeMap<Algorithm, Arc<dyn Signer>>,
     loaded_at: Instant,
     max_age: Duration,
@@ -81,6 +83,11 @@ impl Rings {
         self.active.get(&algorithm).cloned().ok_or(SignError::NoKey(algorithm))
     }
 
+    /// What tokens of ours verify with.
+    pub fn verifying_keys(&self) -> &[serde_json::Value] {
+        &self.verifying
+    }
+
     pub fn age(&self) -> Duration {
         self.loaded_at.elapsed()
     }
@@ -103,7 +110,9 @@ async fn read(store: &Store, master: &MasterKey, max_age: Duration) -> Result<Ri
     }
     let published =
         keys.into_iter().filter(|key| key.state != KeyState::Retired).map(|key| key.public).collect();
-    Ok(Rings { published: Jwks { keys: published }, active, loaded_at, max_age })
+    let published = Jwks { keys: published };
+    let verifying = published.keys.iter().filter_map(|key| serde_json::to_value(key).ok()).collect();
+    Ok(Rings { published, verifying, active, loaded_at, max_age })
 }
 
 fn open(key: &KeyRecord, master: &MasterKey) -> Result<SigningKey, LoadError> {

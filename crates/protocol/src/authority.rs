@@ -1,0 +1,160 @@
+//! What a grant allows: scopes and details at one API. A type that can only narrow (RFC 6749 §6, RFC 8707 §2.2,
+//! RFC 9396 §6): what a request asks beyond it is refused, never left out.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{error::ErrorCode, scope::Scope};
+
+/// Made once, where somebody allowed it; from then on only [`Authority::narrowed`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Authority {
+    scope: Scope,
+    audience: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    details: Vec<Value>,
+}
+
+/// What a token request asks for. What it does not name stays as granted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Asked<'a> {
+    pub scope: Option<&'a Scope>,
+    pub audience: Option<&'a str>,
+    pub details: Option<&'a [Value]>,
+}
+
+/// More was asked for than is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Widening {
+    #[error("scope asks for more than was granted")]
+    Scope,
+    #[error("resource is not the one that was granted")]
+    Audience,
+    #[error("authorization_details ask for more than was granted")]
+    Details,
+}
+
+impl Widening {
+    #[must_use]
+    pub const fn code(self) -> ErrorCode {
+        match self {
+            Self::Scope => ErrorCode::InvalidScope,
+            Self::Audience => ErrorCode::InvalidTarget,
+            Self::Details => ErrorCode::InvalidAuthorizationDetails,
+        }
+    }
+}
+
+impl Authority {
+    #[must_use]
+    pub const fn granted(scope: Scope, audience: String, details: Vec<Value>) -> Self {
+        Self { scope, audience, details }
+    }
+
+    #[must_use]
+    pub const fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    #[must_use]
+    pub fn audience(&self) -> &str {
+        &self.audience
+    }
+
+    #[must_use]
+    pub fn details(&self) -> &[Value] {
+        &self.details
+    }
+
+    /// Exactly what was asked, or a refusal. What one detail is worth beside another, only its type knows:
+    /// `narrows(held, asked)`.
+    ///
+    /// # Errors
+    /// When anything asked for is not held.
+    pub fn narrowed(
+        &self,
+        asked: Asked<'_>,
+        narrows: impl Fn(&[Value], &[Value]) -> bool,
+    ) -> Result<Self, Widening> {
+        if asked.audience.is_some_and(|audience| audience != self.audience) {
+            return Err(Widening::Audience);
+        }
+        if asked.scope.is_some_and(|scope| !self.scope.contains_all(scope)) {
+            return Err(Widening::Scope);
+        }
+        if asked.details.is_some_and(|details| !narrows(&self.details, details)) {
+            return Err(Widening::Details);
+        }
+        Ok(Self {
+            scope: asked.scope.unwrap_or(&self.scope).clone(),
+            audience: self.audience.clone(),
+            details: asked.details.map_or_else(|| self.details.clone(), <[Value]>::to_vec),
+        })
+    }
+
+    /// Whether this allows nothing beyond `other`.
+    #[must_use]
+    pub fn is_within(&self, other: &Self, narrows: impl Fn(&[Value], &[Value]) -> bool) -> bool {
+        self.audience == other.audience
+            && other.scope.contains_all(&self.scope)
+            && narrows(&other.details, &self.details)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn same(held: &[Value], asked: &[Value]) -> bool {
+        asked.iter().all(|one| held.contains(one))
+    }
+
+    fn scope() -> impl Strategy<Value = Scope> {
+        prop::collection::vec("[a-e]", 0..5).prop_map(|words| words.join(" ").parse().unwrap())
+    }
+
+    fn details() -> impl Strategy<Value = Vec<Value>> {
+        prop::collection::vec((0..4i32).prop_map(Value::from), 0..3)
+    }
+
+    proptest! {
+        #[test]
+        fn p1_a_token_is_within_what_was_granted_and_p2_exactly_what_was_asked(
+            held in scope(), asked in prop::option::of(scope()),
+            held_details in details(), asked_details in prop::option::of(details()),
+            audience in prop::option::of("[ab]"),
+        ) {
+            let held = Authority::granted(held, "a".into(), held_details);
+            let request = Asked { scope: asked.as_ref(), audience: audience.as_deref(), details: asked_details.as_deref() };
+            if let Ok(narrowed) = held.narrowed(request, same) {
+                prop_assert!(narrowed.is_within(&held, same));
+                if let Some(asked) = &asked {
+                    prop_assert_eq!(narrowed.scope(), asked);
+                }
+                if let Some(asked) = &asked_details {
+                    prop_assert_eq!(narrowed.details(), asked.as_slice());
+                }
+            }
+        }
+
+        #[test]
+        fn p3_whatever_asks_for_less_is_accepted_too(held in scope(), asked in scope(), fewer in 0..5usize) {
+            let held = Authority::granted(held, "a".into(), Vec::new());
+            let less: Scope = asked.iter().take(fewer).collect::<Vec<_>>().join(" ").parse().unwrap();
+            let ask = |scope| held.narrowed(Asked { scope: Some(scope), ..Asked::default() }, same).is_ok();
+            prop_assert!(!ask(&asked) || ask(&less));
+        }
+
+        #[test]
+        fn narrowing_twice_is_narrowing(a in scope(), b in scope(), c in scope()) {
+            let first = Authority::granted(a, "a".into(), Vec::new());
+            let ask = |from: &Authority, scope| from.narrowed(Asked { scope: Some(scope), ..Asked::default() }, same);
+            if let Ok(second) = ask(&first, &b) && let Ok(third) = ask(&second, &c) {
+                prop_assert!(third.is_within(&first, same));
+                prop_assert!(ask(&first, &c).is_ok());
+            }
+        }
+    }
+}

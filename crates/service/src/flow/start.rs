@@ -1,0 +1,199 @@
+//! A flow on behalf of a client: from the request to its answer at once, or to the person who must be asked.
+
+use std::sync::Arc;
+
+use porteiro_protocol::{
+    assurance::{Decay, auth_time},
+    authorization_request::Prompt,
+    error::ErrorCode,
+    id::{FlowId, Id},
+    time::Duration,
+};
+
+use super::{
+    FlowError, complete, decide,
+    decide::Next,
+    facts, open, phrase,
+    representation::Answer,
+    state::{Kind, Refusal, Stage, State, Transport},
+    store::Loaded,
+};
+use crate::{
+    App, accounts,
+    http::RequestContext,
+    mail::templates::Locale,
+    oauth::authorization::{Continued, Delivery, Prepared},
+    sessions::SignedIn,
+    settings::Registration,
+    store::{Reader, StoreError},
+};
+
+/// What became of it.
+#[derive(Debug)]
+pub enum Started {
+    /// Nobody had to be asked.
+    Done {
+        delivery: Delivery,
+        cookies: Vec<String>,
+    },
+    /// Somebody has to be asked and may not be, or no answer of theirs would help.
+    Blocked {
+        code: ErrorCode,
+        signed_in: bool,
+    },
+    Flow(Box<Answer>),
+}
+
+pub async fn start(
+    app: &Arc<App>,
+    context: &RequestContext,
+    continued: Continued,
+    prepared: &Prepared,
+) -> Result<Started, FlowError> {
+    let transport = if continued.challenge { Transport::Api } else { Transport::Browser };
+    let signed_in = match transport {
+        Transport::Browser => open::current_session(app, context).await?,
+        Transport::Api => None,
+    };
+    let is_signed_in = signed_in.is_some();
+    let state = begin(app, context, continued, prepared, signed_in);
+    let silent = prepared.request.prompts(Prompt::None);
+    let (next, done) = decided(app, context, &state).await?;
+    match next {
+        Next::Complete => {
+            let delivery =
+                done.ok_or_else(|| FlowError::Internal("a completion without its answer".into()))?;
+            Ok(Started::Done { delivery, cookies: Vec::new() })
+        }
+        Next::Ask { stage, .. } if silent => {
+            Ok(Started::Blocked { code: in_the_way(stage), signed_in: is_signed_in })
+        }
+        Next::Ask { .. } => Ok(Started::Flow(Box::new(open::insert(app, context, state).await?))),
+        Next::Refuse(refusal) => Ok(Started::Blocked { code: code(refusal), signed_in: is_signed_in }),
+        Next::Cancelled => Ok(Started::Blocked { code: ErrorCode::AccessDenied, signed_in: is_signed_in }),
+    }
+}
+
+/// OpenID Connect Core §3.1.2.6: why it cannot be done without the person.
+const fn in_the_way(stage: Stage) -> ErrorCode {
+    match stage {
+        Stage::Consent => ErrorCode::ConsentRequired,
+        Stage::Confirm => ErrorCode::AccountSelectionRequired,
+        Stage::Authenticate
+        | Stage::Challenge
+        | Stage::Raise
+        | Stage::Enrol
+        | Stage::Profile
+        | Stage::Complete
+        | Stage::Denied
+        | Stage::Cancelled => ErrorCode::LoginRequired,
+    }
+}
+
+/// What the client hears of a refusal. Why the person could not be them is not its business.
+pub const fn code(refusal: Refusal) -> ErrorCode {
+    match refusal {
+        Refusal::UnmetRequirements => ErrorCode::UnmetAuthenticationRequirements,
+        Refusal::RequestRefused => ErrorCode::LoginRequired,
+        Refusal::NoAccount
+        | Refusal::AccountUnavailable
+        | Refusal::RecoveryHeld
+        | Refusal::SessionEnded
+        | Refusal::Denied => ErrorCode::AccessDenied,
+    }
+}
+
+/// What the flow begins with: whoever is signed in, unless the request wants it proved again.
+fn begin(
+    app: &App,
+    context: &RequestContext,
+    continued: Continued,
+    prepared: &Prepared,
+    signed_in: Option<SignedIn>,
+) -> State {
+    let request = &prepared.request;
+    let locales = request.ui_locales.join(",");
+    let locale = if locales.is_empty() { &context.accept_language } else { &locales };
+    let transport = if continued.challenge { Transport::Api } else { Transport::Browser };
+    let mut state =
+        State::new(Kind::SignIn, transport, Locale::negotiate(locale).as_str(), phrase::draw(&*app.entropy));
+    state.need.level = prepared.level;
+    // Whoever else is meant is not the one who sits there.
+    let signed_in = signed_in.filter(|it| continued.hinted.is_none_or(|hinted| hinted == it.account_id));
+    let signed_in = signed_in.filter(|_| !request.prompts(Prompt::Create));
+    if request.prompts(Prompt::Create) && app.checked.settings.registration == Registration::Open {
+        state.kind = Kind::Register;
+    }
+    state.continuation = Some(Box::new(continued));
+    if let Some(signed_in) = signed_in {
+        let stale = request.prompts(Prompt::Login) || is_too_old(prepared, &signed_in);
+        state.inherit(signed_in);
+        // A passkey is offered to people who come, not to people who are here.
+        state.offer_dismissed = true;
+        if stale {
+            state.kind = Kind::Reauthenticate;
+            state.need.fresh = true;
+        }
+    }
+    state
+}
+
+/// OpenID Connect Core §3.1.2.1, `max_age`.
+fn is_too_old(prepared: &Prepared, signed_in: &SignedIn) -> bool {
+    let longest = prepared.request.max_age.or(prepared.client.metadata.default_max_age);
+    let when = auth_time(&signed_in.proofs, signed_in.level(), signed_in.now, &Decay::default());
+    match (longest, when) {
+        (None, _) => false,
+        (Some(longest), Some(when)) => {
+            signed_in.now - when > Duration::seconds(i64::try_from(longest).unwrap_or(i64::MAX))
+        }
+        (Some(_), None) => true,
+    }
+}
+
+/// Decides; and where nothing is in the way, completes in the same transaction.
+async fn decided(
+    app: &Arc<App>,
+    context: &RequestContext,
+    state: &State,
+) -> Result<(Next, Option<Delivery>), FlowError> {
+    let Some(account) = state.account() else {
+        let mut loaded = unsaved(app, &app.store, state).await?;
+        let gathered = facts::gather(app, &app.store, &mut loaded).await?;
+        return Ok((decide::next(&loaded.state, &gathered.facts), None));
+    };
+    let outcome = app
+        .store
+        .run_tx("flow.silent", |tx| async move {
+            accounts::lock(&tx, account).await?;
+            let mut loaded = unsaved(app, &tx, state).await?;
+            let gathered = facts::gather(app, &tx, &mut loaded).await?;
+            let next = decide::next(&loaded.state, &gathered.facts);
+            let delivery = match next {
+                Next::Complete => complete::complete(app, &tx, context, &mut loaded, &gathered)
+                    .await?
+                    .and_then(complete::Completion::into_delivery),
+                Next::Ask { .. } | Next::Refuse(_) | Next::Cancelled => None,
+            };
+            Ok((next, delivery))
+        })
+        .await?;
+    Ok(outcome)
+}
+
+/// The flow as it would be stored, by the database's clock.
+async fn unsaved(app: &App, reader: &impl Reader, state: &State) -> Result<Loaded, StoreError> {
+    let now = super::store::now(reader).await?;
+    let id: FlowId = Id::ordered(app.clock.now(), &*app.entropy);
+    Ok(Loaded {
+        id,
+        step: 1,
+        binding_hash: Vec::new(),
+        state: state.clone(),
+        expires_at: now,
+        expired: false,
+        finished: false,
+        result: None,
+        now,
+    })
+}

@@ -1,0 +1,189 @@
+//! From the parameters to an answer, or to the flow that leads to one.
+
+use std::sync::Arc;
+
+use porteiro_protocol::{
+    authorization_request::{RawRequest, Refused, Source},
+    error::ErrorCode,
+    id::AccountId,
+    jose::{Algorithm, verify_compact},
+};
+
+use super::{
+    super::{clients, pushed_authorization},
+    Continued, Delivery, Prepared, Stopped, Turned, decide,
+    decide::refuse,
+    object, prepare, respond,
+};
+use crate::{
+    App,
+    flow::{self, Answer, FlowError, Started},
+    http::RequestContext,
+    store::StoreError,
+};
+
+/// What an authorization request led to.
+#[derive(Debug)]
+pub enum Begun {
+    /// For whoever is looking, since no client may be told.
+    Page {
+        code: ErrorCode,
+        detail: String,
+    },
+    Delivered {
+        delivery: Delivery,
+        cookies: Vec<String>,
+    },
+    /// A person is needed. Without a screen to send them to, `otherwise` says so to the client.
+    Flow {
+        answer: Box<Answer>,
+        otherwise: Option<Delivery>,
+    },
+}
+
+pub async fn begin(app: &Arc<App>, context: &RequestContext, raw: RawRequest) -> Result<Begun, FlowError> {
+    let continued = match continued_from(app, raw).await? {
+        Ok(continued) => continued,
+        Err(stopped) => return stop(app, stopped, false).await,
+    };
+    let prepared = match prepare(app, &app.store, &continued).await? {
+        Ok(prepared) => prepared,
+        Err(stopped) => {
+            let signed_in = flow::current_session(app, context).await?.is_some();
+            return stop(app, stopped, signed_in).await;
+        }
+    };
+    let continued = match hinted(app, &prepared) {
+        Ok(hinted) => Continued { hinted, ..continued },
+        Err(refused) => {
+            return stop(app, Stopped::Client(Box::new(Turned::new(&prepared, refused))), false).await;
+        }
+    };
+    match flow::start(app, context, continued, &prepared).await? {
+        Started::Done { delivery, cookies } => Ok(Begun::Delivered { delivery, cookies }),
+        Started::Blocked { code, signed_in } => {
+            let turned = Turned::new(&prepared, refuse(code, "the person would have to be asked"));
+            stop(app, Stopped::Client(Box::new(turned)), signed_in).await
+        }
+        Started::Flow(answer) => {
+            let otherwise = if decide::may_redirect_unauthenticated(&prepared.client) {
+                let refused =
+                    refuse(ErrorCode::InteractionRequired, "there is no screen to send the person to");
+                Some(delivered(respond::refusal(app, &Turned::new(&prepared, refused)).await)?)
+            } else {
+                None
+            };
+            Ok(Begun::Flow { answer, otherwise })
+        }
+    }
+}
+
+fn delivered<T>(outcome: Result<T, crate::oauth::keys::SignError>) -> Result<T, FlowError> {
+    outcome.map_err(|error| FlowError::Internal(error.to_string()))
+}
+
+/// Tells the client, where that is safe; else whoever is looking.
+async fn stop(app: &Arc<App>, stopped: Stopped, signed_in: bool) -> Result<Begun, FlowError> {
+    match stopped {
+        Stopped::Page { code, detail } => Ok(Begun::Page { code, detail }),
+        Stopped::Client(turned) if signed_in || decide::may_redirect_unauthenticated(&turned.client) => {
+            let delivery = delivered(respond::refusal(app, &turned).await)?;
+            Ok(Begun::Delivered { delivery, cookies: Vec::new() })
+        }
+        Stopped::Client(turned) => {
+            Ok(Begun::Page { code: turned.refused.code, detail: turned.refused.description })
+        }
+    }
+}
+
+/// Step 1: where the request really is.
+pub async fn continued_from(
+    app: &Arc<App>,
+    raw: RawRequest,
+) -> Result<Result<Continued, Stopped>, StoreError> {
+    let page = |code, detail: &str| Ok(Err(Stopped::Page { code, detail: detail.to_owned() }));
+    let plain = |request| Continued {
+        request,
+        pushed: None,
+        signed: false,
+        challenge: false,
+        hinted: None,
+        confirmed: false,
+        consented: false,
+    };
+    let source = match raw.source() {
+        Ok(source) => source,
+        Err(refused) => return page(refused.code, &refused.description),
+    };
+    match source {
+        Source::Here => Ok(Ok(plain(raw))),
+        Source::Pushed(uri) => {
+            let client_id = match raw.addressee() {
+                Ok(addressee) => addressee.client_id.to_owned(),
+                Err(error) => return Ok(Err(error.into())),
+            };
+            // Parameters beside it count for nothing (RFC 9126 §4).
+            match pushed_authorization::find(app, uri, &client_id).await? {
+                Some(found) => {
+                    Ok(Ok(Continued { pushed: Some(found.id), signed: found.signed, ..plain(found.request) }))
+                }
+                None => page(
+                    ErrorCode::InvalidRequestUri,
+                    "request_uri is not one of ours for this client, has expired, or was used",
+                ),
+            }
+        }
+        Source::Object(text) => {
+            let client_id = match raw.addressee() {
+                Ok(addressee) => addressee.client_id.to_owned(),
+                Err(error) => return Ok(Err(error.into())),
+            };
+            let Some(client) = clients::find(&app.store, &client_id).await? else {
+                return page(ErrorCode::InvalidRequest, "there is no such client");
+            };
+            let keys = clients::keys(app, &client).await;
+            match object::open(&client, &keys, text, &raw, app.issuer(), app.clock.now().unix_timestamp()) {
+                Ok(request) => Ok(Ok(Continued { signed: true, ..plain(request) })),
+                // What it says, the address of the answer included, nobody vouches for.
+                Err(refused) => page(refused.code, &refused.description),
+            }
+        }
+        Source::Reference(_) => page(
+            ErrorCode::RequestUriNotSupported,
+            "request objects are not fetched; push the request instead (RFC 9126)",
+        ),
+    }
+}
+
+/// OpenID Connect Core §3.1.2.1: a token of ours for this client, however old.
+fn hinted(app: &App, prepared: &Prepared) -> Result<Option<AccountId>, Refused> {
+    let claims = prepared.request.claims.as_ref();
+    let asked = claims.and_then(|claims| claims.id_token.get("sub")).and_then(|sub| sub.value.as_ref());
+    let asked = match asked {
+        None => None,
+        Some(value) => Some(value.as_str().and_then(|text| text.parse().ok()).ok_or_else(nobody)?),
+    };
+    let Some(hint) = &prepared.request.id_token_hint else { return Ok(asked) };
+    let claims = own_id_token(app, hint).filter(|claims| claims["aud"] == prepared.client.id.as_str());
+    let subject = claims.and_then(|claims| claims["sub"].as_str()?.parse().ok());
+    let subject = subject.ok_or_else(|| {
+        refuse(ErrorCode::InvalidRequest, "id_token_hint is not an ID token of ours for this client")
+    })?;
+    match asked {
+        Some(asked) if asked != subject => Err(nobody()),
+        Some(_) | None => Ok(Some(subject)),
+    }
+}
+
+fn nobody() -> Refused {
+    refuse(ErrorCode::LoginRequired, "nobody by that name is signed in")
+}
+
+/// The claims of an ID token we signed and whose key is still published. Its age does not matter: it names, it does not
+/// prove.
+pub fn own_id_token(app: &App, token: &str) -> Option<serde_json::Value> {
+    let rings = app.keys.current();
+    let verified = verify_compact(token, rings.verifying_keys(), Algorithm::ALL).ok()?;
+    let typed = verified.header["typ"].as_str().is_none_or(|typ| typ == "JWT");
+    (typed && verified.payload["iss"] == app.issuer()).then_some(verified.payload)
+}

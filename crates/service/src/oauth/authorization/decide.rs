@@ -1,0 +1,290 @@
+//! What a request amounts to and what stands in its way. Pure.
+
+use porteiro_protocol::{
+    assurance::Level,
+    authority::Authority,
+    authorization_request::{AuthorizationRequest, Prompt, Refused, ResponseMode},
+    error::ErrorCode,
+    redirect_uri::RedirectUri,
+    scope::Scope,
+};
+
+use super::super::{
+    apis::Api,
+    clients::{Client, Profile, Trust},
+    grants::Life,
+    scopes,
+};
+
+/// Everything a check may look at.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    pub client: &'a Client,
+    pub request: &'a AuthorizationRequest,
+    /// It came through the pushed authorization endpoint.
+    pub pushed: bool,
+    /// It was in a request object the client signed.
+    pub signed: bool,
+    pub apis: &'a [Api],
+    pub issuer: &'a str,
+}
+
+/// One rule of the pipeline.
+pub struct Check {
+    pub name: &'static str,
+    pub run: for<'a> fn(&Asked<'a>) -> Result<(), Refused>,
+}
+
+impl std::fmt::Debug for Check {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Every check between a well-formed request and the person, in order. Run when a request is pushed, when it arrives, and
+/// once more when its flow completes.
+pub const CHECKS: &[Check] = &[
+    Check { name: "the client may use the code grant", run: code_grant },
+    Check { name: "it came the way the client must send it", run: way },
+    Check { name: "the answer can travel as asked", run: response_mode },
+    Check { name: "the level asked for is one there is", run: level },
+    Check { name: "a token that outlives the session is one the client may hold", run: offline },
+    Check { name: "details came where nobody could change them", run: details },
+    Check { name: "the organization is one there is", run: organization },
+    Check {
+        name: "it asks for nothing beyond what the client may",
+        run: |asked| authority(asked).map(|_| ()),
+    },
+];
+
+pub fn refuse(code: ErrorCode, description: &str) -> Refused {
+    Refused { code, description: description.to_owned() }
+}
+
+fn code_grant(asked: &Asked<'_>) -> Result<(), Refused> {
+    if asked.client.may_use_grant("authorization_code") {
+        Ok(())
+    } else {
+        Err(refuse(ErrorCode::UnauthorizedClient, "the client did not register the authorization_code grant"))
+    }
+}
+
+/// RFC 9126 §6, RFC 9101 §10.5, FAPI 2.0 §5.3.2.2.
+fn way(asked: &Asked<'_>) -> Result<(), Refused> {
+    let metadata = &asked.client.metadata;
+    let must_push = match asked.client.profile {
+        Profile::Fapi2 => true,
+        Profile::Default => metadata.require_pushed_authorization_requests == Some(true),
+    };
+    if must_push && !asked.pushed {
+        return Err(refuse(ErrorCode::InvalidRequest, "this client must push its requests (RFC 9126)"));
+    }
+    if metadata.require_signed_request_object == Some(true) && !asked.signed {
+        return Err(refuse(ErrorCode::InvalidRequest, "this client must sign its requests (RFC 9101)"));
+    }
+    Ok(())
+}
+
+/// A signed answer only for a client that said it reads them (ASVS 10.4.12).
+fn response_mode(asked: &Asked<'_>) -> Result<(), Refused> {
+    let signs = asked.client.metadata.authorization_signed_response_alg.is_some();
+    match asked.request.response_mode {
+        Some(mode) if mode.is_signed() && !signs => {
+            Err(refuse(ErrorCode::InvalidRequest, "the client did not register for signed responses"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+pub fn mode(request: &AuthorizationRequest) -> ResponseMode {
+    request.response_mode.unwrap_or(ResponseMode::Query)
+}
+
+/// Any of the listed values will do, so the least of those we know; none that we know cannot be met (decision 14).
+pub fn needed_level(request: &AuthorizationRequest) -> Result<Level, Refused> {
+    let mut asked: Vec<&str> = request.acr_values.iter().map(String::as_str).collect();
+    let acr = request.claims.as_ref().and_then(|claims| claims.id_token.get("acr"));
+    if let Some(acr) = acr.filter(|acr| acr.essential) {
+        asked.clear();
+        asked.extend(acr.value.iter().chain(acr.values.iter().flatten()).filter_map(|value| value.as_str()));
+    }
+    if asked.is_empty() {
+        return Ok(Level::None);
+    }
+    asked.into_iter().filter_map(Level::parse_acr).min().ok_or_else(|| {
+        refuse(ErrorCode::UnmetAuthenticationRequirements, "none of these levels is one we can reach")
+    })
+}
+
+fn level(asked: &Asked<'_>) -> Result<(), Refused> {
+    needed_level(asked.request).map(|_| ())
+}
+
+/// OpenID Connect Core §11 for clients that can use it; refused, not ignored, for others.
+fn offline(asked: &Asked<'_>) -> Result<(), Refused> {
+    let may = asked.client.may_use_grant("refresh_token");
+    if asked.request.scope.contains("offline_access") && !may {
+        return Err(refuse(
+            ErrorCode::InvalidScope,
+            "offline_access needs the refresh_token grant, which the client did not register",
+        ));
+    }
+    Ok(())
+}
+
+/// ASVS 10.4.15: what a server-side client asks in detail must not pass through a browser unprotected.
+fn details(asked: &Asked<'_>) -> Result<(), Refused> {
+    let open = !asked.pushed && !asked.signed;
+    if asked.request.authorization_details.is_some() && open && !asked.client.is_public() {
+        return Err(refuse(
+            ErrorCode::InvalidRequest,
+            "push requests with authorization_details, or sign them",
+        ));
+    }
+    Ok(())
+}
+
+/// There are none yet; a request for one is refused, or its token would speak for nobody.
+fn organization(asked: &Asked<'_>) -> Result<(), Refused> {
+    if asked.request.organization.is_some() {
+        return Err(refuse(ErrorCode::InvalidRequest, "there is no such organization"));
+    }
+    Ok(())
+}
+
+/// The API a request is about, and exactly the scopes it asks for there, or why not.
+pub fn authority(asked: &Asked<'_>) -> Result<Authority, Refused> {
+    let api = api(asked)?;
+    let scope =
+        if asked.request.scope.is_empty() { default_scope(asked, api)? } else { asked.request.scope.clone() };
+    if let Some(ceiling) = &asked.client.metadata.scope
+        && ceiling.first_missing(&scope).is_some()
+    {
+        return Err(refuse(ErrorCode::InvalidScope, "the client did not register all of these scopes"));
+    }
+    for name in scope.iter() {
+        may_ask(asked.client, api, name)?;
+    }
+    let details = asked.request.authorization_details.as_ref().and_then(|it| it.as_array().cloned());
+    let details = details.unwrap_or_default();
+    check_details(asked.client, api, &details)?;
+    let audience = api.map_or(asked.issuer, |api| api.identifier.as_str());
+    Ok(Authority::granted(scope, audience.to_owned(), details))
+}
+
+/// RFC 8707 §2: named by `resource`, or the one whose scopes are asked for. None: our own APIs.
+fn api<'a>(asked: &Asked<'a>) -> Result<Option<&'a Api>, Refused> {
+    if let Some(resource) = asked.request.resource.as_deref() {
+        if resource == asked.issuer {
+            return Ok(None);
+        }
+        let found = asked.apis.iter().find(|api| api.identifier == resource);
+        return found.map(Some).ok_or_else(|| refuse(ErrorCode::InvalidTarget, "there is no such API"));
+    }
+    let Some(first) = asked.request.scope.iter().find(|name| !scopes::is_standard(name)) else {
+        return Ok(None);
+    };
+    let found = asked.apis.iter().find(|api| api.scope(first).is_some());
+    found.map(Some).ok_or_else(|| refuse(ErrorCode::InvalidScope, "no API has that scope"))
+}
+
+/// RFC 6749 §3.3: what the client registered, as far as this API has it; else what the API opens to such clients.
+fn default_scope(asked: &Asked<'_>, api: Option<&Api>) -> Result<Scope, Refused> {
+    let fits = |name: &&str| may_ask(asked.client, api, name).is_ok();
+    let registered = asked.client.metadata.scope.as_ref();
+    let names: Vec<&str> = match (registered, api) {
+        (Some(scope), _) => scope.iter().filter(fits).collect(),
+        (None, Some(api)) => api.scopes.iter().map(|scope| scope.name.as_str()).filter(fits).collect(),
+        (None, None) => Vec::new(),
+    };
+    names
+        .join(" ")
+        .parse()
+        .ok()
+        .filter(|scope: &Scope| !scope.is_empty())
+        .ok_or_else(|| refuse(ErrorCode::InvalidScope, "scope is missing: say what is asked for"))
+}
+
+fn may_ask(client: &Client, api: Option<&Api>, name: &str) -> Result<(), Refused> {
+    if scopes::is_standard(name) {
+        return Ok(());
+    }
+    let known = api.and_then(|api| api.scope(name)).ok_or_else(|| {
+        refuse(
+            ErrorCode::InvalidScope,
+            "not all of these scopes belong to one API; ask for one API at a time",
+        )
+    })?;
+    match client.trust {
+        Trust::Unverified if !known.open_to_unverified => {
+            Err(refuse(ErrorCode::InvalidScope, "a scope is not open to clients that nobody has checked"))
+        }
+        Trust::Unverified | Trust::Verified | Trust::FirstParty => Ok(()),
+    }
+}
+
+/// RFC 9396 §5: a type nobody registered is refused, and so is what its schema does not know.
+fn check_details(client: &Client, api: Option<&Api>, details: &[serde_json::Value]) -> Result<(), Refused> {
+    let refused = |text: &str| refuse(ErrorCode::InvalidAuthorizationDetails, text);
+    let allowed = &client.metadata.authorization_details_types;
+    for detail in details {
+        let name = detail["type"].as_str().unwrap_or_default();
+        if !allowed.is_empty() && !allowed.iter().any(|one| one == name) {
+            return Err(refused("the client did not register this type"));
+        }
+        let Some(_api) = api else { return Err(refused("name the API with resource")) };
+        return Err(refused("this API knows no such type"));
+    }
+    Ok(())
+}
+
+/// Whether a person must be asked. What they said before counts only where the client is surely the same one: it proves
+/// itself, or its answers go to an https address (OAuth 2.1 §7.3.1).
+pub fn needs_consent(
+    client: &Client,
+    redirect_uri: Option<&str>,
+    request: &AuthorizationRequest,
+    authority: &Authority,
+    remembered: Option<&Scope>,
+) -> bool {
+    let known = !client.is_public() || redirect_uri.is_none_or(|uri| uri.starts_with("https://"));
+    if request.prompts(Prompt::Consent) || !known || !authority.details().is_empty() {
+        return true;
+    }
+    match client.trust {
+        Trust::FirstParty => false,
+        Trust::Unverified | Trust::Verified => {
+            !remembered.is_some_and(|scope| scope.contains_all(authority.scope()))
+        }
+    }
+}
+
+/// How long what the client gets may be refreshed.
+pub fn life(client: &Client) -> Life {
+    const DAY: i32 = 86_400;
+    if !client.may_use_grant("refresh_token") || client.profile == Profile::Fapi2 {
+        // The grant lives only as long as the tokens of its one redemption.
+        return Life { total_seconds: 60 + 600, idle_seconds: 600 };
+    }
+    match client.trust {
+        Trust::Unverified if client.is_public() => Life { total_seconds: 14 * DAY, idle_seconds: 3 * DAY },
+        Trust::Unverified | Trust::Verified | Trust::FirstParty => {
+            Life { total_seconds: 30 * DAY, idle_seconds: 14 * DAY }
+        }
+    }
+}
+
+/// An error may go to a redirect URI before anybody signed in only if somebody has checked the client (RFC 9700 §4.11.2):
+/// else registering would make us anybody's redirector.
+pub fn may_redirect_unauthenticated(client: &Client) -> bool {
+    match client.trust {
+        Trust::Unverified => false,
+        Trust::Verified | Trust::FirstParty => true,
+    }
+}
+
+/// What a person is shown of where the answer goes.
+pub fn shown_host(redirect_uri: &str) -> String {
+    RedirectUri::register(redirect_uri)
+        .map_or_else(|_| String::new(), |uri| uri.host_for_display().to_owned())
+}

@@ -1,0 +1,65 @@
+//! What a person is shown of a request: who asks, how far we trust them, where the answer goes, what for.
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        clients::{Client, Trust},
+        scopes,
+    },
+    Prepared, decide,
+};
+
+pub fn describe(prepared: &Prepared, locale: &str) -> Value {
+    let authority = &prepared.authority;
+    let scopes: Vec<Value> = authority
+        .scope()
+        .iter()
+        .map(|name| json!({"name": name, "description": words(prepared, name, locale)}))
+        .collect();
+    let mut request = json!({
+        "client": client(&prepared.client),
+        "redirect_host": prepared.redirect_uri.as_deref().map(decide::shown_host),
+        "audience": authority.audience(),
+        "audience_name": prepared.api.as_ref().map(|api| api.name.as_str()),
+        "scopes": scopes,
+        "details": authority.details(),
+    });
+    if let Some(hint) = &prepared.request.login_hint {
+        request["login_hint"] = json!(hint);
+    }
+    request
+}
+
+/// Pictures and links only of clients somebody has checked: a stranger's are for deceiving.
+fn client(client: &Client) -> Value {
+    let metadata = &client.metadata;
+    let mut shown = json!({"id": client.id, "name": metadata.client_name, "trust": client.trust});
+    let links = [
+        ("uri", &metadata.client_uri),
+        ("policy_uri", &metadata.policy_uri),
+        ("tos_uri", &metadata.tos_uri),
+        ("logo_uri", &metadata.logo_uri),
+    ];
+    match client.trust {
+        Trust::Unverified => {}
+        Trust::Verified | Trust::FirstParty => {
+            for (name, value) in links {
+                if let Some(value) = value {
+                    shown[name] = json!(value);
+                }
+            }
+        }
+    }
+    shown
+}
+
+fn words(prepared: &Prepared, name: &str, locale: &str) -> String {
+    let portuguese = locale.starts_with("pt");
+    let choose = |en: &str, pt: &str| if portuguese { pt.to_owned() } else { en.to_owned() };
+    if let Some(scope) = scopes::STANDARD_SCOPES.iter().find(|scope| scope.name == name) {
+        return choose(scope.en, scope.pt);
+    }
+    let scope = prepared.api.as_ref().and_then(|api| api.scope(name));
+    scope.map_or_else(|| name.to_owned(), |scope| choose(&scope.description.en, &scope.description.pt))
+}

@@ -1,0 +1,137 @@
+//! `/connect/authorize`: GET and POST, for browsers and for user agents that read JSON.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+};
+use porteiro_protocol::{
+    authorization_request::{AuthorizationResponse, RawRequest},
+    error::ErrorCode,
+    form::Parameters,
+};
+use serde_json::json;
+
+use super::{Begun, Delivery, begin};
+use crate::{
+    App,
+    http::{
+        Access, Form, OAuthError, Problem, RequestContext, Route, form_post_page, prefers_json,
+        unreadable_form,
+    },
+};
+
+pub fn routes() -> Vec<Route> {
+    let public = Access::Public("where a person begins; nothing is issued before they prove who they are");
+    vec![
+        Route::get("/connect/authorize", public, by_query).standard("OAuth 2.1"),
+        Route::post("/connect/authorize", public, by_form).standard("OpenID Connect Core 1.0"),
+    ]
+}
+
+async fn by_query(
+    State(app): State<Arc<App>>,
+    context: RequestContext,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Response {
+    match Parameters::parse(uri.query().unwrap_or_default().as_bytes()) {
+        Ok(parameters) => answer(&app, &context, &headers, &parameters).await,
+        Err(error) => OAuthError::new(ErrorCode::InvalidRequest, error.to_string()).into_response(),
+    }
+}
+
+async fn by_form(
+    State(app): State<Arc<App>>,
+    context: RequestContext,
+    headers: HeaderMap,
+    form: Result<Form, Problem>,
+) -> Response {
+    match form {
+        Ok(Form(parameters)) => answer(&app, &context, &headers, &parameters).await,
+        Err(problem) => unreadable_form(problem),
+    }
+}
+
+async fn answer(
+    app: &Arc<App>,
+    context: &RequestContext,
+    headers: &HeaderMap,
+    parameters: &Parameters,
+) -> Response {
+    let json = prefers_json(headers);
+    let mut response = match begin(app, context, RawRequest::from_parameters(parameters)).await {
+        Ok(begun) => present(app, begun, json),
+        Err(error) => error.into_response(),
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::VARY, HeaderValue::from_static("accept"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Any other policy would cut off a client that opened a window to sign in.
+    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("unsafe-none"));
+    response
+}
+
+fn present(app: &App, begun: Begun, json: bool) -> Response {
+    match begun {
+        Begun::Page { code, detail } => {
+            let mut response = OAuthError::new(code, detail).into_response();
+            // It is for the person in front of the browser; nobody is asked to authenticate.
+            *response.status_mut() = StatusCode::BAD_REQUEST;
+            response
+        }
+        Begun::Delivered { delivery, cookies } => with_cookies(deliver(&delivery, json), cookies),
+        Begun::Flow { answer, otherwise } => {
+            if json {
+                let body = axum::Json(answer.body).into_response();
+                return with_cookies(body, answer.cookies);
+            }
+            if let Some(url) = &app.checked.settings.interaction_url {
+                let id = answer.body["id"].as_str().unwrap_or_default();
+                let separator = if url.contains('?') { '&' } else { '?' };
+                return with_cookies(see_other(&format!("{url}{separator}flow={id}")), answer.cookies);
+            }
+            match otherwise {
+                Some(delivery) => deliver(&delivery, false),
+                None => present(
+                    app,
+                    Begun::Page {
+                        code: ErrorCode::InteractionRequired,
+                        detail: "there is no screen here: ask for application/json".into(),
+                    },
+                    false,
+                ),
+            }
+        }
+    }
+}
+
+/// 303, never 307: what was posted here is not posted on (RFC 9700 §4.12).
+fn deliver(delivery: &Delivery, json: bool) -> Response {
+    match delivery {
+        _ if json => axum::Json(json!({"stage": "complete", "continue": delivery.to_json()})).into_response(),
+        Delivery::Browser(AuthorizationResponse::Redirect { location }) => see_other(location),
+        Delivery::Browser(AuthorizationResponse::FormPost { action, fields }) => {
+            form_post_page(action, fields)
+        }
+        Delivery::Direct(_) => axum::Json(delivery.to_json()).into_response(),
+    }
+}
+
+fn see_other(location: &str) -> Response {
+    match HeaderValue::from_str(location) {
+        Ok(value) => (StatusCode::SEE_OTHER, [(header::LOCATION, value)]).into_response(),
+        Err(_) => OAuthError::new(ErrorCode::ServerError, "").into_response(),
+    }
+}
+
+fn with_cookies(mut response: Response, cookies: Vec<String>) -> Response {
+    for cookie in cookies {
+        if let Ok(value) = HeaderValue::from_str(&cookie) {
+            response.headers_mut().append(header::SET_COOKIE, value);
+        }
+    }
+    response
+}

@@ -1,0 +1,138 @@
+//! The end of a good authorization: a grant, and the code that is its first generation.
+
+use porteiro_protocol::{
+    assurance::{Decay, Level, Proof, amr, auth_time},
+    error::ErrorCode,
+    id::{AccountId, Id, SessionId, ordered_floor},
+    time::{Duration, OffsetDateTime},
+};
+use serde_json::json;
+
+use super::{
+    super::{
+        grants::{self, GrantId, NewGrant, Terms},
+        pushed_authorization,
+    },
+    Continued, Prepared, Turned, decide,
+    decide::refuse,
+    respond::{self, Delivery},
+    store,
+};
+use crate::{
+    App, audit,
+    audit::EventKind,
+    http::RequestContext,
+    secrets::{HandleKind, Route},
+    store::{StoreError, Tx},
+};
+
+/// Who sits there, and how they proved it.
+#[derive(Debug)]
+pub struct Sitting<'a> {
+    pub account: AccountId,
+    pub session: SessionId,
+    pub proofs: &'a [Proof],
+    pub level: Level,
+    pub now: OffsetDateTime,
+}
+
+/// Writes the grant. A refusal is an answer to the client too, and commits.
+pub async fn issue(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    continued: &Continued,
+    prepared: &Prepared,
+    sitting: &Sitting<'_>,
+) -> Result<Delivery, StoreError> {
+    let client = &prepared.client;
+    if let Some(pushed) = continued.pushed
+        && !pushed_authorization::consume(tx, pushed, &client.id).await?
+    {
+        return turned(app, prepared, ErrorCode::InvalidRequestUri, "the pushed request was used before")
+            .await;
+    }
+    let challenge = prepared.request.code_challenge.as_bytes();
+    if !store::use_challenge(tx, &client.id, challenge, end_of_day(sitting.now)).await? {
+        let text = "this code_challenge was used before: make a new verifier for every request";
+        return turned(app, prepared, ErrorCode::InvalidRequest, text).await;
+    }
+    if continued.consented {
+        let authority = &prepared.authority;
+        store::remember(tx, sitting.account, &client.id, authority.audience(), authority.scope()).await?;
+    }
+    let id: GrantId = Id::ordered(app.clock.now(), &*app.entropy);
+    let route = Route { owner: sitting.account.uuid(), row: id.uuid(), generation: 0 };
+    let code = app
+        .secrets
+        .handles
+        .issue(HandleKind::Code, route, &*app.entropy)
+        .map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    let terms = terms(prepared, sitting);
+    let new = NewGrant {
+        id,
+        account: sitting.account,
+        client_id: &client.id,
+        session: sitting.session,
+        code_hash: code.hash,
+        life: decide::life(client),
+        offline: prepared.authority.scope().contains("offline_access"),
+        code_challenge: challenge,
+        redirect_uri: prepared.redirect_uri.as_deref(),
+        bound_key: prepared.request.dpop_jkt.as_deref().and_then(thumbprint),
+        authority: &prepared.authority,
+        terms: &terms,
+    };
+    grants::insert(tx, &new).await?;
+    let payload = json!({
+        "grant_id": id,
+        "client_id": client.id,
+        "audience": prepared.authority.audience(),
+        "scope": prepared.authority.scope(),
+        "consented": continued.consented,
+    });
+    let event = audit::Event { kind: EventKind::GrantIssued, subject: sitting.account.uuid(), payload };
+    audit::record(app, tx, context, event).await?;
+    let mut parameters = vec![("code", code.text.as_str())];
+    if let Some(state) = &prepared.request.state {
+        parameters.push(("state", state));
+    }
+    let mode = decide::mode(&prepared.request);
+    respond::deliver(app, client, prepared.redirect_uri.as_deref(), mode, &parameters)
+        .await
+        .map_err(|error| StoreError::Inconsistent(error.to_string()))
+}
+
+async fn turned(
+    app: &App,
+    prepared: &Prepared,
+    code: ErrorCode,
+    description: &str,
+) -> Result<Delivery, StoreError> {
+    respond::refusal(app, &Turned::new(prepared, refuse(code, description)))
+        .await
+        .map_err(|error| StoreError::Inconsistent(error.to_string()))
+}
+
+fn terms(prepared: &Prepared, sitting: &Sitting<'_>) -> Terms {
+    let when = auth_time(sitting.proofs, sitting.level, sitting.now, &Decay::default());
+    Terms {
+        level: sitting.level,
+        auth_time: when.unwrap_or(sitting.now).unix_timestamp(),
+        amr: amr(sitting.proofs).into_iter().map(str::to_owned).collect(),
+        nonce: prepared.request.nonce.clone(),
+        claims: prepared.request.claims.clone(),
+        details: prepared.authority.details().to_vec(),
+    }
+}
+
+fn end_of_day(now: OffsetDateTime) -> uuid::Uuid {
+    const DAY: i64 = 86_400;
+    let start = now.unix_timestamp().div_euclid(DAY) * DAY;
+    ordered_floor(OffsetDateTime::from_unix_timestamp(start).unwrap_or(now) + Duration::DAY)
+}
+
+fn thumbprint(text: &str) -> Option<[u8; 32]> {
+    use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+    URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
+}

@@ -1,0 +1,222 @@
+//! The authorization endpoint (OAuth 2.1 §4.1, OpenID Connect Core §3.1.2).
+//!
+//! 1. The request is found: in the parameters, pushed before (RFC 9126), or in a signed object (RFC 9101).
+//! 2. [`prepare`]: who asks, where an answer may go, and then every check of [`decide::CHECKS`].
+//! 3. The flow engine says what stands between the request and its answer: nothing (answered at once), or a person who
+//!    signs in, proves more, or is asked for consent.
+//! 4. When the flow completes, the request is prepared once more from the database, and the code is issued in the
+//!    transaction that completes it: [`issue`].
+
+mod begin;
+pub mod decide;
+mod describe;
+mod endpoint;
+mod issue;
+mod object;
+mod respond;
+mod store;
+
+use porteiro_protocol::{
+    assurance::Level,
+    authority::Authority,
+    authorization_request::{AuthorizationRequest, Prompt, RawRequest, Refused, ResponseMode, Undeliverable},
+    error::ErrorCode,
+    id::AccountId,
+};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+pub use begin::{Begun, begin, continued_from, own_id_token};
+pub use describe::describe;
+pub use issue::{Sitting, issue};
+pub use object::open as open_request_object;
+pub use respond::{Delivery, refusal};
+pub use store::{allowed_clients, forget, remembered};
+
+use super::{
+    apis::{self, Api},
+    clients::{self, Client},
+};
+use crate::{
+    App,
+    http::Route,
+    store::{Reader, StoreError},
+};
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+/// The request a flow leads back to. It is checked again whenever it is used.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Continued {
+    pub request: RawRequest,
+    /// Used up when the flow completes.
+    pub pushed: Option<Uuid>,
+    pub signed: bool,
+    /// A first-party app asked without a browser: it gets the code itself.
+    pub challenge: bool,
+    /// Only this person will do (`id_token_hint`).
+    pub hinted: Option<AccountId>,
+    /// The person said which account it is.
+    pub confirmed: bool,
+    /// The person allowed it in this flow.
+    pub consented: bool,
+}
+
+/// A request that passed every check.
+#[derive(Debug)]
+pub struct Prepared {
+    pub client: Client,
+    pub request: AuthorizationRequest,
+    pub redirect_uri: Option<String>,
+    pub authority: Authority,
+    pub api: Option<Api>,
+    pub level: Level,
+}
+
+/// Why a request goes no further.
+#[derive(Debug)]
+pub enum Stopped {
+    /// There is nobody to tell but whoever is looking at it.
+    Page { code: ErrorCode, detail: String },
+    /// The client may be told.
+    Client(Box<Turned>),
+}
+
+/// A refusal and where it goes.
+#[derive(Debug, Clone)]
+pub struct Turned {
+    pub client: Client,
+    pub redirect_uri: Option<String>,
+    pub mode: ResponseMode,
+    pub state: Option<String>,
+    pub refused: Refused,
+}
+
+impl From<Undeliverable> for Stopped {
+    fn from(error: Undeliverable) -> Self {
+        Self::Page { code: ErrorCode::InvalidRequest, detail: error.to_string() }
+    }
+}
+
+impl Turned {
+    pub fn new(prepared: &Prepared, refused: Refused) -> Self {
+        Self {
+            client: prepared.client.clone(),
+            redirect_uri: prepared.redirect_uri.clone(),
+            mode: decide::mode(&prepared.request),
+            state: prepared.request.state.clone(),
+            refused,
+        }
+    }
+}
+
+/// Steps 2: from the database, every time.
+pub async fn prepare(
+    app: &App,
+    reader: &impl Reader,
+    continued: &Continued,
+) -> Result<Result<Prepared, Stopped>, StoreError> {
+    let raw = &continued.request;
+    let addressee = match raw.addressee() {
+        Ok(addressee) => addressee,
+        Err(error) => return Ok(Err(error.into())),
+    };
+    let Some(client) = clients::find(reader, addressee.client_id).await? else {
+        let detail = "there is no such client".to_owned();
+        return Ok(Err(Stopped::Page { code: ErrorCode::InvalidRequest, detail }));
+    };
+    let redirect_uri = if continued.challenge {
+        None
+    } else {
+        match addressee.choose_redirect_uri(&client.metadata.redirect_uris) {
+            Ok(uri) => Some(uri),
+            Err(error) => return Ok(Err(error.into())),
+        }
+    };
+    let apis = apis::list(reader).await?;
+    let checked = raw.check().and_then(|request| {
+        let asked = decide::Asked {
+            client: &client,
+            request: &request,
+            pushed: continued.pushed.is_some(),
+            signed: continued.signed,
+            apis: &apis,
+            issuer: app.issuer(),
+        };
+        for check in decide::CHECKS {
+            (check.run)(&asked)?;
+        }
+        let authority = decide::authority(&asked)?;
+        let level = decide::needed_level(&request)?;
+        Ok((request, authority, level))
+    });
+    Ok(match checked {
+        Ok((request, authority, level)) => {
+            let api = apis.into_iter().find(|api| api.identifier == authority.audience());
+            Ok(Prepared { client, request, redirect_uri, authority, api, level })
+        }
+        Err(refused) => Err(Stopped::Client(Box::new(Turned {
+            mode: error_mode(&client, raw),
+            client,
+            redirect_uri,
+            state: raw.state().map(str::to_owned),
+            refused,
+        }))),
+    })
+}
+
+/// As asked, unless the client cannot read such an answer.
+fn error_mode(client: &Client, raw: &RawRequest) -> ResponseMode {
+    let mode = raw.error_mode();
+    let reads = client.metadata.authorization_signed_response_alg.is_some();
+    if mode.is_signed() && !reads { ResponseMode::Query } else { mode }
+}
+
+/// What the flow engine must know of the request it leads back to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    pub refused: Option<ErrorCode>,
+    pub needs_choice: bool,
+    pub needs_consent: bool,
+}
+
+/// Where the request stands, for whoever the flow is about.
+pub async fn standing(
+    reader: &impl Reader,
+    continued: &Continued,
+    prepared: &Result<Prepared, Stopped>,
+    account: Option<AccountId>,
+) -> Result<Standing, StoreError> {
+    let prepared = match prepared {
+        Ok(prepared) => prepared,
+        Err(Stopped::Page { code, .. }) => return Ok(refused(*code)),
+        Err(Stopped::Client(turned)) => return Ok(refused(turned.refused.code)),
+    };
+    if let (Some(hinted), Some(account)) = (continued.hinted, account)
+        && hinted != account
+    {
+        return Ok(refused(ErrorCode::LoginRequired));
+    }
+    let before = match account {
+        Some(account) => {
+            remembered(reader, account, &prepared.client.id, prepared.authority.audience()).await?
+        }
+        None => None,
+    };
+    let needs_consent = !continued.consented
+        && decide::needs_consent(
+            &prepared.client,
+            prepared.redirect_uri.as_deref(),
+            &prepared.request,
+            &prepared.authority,
+            before.as_ref(),
+        );
+    let needs_choice = !continued.confirmed && prepared.request.prompts(Prompt::SelectAccount);
+    Ok(Standing { refused: None, needs_choice, needs_consent })
+}
+
+const fn refused(code: ErrorCode) -> Standing {
+    Standing { refused: Some(code), needs_choice: false, needs_consent: false }
+}

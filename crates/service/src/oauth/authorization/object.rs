@@ -1,0 +1,94 @@
+//! Request objects (RFC 9101): the client's own signature over what it asks.
+
+use porteiro_protocol::{
+    authorization_request::{RawRequest, Refused},
+    error::ErrorCode,
+    jose::{Algorithm, verify_compact},
+};
+use serde_json::Value;
+
+use super::{
+    super::clients::{Client, Profile},
+    decide::refuse,
+};
+
+/// A clock may be this much ahead of ours.
+const AHEAD: i64 = 10;
+/// FAPI 2.0 Message Signing §5.3.1: at most an hour from `nbf` to `exp`, and `nbf` at most an hour ago.
+const LONGEST: i64 = 3_600;
+
+/// The request inside, if its client signed it for us, now.
+///
+/// # Errors
+/// `invalid_request_object`, which the client may be told.
+pub fn open(
+    client: &Client,
+    keys: &[Value],
+    object: &str,
+    outer: &RawRequest,
+    issuer: &str,
+    now: i64,
+) -> Result<RawRequest, Refused> {
+    let refused = |text: &str| refuse(ErrorCode::InvalidRequestObject, text);
+    let allowed: &[Algorithm] = match client.profile {
+        Profile::Default => Algorithm::ALL,
+        Profile::Fapi2 => &[Algorithm::Es256, Algorithm::EdDsa, Algorithm::Ps256],
+    };
+    let registered = client.metadata.request_object_signing_alg;
+    let only = registered.map(|algorithm| [algorithm]);
+    let allowed = only.as_ref().map_or(allowed, |one| one.as_slice());
+    let verified = verify_compact(object, keys, allowed)
+        .map_err(|_| refused("the request object is not signed with a key of this client"))?;
+    // RFC 9101 §10.8: typed as one, or at least not as something else.
+    match verified.header["typ"].as_str() {
+        None => {}
+        Some(typ) if typ.eq_ignore_ascii_case("oauth-authz-req+jwt") || typ.eq_ignore_ascii_case("jwt") => {}
+        Some(_) => return Err(refused("the request object is typed as something else")),
+    }
+    let claims = &verified.payload;
+    if claims["iss"].as_str() != Some(client.id.as_str()) {
+        return Err(refused("iss of the request object is not the client"));
+    }
+    if !is_for(&claims["aud"], issuer) {
+        return Err(refused("aud of the request object is not this issuer"));
+    }
+    times(client, claims, now)?;
+    let claims = claims.as_object().ok_or_else(|| refused("the request object is not an object"))?;
+    let inner = RawRequest::from_object(claims, outer)?;
+    // Where requests must be signed, only what is inside counts (RFC 9101 §6.3).
+    let strict =
+        client.profile == Profile::Fapi2 || client.metadata.require_signed_request_object == Some(true);
+    Ok(if strict { inner } else { inner.completed_from(outer) })
+}
+
+fn is_for(audience: &Value, issuer: &str) -> bool {
+    match audience {
+        Value::String(one) => one == issuer,
+        Value::Array(many) => many.iter().any(|one| one == issuer),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+    }
+}
+
+fn times(client: &Client, claims: &Value, now: i64) -> Result<(), Refused> {
+    let refused = |text: &str| refuse(ErrorCode::InvalidRequestObject, text);
+    let number = |name: &str| match &claims[name] {
+        Value::Null => Ok(None),
+        value => value.as_i64().map(Some).ok_or_else(|| refused("a time in the request object is no number")),
+    };
+    let (expires, begins, issued) = (number("exp")?, number("nbf")?, number("iat")?);
+    if expires.is_some_and(|at| at <= now) {
+        return Err(refused("the request object has expired"));
+    }
+    if begins.is_some_and(|at| at > now + AHEAD) || issued.is_some_and(|at| at > now + AHEAD) {
+        return Err(refused("the request object is from the future"));
+    }
+    match (client.profile, expires, begins) {
+        (Profile::Default, _, _) => Ok(()),
+        (Profile::Fapi2, Some(end), Some(start)) if end - start <= LONGEST && now - start <= LONGEST => {
+            Ok(())
+        }
+        (Profile::Fapi2, _, _) => {
+            Err(refused("the request object needs exp and nbf, at most an hour apart and an hour old"))
+        }
+    }
+}

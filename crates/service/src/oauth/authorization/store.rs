@@ -1,0 +1,81 @@
+use porteiro_protocol::{id::AccountId, scope::Scope};
+use uuid::Uuid;
+
+use crate::store::{Decode, Reader, StoreError, Tx};
+
+/// What a person said yes to before, for this client and API.
+pub async fn remembered(
+    reader: &impl Reader,
+    account: AccountId,
+    client_id: &str,
+    audience: &str,
+) -> Result<Option<Scope>, StoreError> {
+    let rows = reader
+        .rows(
+            "authorization.remembered",
+            "SELECT scope FROM consent WHERE account_id = $1 AND client_id = $2 AND audience = $3",
+            &[&account.uuid(), &client_id, &audience],
+        )
+        .await?;
+    let read = |row| Decode::new("consent", client_id, row).parsed("scope");
+    Ok(rows.first().map(read).transpose()?)
+}
+
+/// What was allowed before stays allowed beside it.
+pub async fn remember(
+    tx: &Tx,
+    account: AccountId,
+    client_id: &str,
+    audience: &str,
+    scope: &Scope,
+) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO consent (account_id, client_id, audience, scope) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (account_id, client_id, audience) DO UPDATE SET given_at = now(), scope = (
+             SELECT string_agg(DISTINCT name, ' ') FROM unnest(
+                 string_to_array(consent.scope, ' ') || string_to_array(excluded.scope, ' ')) name)",
+        &[&account.uuid(), &client_id, &audience, &scope.to_string()],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Forgets what a person allowed a client.
+pub async fn forget(tx: &Tx, account: AccountId, client_id: &str) -> Result<bool, StoreError> {
+    let forgotten = tx
+        .execute(
+            "DELETE FROM consent WHERE account_id = $1 AND client_id = $2",
+            &[&account.uuid(), &client_id],
+        )
+        .await?;
+    Ok(forgotten > 0)
+}
+
+/// Which clients a person has allowed something.
+pub async fn allowed_clients(reader: &impl Reader, account: AccountId) -> Result<Vec<String>, StoreError> {
+    let rows = reader
+        .rows(
+            "authorization.allowed_clients",
+            "SELECT DISTINCT client_id FROM consent WHERE account_id = $1 ORDER BY client_id LIMIT 500",
+            &[&account.uuid()],
+        )
+        .await?;
+    rows.iter().map(|row| Ok(Decode::new("consent", account, row).get("client_id")?)).collect()
+}
+
+/// `false` when this client used the same challenge today: a constant one protects nothing (RFC 9700 §2.1.1).
+pub async fn use_challenge(
+    tx: &Tx,
+    client_id: &str,
+    challenge: &[u8; 32],
+    day: Uuid,
+) -> Result<bool, StoreError> {
+    let rows = tx
+        .execute(
+            "INSERT INTO code_challenge_seen (client_id, challenge, expiry) VALUES ($1, $2, $3)
+             ON CONFLICT DO NOTHING",
+            &[&client_id, &challenge.as_slice(), &day],
+        )
+        .await?;
+    Ok(rows == 1)
+}

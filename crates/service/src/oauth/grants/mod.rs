@@ -1,0 +1,123 @@
+//! Grants: what a person allowed a client, in one row for life (OAuth 2.1 §4.1.2 and §4.3).
+//!
+//! 1. A completed authorization writes the row; its code is generation 0.
+//! 2. Redeeming the code and rotating a refresh token are the same statement: it moves the row to the next generation
+//!    if what was presented is the current one, and revokes the row if it is genuine but not current.
+//! 3. Whoever ends what a grant hangs on (session, account, consent) revokes it in the same transaction, so that a
+//!    refresh has nothing else to ask.
+
+mod store;
+
+use porteiro_protocol::{
+    assurance::Level,
+    authority::Authority,
+    authorization_request::ClaimsRequest,
+    id::{AccountId, Id, SessionId},
+    time::OffsetDateTime,
+};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+pub use store::{
+    Held, Revoked, clients_of_session, diagnose, insert, is_alive, list, present, revoke_all,
+    revoke_of_client, revoke_of_session, revoke_one,
+};
+
+use crate::store::text_enum;
+
+/// The grant itself, for ids.
+#[derive(Debug)]
+pub enum Grant {}
+pub type GrantId = Id<Grant>;
+
+text_enum! {
+    /// Why a grant ended before its time.
+    Why { Reuse = "reuse", Client = "revoked_by_client", Owner = "revoked_by_owner", SessionEnded = "session_ended",
+          Recovered = "recovered", CredentialChanged = "credential_changed" }
+}
+
+/// How and when the person signed in, and what the client asked to be told; frozen when the code was issued.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Terms {
+    pub level: Level,
+    pub auth_time: i64,
+    pub amr: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claims: Option<ClaimsRequest>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<serde_json::Value>,
+}
+
+/// A grant about to be written, with the code that is its generation 0.
+#[derive(Debug)]
+pub struct NewGrant<'a> {
+    pub id: GrantId,
+    pub account: AccountId,
+    pub client_id: &'a str,
+    pub session: SessionId,
+    pub code_hash: [u8; 32],
+    pub life: Life,
+    pub offline: bool,
+    pub code_challenge: &'a [u8; 32],
+    pub redirect_uri: Option<&'a str>,
+    pub bound_key: Option<[u8; 32]>,
+    pub authority: &'a Authority,
+    pub terms: &'a Terms,
+}
+
+/// How long a family may go on, in all and unused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Life {
+    pub total_seconds: i32,
+    pub idle_seconds: i32,
+}
+
+/// A genuine code or refresh token, with everything its row must agree to.
+#[derive(Debug, Clone)]
+pub struct Presentation {
+    pub grant: Uuid,
+    pub account: Uuid,
+    pub client_id: String,
+    pub hash: [u8; 32],
+    /// 0 for a code.
+    pub generation: i32,
+    pub next_hash: [u8; 32],
+    pub key: Option<[u8; 32]>,
+    /// What the verifier hashes to; a code opens for nothing else.
+    pub challenge: Option<[u8; 32]>,
+    pub redirect_uri: Option<String>,
+    pub scope: Option<String>,
+    pub audience: Option<String>,
+    pub log: LogEntry,
+}
+
+/// Where a reuse is written down, in the statement that finds it.
+#[derive(Debug, Clone)]
+pub struct LogEntry {
+    pub id: Uuid,
+    pub request: Uuid,
+    pub personal: serde_json::Value,
+}
+
+/// What came of presenting it.
+#[derive(Debug)]
+pub enum Outcome {
+    Moved(Box<Live>),
+    /// Genuine, but used before: the grant is revoked now.
+    Reused,
+    /// Unknown, expired, revoked, another client's, or not what it was granted for. Nothing changed.
+    Refused,
+}
+
+/// A grant that is good now.
+#[derive(Debug, Clone)]
+pub struct Live {
+    pub id: GrantId,
+    pub account: AccountId,
+    pub session: SessionId,
+    pub authority: Authority,
+    pub terms: Terms,
+    pub created_at: OffsetDateTime,
+}

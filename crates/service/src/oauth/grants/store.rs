@@ -1,0 +1,323 @@
+use std::sync::LazyLock;
+
+use porteiro_protocol::{
+    authority::Authority,
+    id::{AccountId, SessionId},
+    scope::Scope,
+    time::OffsetDateTime,
+};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::{GrantId, Live, NewGrant, Outcome, Presentation, Terms, Why};
+use crate::{
+    audit::EventKind,
+    store::{Decode, Reader, RowError, Store, StoreError, Tx},
+};
+
+/// A code lives this long (decisions: 60 s, once).
+const CODE_SECONDS: f64 = 60.0;
+
+pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
+    let terms =
+        serde_json::to_value(new.terms).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    tx.execute(
+        "INSERT INTO oauth_grant (grant_id, account_id, client_id, current_hash, expires_at, bound_key, ends_at,
+                idle_seconds, session_id, offline, code_challenge, redirect_uri, scope, audience, terms)
+         VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6, now() + make_interval(secs => $7), $8, $9,
+                 $10, $11, $12, $13, $14, $15)",
+        &[
+            &new.id.uuid(),
+            &new.account.uuid(),
+            &new.client_id,
+            &new.code_hash.as_slice(),
+            &CODE_SECONDS,
+            &new.bound_key.as_ref().map(<[u8; 32]>::as_slice),
+            &f64::from(new.life.total_seconds),
+            &new.life.idle_seconds,
+            &new.session.uuid(),
+            &new.offline,
+            &new.code_challenge.as_slice(),
+            &new.redirect_uri,
+            &new.authority.scope().to_string(),
+            &new.authority.audience(),
+            &terms,
+        ],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// The statement of redemption, rotation and reuse. Everything is decided inside one UPDATE of one row: the second of two
+/// simultaneous presenters waits for the row and sees the winner's version. The log entry is made from what the UPDATE
+/// returned, never from the statement's snapshot.
+fn presenting(presented: &str) -> String {
+    let reused = EventKind::GrantReused.as_str();
+    format!(
+        "WITH moved AS (
+             UPDATE oauth_grant g SET
+                 generation = g.generation + (g.current_hash = p.hash)::int,
+                 current_hash = CASE WHEN g.current_hash = p.hash THEN p.next_hash ELSE g.current_hash END,
+                 rotated_at = CASE WHEN g.current_hash = p.hash THEN now() ELSE g.rotated_at END,
+                 expires_at = CASE WHEN g.current_hash = p.hash
+                     THEN least(g.ends_at, now() + make_interval(secs => g.idle_seconds)) ELSE g.expires_at END,
+                 bound_key = CASE WHEN g.current_hash = p.hash THEN coalesce(g.bound_key, p.bound_key)
+                     ELSE g.bound_key END,
+                 revoked_at = CASE WHEN g.current_hash <> p.hash THEN now() END,
+                 revoke_reason = CASE WHEN g.current_hash <> p.hash THEN 'reuse' END,
+                 reuse_generation = CASE WHEN g.current_hash <> p.hash THEN p.generation END
+             FROM {presented}
+             WHERE g.grant_id = p.grant_id AND g.account_id = p.account_id AND g.client_id = p.client_id
+               AND g.revoked_at IS NULL AND g.expires_at > now()
+               AND (p.generation > 0 OR g.code_challenge = p.challenge)
+               AND (p.redirect_uri IS NULL OR g.redirect_uri = p.redirect_uri)
+               AND (g.bound_key IS NULL OR g.bound_key = p.bound_key)
+               AND (p.scope IS NULL OR string_to_array(p.scope, ' ') <@ string_to_array(g.scope, ' '))
+               AND (p.audience IS NULL OR g.audience = p.audience)
+             RETURNING g.grant_id, g.account_id, g.client_id, g.revoked_at IS NULL AS moved, g.generation,
+                       p.generation AS presented, g.session_id, g.scope, g.audience, g.terms, g.created_at,
+                       p.entry_id, p.request_id, p.personal
+         ), logged AS (
+             INSERT INTO security_log (entry_id, subject_id, kind, payload, request_id)
+             SELECT entry_id, account_id, '{reused}', jsonb_build_object('client_id', client_id,
+                    'grant_id', grant_id, 'generation', presented, 'current', generation), request_id
+             FROM moved WHERE NOT moved
+         ), logged_personal AS (
+             INSERT INTO security_log_personal (entry_id, subject_id, personal)
+             SELECT entry_id, account_id, personal FROM moved WHERE NOT moved
+         )
+         SELECT grant_id, account_id, moved, session_id, scope, audience, terms, created_at FROM moved"
+    )
+}
+
+static ONE: LazyLock<String> = LazyLock::new(|| {
+    presenting(
+        "(SELECT $1::uuid AS grant_id, $2::uuid AS account_id, $3::text AS client_id, $4::bytea AS hash,
+                 $5::int AS generation, $6::bytea AS next_hash, $7::bytea AS bound_key, $8::bytea AS challenge,
+                 $9::text AS redirect_uri, $10::text AS scope, $11::text AS audience, $12::uuid AS entry_id,
+                 $13::uuid AS request_id, $14::jsonb AS personal) p",
+    )
+});
+
+pub async fn present(store: &Store, p: &Presentation) -> Result<Outcome, StoreError> {
+    let rows = store
+        .write(
+            "grants.present",
+            &ONE,
+            &[
+                &p.grant,
+                &p.account,
+                &p.client_id,
+                &p.hash.as_slice(),
+                &p.generation,
+                &p.next_hash.as_slice(),
+                &p.key.as_ref().map(<[u8; 32]>::as_slice),
+                &p.challenge.as_ref().map(<[u8; 32]>::as_slice),
+                &p.redirect_uri,
+                &p.scope,
+                &p.audience,
+                &p.log.id,
+                &p.log.request,
+                &p.log.personal,
+            ],
+        )
+        .await?;
+    rows.first().map_or(Ok(Outcome::Refused), outcome)
+}
+
+fn outcome(row: &Row) -> Result<Outcome, StoreError> {
+    let (grant, _) = Decode::keyed::<Uuid>("oauth_grant", "grant_id", row)?;
+    if !grant.get::<bool>("moved")? {
+        return Ok(Outcome::Reused);
+    }
+    Ok(Outcome::Moved(Box::new(live(row)?)))
+}
+
+fn live(row: &Row) -> Result<Live, RowError> {
+    let (grant, id) = Decode::keyed::<Uuid>("oauth_grant", "grant_id", row)?;
+    let terms: Terms = grant.json("terms")?;
+    let scope: Scope = grant.parsed("scope")?;
+    Ok(Live {
+        id: id.into(),
+        account: grant.get::<Uuid>("account_id")?.into(),
+        session: grant.get::<Uuid>("session_id")?.into(),
+        authority: Authority::granted(scope, grant.get("audience")?, terms.details.clone()),
+        terms,
+        created_at: grant.get("created_at")?,
+    })
+}
+
+/// A grant whose code or token is current and good, whatever was asked of it: why a presentation was refused, or what a
+/// request for less must fit into.
+pub async fn diagnose(
+    store: &Store,
+    grant: Uuid,
+    account: Uuid,
+    client_id: &str,
+    hash: &[u8; 32],
+) -> Result<Option<Live>, StoreError> {
+    let rows = store
+        .read(
+            "grants.diagnose",
+            "SELECT grant_id, account_id, session_id, scope, audience, terms, created_at FROM oauth_grant
+             WHERE grant_id = $1 AND account_id = $2 AND client_id = $3 AND current_hash = $4
+               AND revoked_at IS NULL AND expires_at > now()",
+            &[&grant, &account, &client_id, &hash.as_slice()],
+        )
+        .await?;
+    Ok(rows.first().map(live).transpose()?)
+}
+
+/// Whether tokens of a grant are still good: the grant, and the account behind it.
+pub async fn is_alive(reader: &impl Reader, grant: GrantId, account: AccountId) -> Result<bool, StoreError> {
+    let rows = reader
+        .rows(
+            "grants.is_alive",
+            "SELECT 1 FROM oauth_grant g JOIN account a USING (account_id)
+             WHERE g.grant_id = $1 AND g.account_id = $2 AND g.generation > 0 AND g.revoked_at IS NULL
+               AND g.expires_at > now() AND a.state = 'active'",
+            &[&grant.uuid(), &account.uuid()],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}
+
+/// A grant that just ended.
+#[derive(Debug)]
+pub struct Revoked {
+    pub grant: GrantId,
+    pub client_id: String,
+}
+
+fn revoked(rows: &[Row]) -> Result<Vec<Revoked>, StoreError> {
+    let read = |row| {
+        let (grant, id) = Decode::keyed::<Uuid>("oauth_grant", "grant_id", row)?;
+        Ok(Revoked { grant: id.into(), client_id: grant.get("client_id")? })
+    };
+    rows.iter().map(read).collect()
+}
+
+/// One grant, by its client (RFC 7009). Unknown, foreign and already revoked look the same.
+pub async fn revoke_one(
+    tx: &Tx,
+    grant: Uuid,
+    account: Uuid,
+    client_id: &str,
+    why: Why,
+) -> Result<Vec<Revoked>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $4
+             WHERE grant_id = $1 AND account_id = $2 AND client_id = $3 AND revoked_at IS NULL
+             RETURNING grant_id, client_id",
+            &[&grant, &account, &client_id, &why.as_str()],
+        )
+        .await?;
+    revoked(&rows)
+}
+
+/// Everything a person allowed one client.
+pub async fn revoke_of_client(
+    tx: &Tx,
+    account: AccountId,
+    client_id: &str,
+    why: Why,
+) -> Result<Vec<Revoked>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $3
+             WHERE account_id = $1 AND client_id = $2 AND revoked_at IS NULL
+             RETURNING grant_id, client_id",
+            &[&account.uuid(), &client_id, &why.as_str()],
+        )
+        .await?;
+    revoked(&rows)
+}
+
+/// What hangs on a session: what does not outlive it, or everything begun in it.
+pub async fn revoke_of_session(
+    tx: &Tx,
+    account: AccountId,
+    session: SessionId,
+    offline_too: bool,
+    why: Why,
+) -> Result<Vec<Revoked>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $4
+             WHERE account_id = $1 AND session_id = $2 AND (NOT offline OR $3) AND revoked_at IS NULL
+             RETURNING grant_id, client_id",
+            &[&account.uuid(), &session.uuid(), &offline_too, &why.as_str()],
+        )
+        .await?;
+    revoked(&rows)
+}
+
+/// Which clients have a part in a session.
+pub async fn clients_of_session(
+    tx: &Tx,
+    account: AccountId,
+    session: SessionId,
+) -> Result<Vec<String>, StoreError> {
+    let rows = tx
+        .query(
+            "SELECT DISTINCT client_id FROM oauth_grant
+             WHERE account_id = $1 AND session_id = $2 AND generation > 0",
+            &[&account.uuid(), &session.uuid()],
+        )
+        .await?;
+    rows.iter().map(|row| Ok(Decode::new("oauth_grant", session, row).get("client_id")?)).collect()
+}
+
+/// Everything a person allowed anybody.
+pub async fn revoke_all(tx: &Tx, account: AccountId, why: Why) -> Result<Vec<Revoked>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $2
+             WHERE account_id = $1 AND revoked_at IS NULL RETURNING grant_id, client_id",
+            &[&account.uuid(), &why.as_str()],
+        )
+        .await?;
+    revoked(&rows)
+}
+
+/// A living grant as its owner sees it.
+#[derive(Debug)]
+pub struct Held {
+    pub client_id: String,
+    pub audience: String,
+    pub scope: String,
+    pub details: Vec<serde_json::Value>,
+    pub offline: bool,
+    pub created_at: OffsetDateTime,
+    pub used_at: OffsetDateTime,
+    pub expires_at: OffsetDateTime,
+}
+
+pub async fn list(reader: &impl Reader, account: AccountId) -> Result<Vec<Held>, StoreError> {
+    let rows = reader
+        .rows(
+            "grants.list",
+            "SELECT grant_id, client_id, audience, scope, terms, offline, created_at, rotated_at, expires_at
+             FROM oauth_grant
+             WHERE account_id = $1 AND generation > 0 AND revoked_at IS NULL AND expires_at > now()
+             ORDER BY grant_id DESC LIMIT 500",
+            &[&account.uuid()],
+        )
+        .await?;
+    let read = |row| {
+        let (grant, _) = Decode::keyed::<Uuid>("oauth_grant", "grant_id", row)?;
+        let terms: Terms = grant.json("terms")?;
+        Ok(Held {
+            client_id: grant.get("client_id")?,
+            audience: grant.get("audience")?,
+            scope: grant.get("scope")?,
+            details: terms.details,
+            offline: grant.get("offline")?,
+            created_at: grant.get("created_at")?,
+            used_at: grant.get("rotated_at")?,
+            expires_at: grant.get("expires_at")?,
+        })
+    };
+    rows.iter().map(read).collect()
+}

@@ -1,0 +1,84 @@
+//! Telling clients that a session ended (OpenID Connect Back-Channel Logout 1.0 §2.4).
+
+use std::sync::Arc;
+
+use porteiro_protocol::{
+    id::{AccountId, Id, JobId, SessionId},
+    jose::Algorithm,
+    time::numeric_date,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::super::clients;
+use crate::{
+    App,
+    fetch::Destination,
+    jobs::{self, JobError},
+    store::{StoreError, Tx},
+};
+
+pub const JOB: &str = "logout.tell";
+/// §2.6: short, since it is read at once.
+const SECONDS: i64 = 120;
+const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Ended {
+    client_id: String,
+    account: AccountId,
+    session: SessionId,
+}
+
+/// Names a logout token.
+enum Token {}
+
+/// Asks for the client to be told, if it wants to know.
+pub(super) async fn tell(
+    app: &App,
+    tx: &Tx,
+    client_id: &str,
+    account: AccountId,
+    session: SessionId,
+) -> Result<(), StoreError> {
+    let client = clients::find(tx, client_id).await?;
+    if client.is_none_or(|client| client.metadata.backchannel_logout_uri.is_none()) {
+        return Ok(());
+    }
+    let job: JobId = Id::ordered(app.clock.now(), &*app.entropy);
+    jobs::enqueue(tx, job, JOB, &Ended { client_id: client_id.to_owned(), account, session }).await
+}
+
+pub async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
+    let ended: Ended =
+        serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
+    let Some(client) = clients::find(&app.store, &ended.client_id).await? else { return Ok(()) };
+    let Some(uri) = &client.metadata.backchannel_logout_uri else { return Ok(()) };
+    let now = numeric_date(app.clock.now());
+    // No nonce: it must not pass for an ID token (§2.4).
+    let claims = json!({
+        "iss": app.issuer(),
+        "aud": client.id,
+        "iat": now,
+        "exp": now + SECONDS,
+        "jti": Id::<Token>::random(&*app.entropy),
+        "events": {EVENT: {}},
+        "sub": ended.account,
+        "sid": ended.session,
+    });
+    let algorithm = client.metadata.id_token_signed_response_alg.unwrap_or(Algorithm::Rs256);
+    let failed = |error: crate::oauth::keys::SignError| JobError::Failed(error.to_string());
+    let signer = app.keys.current().signer(algorithm).map_err(failed)?;
+    let token = signer.jwt("logout+jwt", &claims).await.map_err(failed)?;
+    let status = app
+        .fetcher
+        .post_form(Destination::Strangers, uri, None, &[("logout_token", &token)])
+        .await
+        .map_err(|error| JobError::Failed(error.to_string()))?;
+    match status {
+        200..=299 => Ok(()),
+        // §2.8: it understood, and could not or would not.
+        400..=499 => Err(JobError::Hopeless(format!("the client answered {status}"))),
+        _ => Err(JobError::Failed(format!("the client answered {status}"))),
+    }
+}

@@ -1,0 +1,98 @@
+//! `/connect/logout`: GET and POST, for browsers and for user agents that read JSON.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+};
+use porteiro_protocol::{error::ErrorCode, form::Parameters};
+use serde_json::json;
+
+use super::{Left, leave};
+use crate::{
+    App,
+    http::{
+        Access, Form, OAuthError, Problem, RequestContext, Route, SESSION_COOKIE, plain_page, prefers_json,
+        set_cookie, unreadable_form,
+    },
+};
+
+pub fn routes() -> Vec<Route> {
+    let public = Access::Public("signs out only the session it comes with");
+    let standard = "OpenID Connect RP-Initiated Logout 1.0";
+    vec![
+        Route::get("/connect/logout", public, by_query).standard(standard),
+        Route::post("/connect/logout", public, by_form).standard(standard),
+    ]
+}
+
+async fn by_query(
+    State(app): State<Arc<App>>,
+    context: RequestContext,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Response {
+    match Parameters::parse(uri.query().unwrap_or_default().as_bytes()) {
+        Ok(parameters) => answer(&app, &context, &headers, &parameters).await,
+        Err(error) => OAuthError::new(ErrorCode::InvalidRequest, error.to_string()).into_response(),
+    }
+}
+
+async fn by_form(
+    State(app): State<Arc<App>>,
+    context: RequestContext,
+    headers: HeaderMap,
+    form: Result<Form, Problem>,
+) -> Response {
+    match form {
+        Ok(Form(parameters)) => answer(&app, &context, &headers, &parameters).await,
+        Err(problem) => unreadable_form(problem),
+    }
+}
+
+async fn answer(
+    app: &Arc<App>,
+    context: &RequestContext,
+    headers: &HeaderMap,
+    parameters: &Parameters,
+) -> Response {
+    let json = prefers_json(headers);
+    let mut response = match leave(app, context, parameters).await {
+        Ok(left) => present(left, json),
+        Err(error) => error.into_response(),
+    };
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
+    response
+}
+
+fn present(left: Left, json: bool) -> Response {
+    match left {
+        Left::Refused(why) => OAuthError::new(ErrorCode::InvalidRequest, why).into_response(),
+        Left::Ask { token } if json => {
+            axum::Json(json!({"stage": "confirm", "confirm": token})).into_response()
+        }
+        Left::Ask { token } => plain_page("Sign out?", Some(("confirm", &token, "Sign out"))),
+        Left::Out { to } => {
+            let mut response = match to {
+                Some(to) if json => {
+                    let next = json!({"type": "redirect", "uri": to});
+                    axum::Json(json!({"stage": "complete", "continue": next})).into_response()
+                }
+                Some(to) => match HeaderValue::from_str(&to) {
+                    Ok(to) => (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response(),
+                    Err(_) => OAuthError::new(ErrorCode::InvalidRequest, "").into_response(),
+                },
+                None if json => {
+                    axum::Json(json!({"stage": "complete", "continue": {"type": "none"}})).into_response()
+                }
+                None => plain_page("You are signed out.", None),
+            };
+            if let Ok(gone) = HeaderValue::from_str(&set_cookie(SESSION_COOKIE, "", 0)) {
+                response.headers_mut().append(header::SET_COOKIE, gone);
+            }
+            response
+        }
+    }
+}

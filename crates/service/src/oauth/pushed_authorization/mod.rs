@@ -1,0 +1,102 @@
+//! Pushed authorization requests (RFC 9126).
+//!
+//! 1. The client proves itself as at the token endpoint and sends its request, as parameters or signed.
+//! 2. Every check of the authorization endpoint runs now, and again when the request is used.
+//! 3. It is kept under an address only this client can use, for 90 seconds; it is used up when an authorization
+//!    completes, so that a reload before that does no harm.
+
+mod endpoint;
+mod store;
+
+use std::sync::Arc;
+
+use porteiro_protocol::{authorization_request::RawRequest, error::ErrorCode, form::Parameters, id::Id};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+pub use store::consume;
+
+use super::{
+    authorization::{self, Continued, Stopped},
+    client_auth::AuthenticatedClient,
+};
+use crate::{
+    App,
+    http::{OAuthError, Route},
+    secrets::{HandleKind, Route as HandleRoute},
+    store::StoreError,
+};
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+const PREFIX: &str = "urn:ietf:params:oauth:request_uri:";
+/// How long a client may take from pushing to sending the person.
+pub const SECONDS: i32 = 90;
+
+/// What is kept.
+#[derive(Debug, Serialize, Deserialize)]
+struct Stored {
+    request: RawRequest,
+    signed: bool,
+}
+
+/// A pushed request that may be used now.
+#[derive(Debug)]
+pub struct Found {
+    pub id: Uuid,
+    pub request: RawRequest,
+    pub signed: bool,
+}
+
+/// The pushed request itself, for ids.
+enum PushedRequest {}
+
+/// Takes a request in. The answer is its address.
+async fn push(
+    app: &Arc<App>,
+    authenticated: &AuthenticatedClient,
+    form: &Parameters,
+    key: Option<String>,
+) -> Result<String, OAuthError> {
+    let client = &authenticated.client;
+    if form.get("request_uri").is_some() {
+        return Err(OAuthError::new(ErrorCode::InvalidRequest, "request_uri cannot be pushed"));
+    }
+    let raw = RawRequest::from_parameters(form)
+        .of_client(&client.id, key.as_deref())
+        .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
+    let continued = authorization::continued_from(app, raw).await?.map_err(told)?;
+    let id = Id::<PushedRequest>::ordered(app.clock.now(), &*app.entropy);
+    let continued = Continued { pushed: Some(id.uuid()), ..continued };
+    if continued.request.addressee().map(|addressee| addressee.client_id) != Ok(client.id.as_str()) {
+        return Err(OAuthError::new(ErrorCode::InvalidRequest, "the request is another client's"));
+    }
+    authorization::prepare(app, &app.store, &continued).await?.map_err(told)?;
+    let route = HandleRoute { owner: Uuid::nil(), row: id.uuid(), generation: 0 };
+    let handle = app.secrets.handles.issue(HandleKind::Pushed, route, &*app.entropy).map_err(|error| {
+        tracing::error!(%error, "a request address could not be made");
+        OAuthError::new(ErrorCode::ServerError, "")
+    })?;
+    let stored = Stored { request: continued.request, signed: continued.signed };
+    store::insert(&app.store, id.uuid(), &client.id, &handle.hash, &stored).await?;
+    Ok(format!("{PREFIX}{}", handle.text.as_str()))
+}
+
+fn told(stopped: Stopped) -> OAuthError {
+    match stopped {
+        Stopped::Page { code, detail } => OAuthError::new(code, detail),
+        Stopped::Client(turned) => OAuthError::new(turned.refused.code, turned.refused.description),
+    }
+}
+
+/// The request behind an address, if it is this client's and still good.
+pub async fn find(app: &App, uri: &str, client_id: &str) -> Result<Option<Found>, StoreError> {
+    let presented =
+        uri.strip_prefix(PREFIX).and_then(|text| app.secrets.handles.open(HandleKind::Pushed, text));
+    let Some(presented) = presented else { return Ok(None) };
+    let id = presented.route.row;
+    let stored = store::find(&app.store, id, client_id, &presented.hash).await?;
+    Ok(stored.map(|stored| Found { id, request: stored.request, signed: stored.signed }))
+}
