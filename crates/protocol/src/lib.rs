@@ -6,6 +6,7 @@
 pub mod address;
 pub mod assurance;
 pub mod authorization_request;
+pub mod certificate;
 pub mod client_metadata;
 pub mod dpop;
 pub mod entropy;

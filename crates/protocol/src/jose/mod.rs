@@ -6,7 +6,7 @@ mod key;
 mod verify;
 
 pub use jwk::{Jwks, PublicJwk, thumbprint};
-pub(crate) use jwk::{has_private_member, sha256};
+pub(crate) use jwk::{Material, has_private_member, sha256};
 pub use jws::{Header, signing_input};
 pub use key::{KeyError, SigningKey, generate_pkcs8};
 pub use verify::{MAX_COMPACT, VerifiedJws, VerifyError, peek_claims, verify_compact, verify_embedded};
