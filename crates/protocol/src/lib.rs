@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod assurance;
+pub mod authorization_details;
 pub mod authorization_request;
 pub mod certificate;
 pub mod client_metadata;
