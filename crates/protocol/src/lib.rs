@@ -6,8 +6,11 @@
 pub mod address;
 pub mod assurance;
 pub mod authority;
+pub mod authorization_details;
 pub mod authorization_request;
+pub mod certificate;
 pub mod client_metadata;
+pub mod dpop;
 pub mod entropy;
 pub mod error;
 pub mod form;

@@ -1,0 +1,153 @@
+//! A detail in words, from a template of its API: `Pay {amount} to {creditor}`.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::DetailTypeError;
+use crate::plain_text::is_unseen;
+
+const MAX_RENDERED: usize = 500;
+const MAX_TEMPLATE: usize = 260;
+/// With these each value has room for at least thirty characters, whatever the others are.
+const MAX_PLACEHOLDERS: usize = 8;
+const ABSENT: &str = "—";
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    #[error("must have 1 to {MAX_TEMPLATE} characters, none of them invisible or direction-changing")]
+    Text,
+    #[error("must have braces only around the name of a member of letters, digits, - and _")]
+    Braces,
+    #[error("must not have more than {MAX_PLACEHOLDERS} placeholders")]
+    TooMany,
+    #[error("names {0}, which is not among the schema's properties")]
+    Unknown(String),
+}
+
+/// One template for each language we speak.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Display {
+    pub en: String,
+    pub pt: String,
+}
+
+enum Segment<'a> {
+    Text(&'a str),
+    Member(&'a str),
+}
+
+impl Display {
+    pub(super) fn check(&self, properties: &Map<String, Value>) -> Result<(), DetailTypeError> {
+        for (language, template) in [("en", &self.en), ("pt", &self.pt)] {
+            check(template, properties).map_err(|error| DetailTypeError::Template { language, error })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn render(&self, detail: &Value, locale: &str) -> String {
+        let portuguese =
+            locale.split(['-', '_']).next().is_some_and(|language| language.eq_ignore_ascii_case("pt"));
+        let template = if portuguese { &self.pt } else { &self.en };
+        let segments = segments(template).unwrap_or_else(|| vec![Segment::Text(template)]);
+        let (mut words, mut placeholders) = (0, 0);
+        for segment in &segments {
+            match segment {
+                Segment::Text(text) => words += text.chars().count(),
+                Segment::Member(_) => placeholders += 1,
+            }
+        }
+        // Each value has its own share, so that a long one cannot push another out of sight.
+        let share = MAX_RENDERED.saturating_sub(words) / placeholders.max(1);
+        let rendered: String = segments
+            .iter()
+            .map(|segment| match segment {
+                Segment::Text(text) => Cow::from(*text),
+                Segment::Member(name) => Cow::from(cut(&value_text(detail.get(name), portuguese), share)),
+            })
+            .collect();
+        cut(&clean(&rendered), MAX_RENDERED)
+    }
+}
+
+fn check(template: &str, properties: &Map<String, Value>) -> Result<(), TemplateError> {
+    let length = template.chars().count();
+    if length == 0 || length > MAX_TEMPLATE || template.chars().any(is_unseen) {
+        return Err(TemplateError::Text);
+    }
+    let segments = segments(template).ok_or(TemplateError::Braces)?;
+    let members = segments.iter().filter_map(|segment| match segment {
+        Segment::Member(name) => Some(*name),
+        Segment::Text(_) => None,
+    });
+    if members.clone().count() > MAX_PLACEHOLDERS {
+        return Err(TemplateError::TooMany);
+    }
+    match members.into_iter().find(|name| !properties.contains_key(*name)) {
+        Some(unknown) => Err(TemplateError::Unknown(unknown.to_owned())),
+        None => Ok(()),
+    }
+}
+
+/// `None` when the braces do not come in pairs around plain names.
+fn segments(template: &str) -> Option<Vec<Segment<'_>>> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let mut segments = Vec::new();
+    let mut rest = template;
+    while let Some((text, after)) = rest.split_once('{') {
+        let (name, tail) = after.split_once('}')?;
+        if text.contains('}') || name.is_empty() || !name.bytes().all(plain) {
+            return None;
+        }
+        segments.extend([Segment::Text(text), Segment::Member(name)]);
+        rest = tail;
+    }
+    segments.push(Segment::Text(rest));
+    (!rest.contains('}')).then_some(segments)
+}
+
+fn value_text(value: Option<&Value>, portuguese: bool) -> String {
+    let text = match value {
+        Some(Value::Array(items)) => {
+            items.iter().map(|item| item_text(item, portuguese)).collect::<Vec<_>>().join(", ")
+        }
+        Some(value) => item_text(value, portuguese).into_owned(),
+        None => String::new(),
+    };
+    let text = clean(&text);
+    if text.trim().is_empty() { ABSENT.to_owned() } else { text }
+}
+
+fn item_text(value: &Value, portuguese: bool) -> Cow<'_, str> {
+    match (value, portuguese) {
+        (Value::String(text), _) => Cow::from(text),
+        (Value::Null, _) => Cow::from(ABSENT),
+        (Value::Bool(true), true) => Cow::from("sim"),
+        (Value::Bool(false), true) => Cow::from("não"),
+        (Value::Bool(true), false) => Cow::from("yes"),
+        (Value::Bool(false), false) => Cow::from("no"),
+        (Value::Number(_) | Value::Array(_) | Value::Object(_), _) => Cow::from(value.to_string()),
+    }
+}
+
+/// Line breaks and the like become spaces; what cannot be seen, or turns text around, goes.
+fn clean(text: &str) -> String {
+    let seen = |char: char| match char {
+        space if space.is_whitespace() || space.is_control() => Some(' '),
+        unseen if is_unseen(unseen) => None,
+        other => Some(other),
+    };
+    text.chars().filter_map(seen).collect()
+}
+
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests;

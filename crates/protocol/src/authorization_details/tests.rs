@@ -1,0 +1,242 @@
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn payment() -> Value {
+    json!({
+        "name": "payment_initiation",
+        "schema": {
+            "type": "object",
+            "properties": {
+                "actions": {"type": "array", "items": {"enum": ["initiate", "status", "cancel"]}},
+                "amount": {"$ref": "#/$defs/amount"},
+                "creditor": {"type": "string", "maxLength": 70},
+                "until": {"type": "string", "format": "date-time"},
+                "reference": {"type": "string", "pattern": "^[A-Z]{2}[0-9]+$"},
+                "debtor": {"type": "object"}
+            },
+            "required": ["actions", "amount"],
+            "additionalProperties": false,
+            "$defs": {"amount": {"type": "string", "pattern": "^[0-9]{1,9}\\.[0-9]{2}$"}}
+        },
+        "display": {"en": "Pay {amount} to {creditor}", "pt": "Pagar {amount} a {creditor}"},
+        "narrowing": {"actions": "subset", "amount": "at_most", "until": "earlier"}
+    })
+}
+fn read(registration: Value) -> DetailType {
+    serde_json::from_value(registration).unwrap()
+}
+/// The registration with one place changed.
+fn changed(pointer: &str, value: Value) -> Result<(), DetailTypeError> {
+    let mut registration = payment();
+    let (parent, name) = pointer.rsplit_once('/').unwrap();
+    registration.pointer_mut(parent).unwrap()[name] = value;
+    read(registration).check()
+}
+fn schema_error(pointer: &str, value: Value) -> SchemaError {
+    match changed(&format!("/schema{pointer}"), value) {
+        Err(DetailTypeError::Schema(error)) => error,
+        other => panic!("{pointer}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_registration_keeps_its_form() {
+    let kind = read(payment());
+    assert_eq!(kind.check(), Ok(()));
+    assert_eq!(serde_json::to_value(&kind).unwrap(), payment());
+    for (pointer, value) in
+        [("/extra", json!(1)), ("/narrowing/amount", json!("less")), ("/display/fr", json!("a"))]
+    {
+        let mut registration = payment();
+        let (parent, name) = pointer.rsplit_once('/').unwrap();
+        registration.pointer_mut(parent).unwrap()[name] = value;
+        assert!(serde_json::from_value::<DetailType>(registration).is_err(), "{pointer}");
+    }
+}
+
+#[test]
+fn names_templates_and_rules_are_checked() {
+    for name in ["", "a b", "a\"", "é", "a\n", &"a".repeat(257)] {
+        assert_eq!(changed("/name", json!(name)), Err(DetailTypeError::Name), "{name}");
+    }
+    assert!(changed("/name", json!("https://api.example.com/payment")).is_ok());
+    let template = |error| Err(DetailTypeError::Template { language: "pt", error });
+    for text in ["", "a\u{202e}b", "a\nb", &"a".repeat(261)] {
+        assert_eq!(changed("/display/pt", json!(text)), template(TemplateError::Text), "{text}");
+    }
+    for text in ["{", "}", "{}", "{amount", "amount}", "{{amount}}", "{a.b}", "{a b}", "{amount}}"] {
+        assert_eq!(changed("/display/pt", json!(text)), template(TemplateError::Braces), "{text}");
+    }
+    assert_eq!(changed("/display/pt", json!("{amount}".repeat(9))), template(TemplateError::TooMany));
+    for text in ["{amonut}", "{type}"] {
+        let name = text.trim_matches(['{', '}']).to_owned();
+        assert_eq!(changed("/display/pt", json!(text)), template(TemplateError::Unknown(name)));
+    }
+    assert_eq!(
+        changed("/narrowing/amonut", json!("at_most")),
+        Err(DetailTypeError::Narrowing("amonut".into()))
+    );
+    assert_eq!(changed("/narrowing/type", json!("equal")), Err(DetailTypeError::NarrowingType));
+}
+
+#[test]
+fn schemas_are_closed_objects_of_the_one_draft() {
+    for (pointer, value, error) in [
+        ("/type", json!("array"), SchemaError::NotAnObject),
+        ("/type", json!(["object", "null"]), SchemaError::NotAnObject),
+        ("/properties", json!([]), SchemaError::NotAnObject),
+        ("/additionalProperties", json!(true), SchemaError::Open),
+        ("/additionalProperties", json!({}), SchemaError::Open),
+        ("/$schema", json!("http://json-schema.org/draft-07/schema#"), SchemaError::Draft),
+        ("/properties/amount", json!({"$schema": "https://a.example"}), SchemaError::Draft),
+        ("/description", json!("a".repeat(MAX_SCHEMA)), SchemaError::TooLong),
+    ] {
+        assert_eq!(schema_error(pointer, value), error, "{pointer}");
+    }
+    assert!(changed("/schema/$schema", json!("https://json-schema.org/draft/2020-12/schema")).is_ok());
+    for (pointer, value) in [
+        ("/properties/amount", json!({"type": "nothing"})),
+        ("/properties/amount", json!({"minimum": "1"})),
+        ("/properties/amount", json!({"pattern": "("})),
+        // Needs backtracking.
+        ("/properties/amount", json!({"pattern": r"^(a+)+\1$"})),
+        ("/properties/amount", json!({"pattern": "^(?=a)"})),
+        ("/properties/amount", json!({"pattern": "(a{1000}){1000}"})),
+        ("/properties/amount", json!({"format": "dat"})),
+        ("/required", json!("amount")),
+    ] {
+        assert!(matches!(schema_error(pointer, value.clone()), SchemaError::Invalid(_)), "{value}");
+    }
+}
+
+#[test]
+fn references_stay_inside_and_end() {
+    for target in [
+        "https://example.com/schema.json",
+        "file:///etc/passwd",
+        "other.json#/$defs/amount",
+        "#",
+        "#amount",
+        "#/properties/creditor",
+        "#/$defs/none",
+        "#/$defs/amount/pattern",
+        "#/$defs/%61mount",
+    ] {
+        assert_eq!(
+            schema_error("/properties/amount", json!({"$ref": target})),
+            SchemaError::Reference,
+            "{target}"
+        );
+    }
+    for keyword in ["$id", "$anchor", "$dynamicRef", "$dynamicAnchor"] {
+        assert_eq!(schema_error("/properties/amount", json!({keyword: "x"})), SchemaError::Reference);
+    }
+    // As the name of a member it is no keyword.
+    assert!(changed("/schema/properties/$id", json!({"type": "string"})).is_ok());
+    let around =
+        json!({"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}, "amount": true});
+    assert_eq!(schema_error("/$defs", around), SchemaError::Circular);
+    assert_eq!(
+        schema_error("/$defs/amount", json!({"items": {"$ref": "#/$defs/amount"}})),
+        SchemaError::Circular
+    );
+    let doubling: Map<String, Value> = (0..20)
+        .map(|level| {
+            let next = json!({"$ref": format!("#/$defs/{}", if level == 19 { "amount".into() } else { format!("d{}", level + 1) })});
+            (format!("d{level}"), json!({"allOf": [next, next]}))
+        })
+        .chain([("amount".to_owned(), json!(true))])
+        .collect();
+    assert_eq!(schema_error("/$defs", json!(doubling)), SchemaError::TooComplex);
+    let deep = (0..40).fold(json!(true), |inner, _| json!({"not": inner}));
+    assert_eq!(schema_error("/properties/amount", deep), SchemaError::TooComplex);
+}
+
+fn detail() -> Value {
+    json!({"type": "payment_initiation", "actions": ["initiate"], "amount": "10.00"})
+}
+
+#[test]
+fn details_are_held_against_their_schema() {
+    let kind = read(payment());
+    assert_eq!(kind.validate(&detail()), Ok(()));
+    for (member, value, reason) in [
+        ("type", json!("other"), "type payment_initiation"),
+        ("type", json!(1), "type payment_initiation"),
+        ("amount", json!("10"), "/amount"),
+        ("amount", json!(10), "/amount"),
+        ("actions", json!(["erase-everything"]), "/actions/0"),
+        ("actions", json!([]), ""),
+        ("until", json!("tomorrow"), "/until"),
+        ("until", json!("2026-03-01T12:00:00Z"), ""),
+        ("reference", json!("B2"), "/reference"),
+        ("locations", json!(["https://a.example"]), "locations"),
+        ("\u{202e}\"\\", json!(1), "Additional"),
+        ("creditor", json!("a\u{0}"), "control"),
+    ] {
+        let mut detail = detail();
+        detail[member] = value.clone();
+        match kind.validate(&detail) {
+            Ok(()) => assert_eq!(reason, "", "{member}"),
+            Err(text) => {
+                assert!(!reason.is_empty() && text.contains(reason), "{member} {value}: {text}");
+                assert!(
+                    text.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'"' && byte != b'\\')
+                );
+                assert!(!text.contains("erase-everything") && !text.contains("tomorrow"), "{text}");
+            }
+        }
+    }
+    for not_one in [json!(null), json!([]), json!("payment_initiation"), json!({})] {
+        assert!(kind.validate(&not_one).is_err());
+    }
+}
+
+#[test]
+fn type_may_be_named_by_the_schema_or_not() {
+    for (pointer, value) in [
+        ("/schema/properties/type", json!({"const": "payment_initiation"})),
+        ("/schema/required", json!(["type", "amount"])),
+        ("/schema/minProperties", json!(3)),
+    ] {
+        let mut registration = payment();
+        let (parent, name) = pointer.rsplit_once('/').unwrap();
+        registration.pointer_mut(parent).unwrap()[name] = value;
+        let kind = read(registration);
+        assert_eq!((kind.check(), kind.validate(&detail())), (Ok(()), Ok(())), "{pointer}");
+    }
+    let mut unevaluated = payment();
+    unevaluated["schema"].as_object_mut().unwrap().remove("additionalProperties");
+    unevaluated["schema"]["unevaluatedProperties"] = json!(false);
+    unevaluated["schema"]["allOf"] = json!([{"properties": {"identifier": {"type": "string"}}}]);
+    let kind = read(unevaluated);
+    let mut detail = detail();
+    detail["identifier"] = json!("a");
+    assert_eq!((kind.check(), kind.validate(&detail)), (Ok(()), Ok(())));
+    detail["other"] = json!("a");
+    assert!(kind.validate(&detail).is_err());
+}
+
+#[test]
+fn an_unchecked_registration_validates_nothing() {
+    let mut registration = payment();
+    registration["schema"] = json!(true);
+    assert!(read(registration).validate(&detail()).is_err());
+}
+
+static VALIDATOR: LazyLock<DetailValidator> = LazyLock::new(|| read(payment()).validator().unwrap());
+
+proptest! {
+    #[test]
+    fn no_unknown_member_passes(name in "[a-z]{1,12}") {
+        let known = ["type", "actions", "amount", "creditor", "until", "reference", "debtor"];
+        prop_assume!(!known.contains(&name.as_str()));
+        let mut detail = detail();
+        detail[&name] = json!(1);
+        prop_assert!(VALIDATOR.validate(&detail).is_err());
+    }
+}
