@@ -2,6 +2,7 @@
 
 mod client_authentication;
 mod client_credentials;
+mod directory;
 
 use std::sync::Arc;
 

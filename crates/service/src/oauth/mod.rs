@@ -4,6 +4,7 @@ pub mod apis;
 pub mod client_auth;
 pub mod client_credentials;
 pub mod clients;
+pub mod directory;
 pub mod discovery;
 pub mod keys;
 pub mod scopes;
