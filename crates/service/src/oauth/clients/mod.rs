@@ -1,5 +1,6 @@
 //! Clients: applications, services and agents. What they registered, how far we trust them, how they prove themselves.
 
+mod keys;
 mod store;
 
 use porteiro_protocol::{
@@ -10,6 +11,7 @@ use porteiro_protocol::{
 };
 use serde_json::Value;
 
+pub use keys::{FetchedKeys, Jwks, client_keys, newer_client_keys, verify_signed};
 pub use store::{Client, NewClient, Profile, Trust, disable, find, insert, set_trust};
 
 use super::{client_auth, token::grants};
