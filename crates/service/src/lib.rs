@@ -36,6 +36,7 @@ pub fn table() -> Vec<http::Route> {
         oauth::discovery::routes(),
         oauth::keys::routes(),
         oauth::token::routes(),
+        oauth::registration::routes(),
         credentials::passkey::routes(),
         flow::routes(),
         account::routes(),

@@ -39,5 +39,8 @@ events! {
     CredentialExhausted = "credential.exhausted", "A credential failed too often and must be bound again.", ["credential_id", "kind"];
     SessionRaised = "session.raised", "A session gained a proof and a new token.", ["session_id", "methods"];
     SessionEnded = "session.ended", "A session was ended.", ["session_id", "reason"];
+    ClientRegistered = "client.registered", "A client registered itself.", ["client_id"];
+    ClientChanged = "client.changed", "A client replaced its registration; it is trusted like a new one.", ["client_id", "members"];
+    ClientRemoved = "client.removed", "A client ended its registration.", ["client_id"];
     StuffingSuspected = "stuffing.suspected", "One address tried passwords for many people.", ["people"];
 }

@@ -7,5 +7,6 @@ pub mod clients;
 pub mod directory;
 pub mod discovery;
 pub mod keys;
+pub mod registration;
 pub mod scopes;
 pub mod token;

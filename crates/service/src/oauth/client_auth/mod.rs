@@ -142,9 +142,7 @@ pub async fn authenticate(
 async fn prove(app: &Arc<App>, client: &Client, presented: &Presented) -> Result<bool, OAuthError> {
     match presented {
         Presented::Name(_) => Ok(true),
-        Presented::Basic { secret, .. } | Presented::Post { secret, .. } => {
-            Ok(secret::matches(client, secret))
-        }
+        Presented::Basic { secret, .. } | Presented::Post { secret, .. } => Ok(client.has_secret(secret)),
         Presented::Assertion { assertion, .. } => assertion::verify(app, client, assertion).await,
     }
 }
