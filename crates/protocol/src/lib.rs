@@ -6,7 +6,9 @@
 pub mod address;
 pub mod assurance;
 pub mod authorization_request;
+pub mod certificate;
 pub mod client_metadata;
+pub mod dpop;
 pub mod entropy;
 pub mod error;
 pub mod form;

@@ -3,11 +3,9 @@
 use serde_json::Value;
 
 use super::{Member, MetadataError};
-use crate::plain_text::is_plain_json;
+use crate::{jose::has_private_member, plain_text::is_plain_json};
 
 const MAX_KEYS: usize = 20;
-/// RFC 7518 §§6.2.2, 6.3.2 and 6.4.1; RFC 8037 §2.
-const PRIVATE: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 pub(super) fn jwks(member: Member<'_>) -> Result<Option<Value>, MetadataError> {
     let Some(value) = member.value else { return Ok(None) };
@@ -17,10 +15,10 @@ pub(super) fn jwks(member: Member<'_>) -> Result<Option<Value>, MetadataError> {
         .filter(|keys| (1..=MAX_KEYS).contains(&keys.len()))
         .ok_or_else(|| member.refused("must be a JWK set of 1 to 20 keys"))?;
     for key in keys {
-        let Some(key) = key.as_object() else {
+        if !key.is_object() {
             return Err(member.refused("has a key that is not an object"));
-        };
-        if PRIVATE.iter().any(|part| key.contains_key(*part)) {
+        }
+        if has_private_member(key) {
             return Err(member
                 .refused("has private or symmetric key material: replace that key, it is no longer secret"));
         }

@@ -5,10 +5,11 @@ mod jws;
 mod key;
 mod verify;
 
-pub use jwk::{Jwks, PublicJwk};
+pub use jwk::{Jwks, PublicJwk, thumbprint};
+pub(crate) use jwk::{Material, has_private_member, sha256};
 pub use jws::{Header, signing_input};
 pub use key::{KeyError, SigningKey, generate_pkcs8};
-pub use verify::{MAX_COMPACT, VerifiedJws, VerifyError, peek_claims, verify_compact};
+pub use verify::{MAX_COMPACT, VerifiedJws, VerifyError, peek_claims, verify_compact, verify_embedded};
 
 use serde::{Deserialize, Serialize};
 

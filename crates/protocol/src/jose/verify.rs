@@ -10,7 +10,7 @@ use aws_lc_rs::signature::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::Value;
 
-use super::Algorithm;
+use super::{Algorithm, has_private_member};
 use crate::json::parse_strict;
 
 pub const MAX_COMPACT: usize = 16 * 1024;
@@ -31,6 +31,11 @@ pub enum VerifyError {
     /// Where keys are fetched: the time to fetch them again.
     #[error("no key fits the token")]
     UnknownKey,
+    #[error("the token has no public key of its algorithm in its jwk header")]
+    EmbeddedKey,
+    /// Whoever sent it has told it to everybody on the way.
+    #[error("the jwk header has private or symmetric key material: replace that key, it is no longer secret")]
+    PrivateKey,
     #[error("too many keys fit the token: kid would tell them apart")]
     TooManyKeys,
     #[error("the signature does not verify")]
@@ -64,17 +69,7 @@ pub fn verify_compact(
     allowed: &[Algorithm],
 ) -> Result<VerifiedJws, VerifyError> {
     let parts = Parts::split(token)?;
-    let algorithm = parts
-        .header
-        .get("alg")
-        .and_then(Value::as_str)
-        .and_then(|name| name.parse().ok())
-        .filter(|algorithm| allowed.contains(algorithm))
-        .ok_or(VerifyError::Algorithm)?;
-    // RFC 7515 §4.1.11: what is critical and not understood must be refused; we understand none.
-    if parts.header.get("crit").is_some() {
-        return Err(VerifyError::Critical);
-    }
+    let algorithm = parts.algorithm(allowed)?;
     let kid = match parts.header.get("kid") {
         None => None,
         Some(Value::String(kid)) => Some(kid.as_str()),
@@ -90,6 +85,25 @@ pub fn verify_compact(
         return Err(VerifyError::TooManyKeys);
     }
     if !candidates.iter().any(|key| key.verifies(parts.signed.as_bytes(), &parts.signature)) {
+        return Err(VerifyError::Signature);
+    }
+    Ok(VerifiedJws { payload: object(&parts.payload)?, header: parts.header, algorithm })
+}
+
+/// Verifies with the key in the token's own `jwk` header (RFC 7515 §4.1.3). That says only that the sender holds
+/// the key, not who the sender is: `kid` and everything else that names keys is passed over.
+///
+/// # Errors
+/// When anything at all is not as it should be.
+pub fn verify_embedded(token: &str, allowed: &[Algorithm]) -> Result<VerifiedJws, VerifyError> {
+    let parts = Parts::split(token)?;
+    let algorithm = parts.algorithm(allowed)?;
+    let jwk = parts.header.get("jwk").ok_or(VerifyError::EmbeddedKey)?;
+    if has_private_member(jwk) {
+        return Err(VerifyError::PrivateKey);
+    }
+    let key = Key::read(jwk, algorithm).ok_or(VerifyError::EmbeddedKey)?;
+    if !key.verifies(parts.signed.as_bytes(), &parts.signature) {
         return Err(VerifyError::Signature);
     }
     Ok(VerifiedJws { payload: object(&parts.payload)?, header: parts.header, algorithm })
@@ -117,6 +131,19 @@ impl<'a> Parts<'a> {
             signature: decode(signature)?,
             signed,
         })
+    }
+
+    fn algorithm(&self, allowed: &[Algorithm]) -> Result<Algorithm, VerifyError> {
+        // RFC 7515 §4.1.11: what is critical and not understood must be refused; we understand none.
+        if self.header.get("crit").is_some() {
+            return Err(VerifyError::Critical);
+        }
+        self.header
+            .get("alg")
+            .and_then(Value::as_str)
+            .and_then(|name| name.parse().ok())
+            .filter(|algorithm| allowed.contains(algorithm))
+            .ok_or(VerifyError::Algorithm)
     }
 }
 
