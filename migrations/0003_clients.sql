@@ -7,9 +7,18 @@ CREATE TABLE client (
     -- Everything that was registered (RFC 7591 §2), as echoed.
     metadata jsonb NOT NULL,
     secret_hash bytea,
+    -- Of the token that reads, replaces and removes the registration (RFC 7592); only who registered itself has one.
+    registration_hash bytea,
     created_at timestamptz NOT NULL DEFAULT now(),
+    -- When this row last changed; never twice the same. Nodes that remember the row compare it.
+    changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- Some day on which it was used, not every moment.
+    last_used_at timestamptz,
     disabled_at timestamptz
 );
+CREATE INDEX client_changed_at ON client (changed_at);
+-- How many there are is asked at every registration.
+CREATE INDEX client_unverified ON client (client_id) WHERE trust = 'unverified' AND disabled_at IS NULL;
 COMMENT ON TABLE client IS 'shard: client_id. Applications, services and agents.';
 
 CREATE TABLE api (
@@ -19,7 +28,8 @@ CREATE TABLE api (
     scopes jsonb NOT NULL,
     token_seconds integer NOT NULL CHECK (token_seconds BETWEEN 30 AND 600),
     algorithm text NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now()
+    created_at timestamptz NOT NULL DEFAULT now(),
+    changed_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE api IS 'shard: replicated. Resource servers: what tokens are good for; a handful of rows.';
 

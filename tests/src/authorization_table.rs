@@ -17,6 +17,11 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("GET /.well-known/webauthn", StatusCode::NOT_FOUND),
     // Without a client, and with a body that is no form.
     ("POST /connect/token", StatusCode::BAD_REQUEST),
+    // What introduces nobody; with nobody's token.
+    ("POST /connect/register", StatusCode::BAD_REQUEST),
+    ("GET /connect/register/{client_id}", StatusCode::UNAUTHORIZED),
+    ("PUT /connect/register/{client_id}", StatusCode::UNAUTHORIZED),
+    ("DELETE /connect/register/{client_id}", StatusCode::UNAUTHORIZED),
     // A stranger's POST lacks the origin of a page of ours.
     ("POST /v1/flows", StatusCode::FORBIDDEN),
     ("GET /v1/flows/{id}", StatusCode::NOT_FOUND),
@@ -57,7 +62,7 @@ async fn every_route_answers_strangers_as_the_table_says() {
             Access::FlowOwner => {
                 assert_eq!(answer.status, StatusCode::NOT_FOUND, "{name} exists for a stranger");
             }
-            Access::Session => {
+            Access::Session | Access::RegistrationToken => {
                 assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{name} answers a stranger");
             }
         }

@@ -35,6 +35,10 @@ const LESSONS: &[&str] = &[
     "CVE-2023-26481",
     "CVE-2026-49443",
     "CVE-2026-54730",
+    "CVE-2026-15572",
+    "CVE-2026-16102",
+    "CVE-2026-9086",
+    "CVE-2026-1180",
 ];
 
 pub fn check(root: &Path) -> Vec<Finding> {

@@ -105,6 +105,9 @@ pub enum Clients {
         /// unverified, verified or first_party.
         #[arg(long, default_value = "verified")]
         trust: String,
+        /// default or fapi2.
+        #[arg(long, default_value = "default")]
+        profile: String,
     },
     /// Show what a client registered and how far it is trusted.
     Show { client_id: String },

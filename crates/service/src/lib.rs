@@ -39,6 +39,7 @@ pub fn table() -> Vec<http::Route> {
         oauth::pushed_authorization::routes(),
         oauth::token::routes(),
         oauth::logout::routes(),
+        oauth::registration::routes(),
         credentials::passkey::routes(),
         flow::routes(),
         account::routes(),

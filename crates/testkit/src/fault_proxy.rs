@@ -24,6 +24,8 @@ pub struct Faults {
     /// Accept nothing new and pass nothing on.
     pub stalled: AtomicBool,
     pub cuts: AtomicU64,
+    /// Messages that came from the service: none, and no statement was sent.
+    pub asked: AtomicU64,
     entropy: SeededEntropy,
 }
 
@@ -50,6 +52,7 @@ impl FaultProxy {
             random_per_mille: 0.into(),
             stalled: false.into(),
             cuts: 0.into(),
+            asked: 0.into(),
             entropy: SeededEntropy::new(7),
         });
         let shared = Arc::clone(&faults);
@@ -90,6 +93,7 @@ async fn relay(mut client: TcpStream, mut server: TcpStream, faults: Arc<Faults>
             read = client.read(&mut from_client) => {
                 let Ok(count @ 1..) = read else { return };
                 let message = &from_client[..count];
+                faults.asked.fetch_add(1, Ordering::Relaxed);
                 faults.wait_while_stalled().await;
                 let commit = message.windows(6).any(|window| window == b"COMMIT");
                 if faults.random_cut() || (commit && faults.before_commit.load(Ordering::Relaxed)) {

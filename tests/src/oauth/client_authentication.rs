@@ -84,9 +84,15 @@ struct Robot {
 }
 
 async fn robot(app: &TestApp) -> Robot {
+    robot_with(app, json!({})).await
+}
+
+async fn robot_with(app: &TestApp, mut more: Value) -> Robot {
     let key = SigningKey::from_pkcs8(Algorithm::Es256, &generate_pkcs8(Algorithm::Es256).unwrap()).unwrap();
-    let jwks = json!({"jwks": {"keys": [key.public()]}});
-    let client = service(app, "private_key_jwt", jwks).await;
+    if more.get("jwks_uri").is_none() {
+        more["jwks"] = json!({"keys": [key.public()]});
+    }
+    let client = service(app, "private_key_jwt", more).await;
     assert!(client["client_secret"].is_null());
     Robot { id: text(&client, "client_id").to_owned(), key }
 }
@@ -168,4 +174,30 @@ async fn an_assertion_for_somebody_else_or_another_time_is_refused() {
     let mut endpoint = robot.claims(&app, "the endpoint as audience");
     endpoint["aud"] = json!("https://id.example.test/connect/token");
     assert_eq!(robot.present(&app, &robot.sign(&endpoint)).await, 200);
+}
+
+#[tokio::test]
+async fn only_the_registered_algorithm_is_taken() {
+    let app = app().await;
+    for (registered, status) in [("PS256", 401), ("ES256", 200)] {
+        let robot = robot_with(&app, json!({"token_endpoint_auth_signing_alg": registered})).await;
+        assert_eq!(
+            robot.present(&app, &robot.sign(&robot.claims(&app, "own"))).await,
+            status,
+            "{registered}"
+        );
+    }
+}
+
+/// Keycloak CVE-2026-1180, Zitadel CVE-2026-27945: a client's key address made the server call its own network.
+#[tokio::test]
+async fn cve_2026_1180_a_key_address_never_reaches_a_private_host() {
+    let app = app().await;
+    let recorder = crate::fetch::Recorder::answering("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+    for host in ["127.0.0.1", "localhost", "[::1]"] {
+        let uri = format!("https://{host}:{}/jwks", recorder.port);
+        let robot = robot_with(&app, json!({"jwks_uri": uri})).await;
+        assert_eq!(robot.present(&app, &robot.sign(&robot.claims(&app, host))).await, 401, "{host}");
+    }
+    assert!(recorder.heard().is_empty(), "{:?}", recorder.heard());
 }

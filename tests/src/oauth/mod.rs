@@ -2,6 +2,8 @@
 
 mod client_authentication;
 mod client_credentials;
+mod directory;
+mod registration;
 
 use std::sync::Arc;
 

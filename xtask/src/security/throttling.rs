@@ -97,6 +97,8 @@ fn takers(rule: &Rule) -> String {
         (false, _) => actions.join(", "),
         (true, "flow_open.address") => "`POST /v1/flows`".to_owned(),
         (true, "client_secret.address") => "clients that show a secret".to_owned(),
+        (true, "register.address" | "register_day.address") => "`POST /connect/register`".to_owned(),
+        (true, "registration_token.address") => "`/connect/register/{client_id}`".to_owned(),
         (true, _) => "the engine; see above".to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use porteiro_service::{
-    oauth::clients::{self, Trust},
+    oauth::clients::{self, Profile, Trust},
     settings::Settings,
     store::Store,
 };
@@ -13,7 +13,7 @@ use crate::{ambient::SystemEntropy, boot, cli::Clients, exit::Failure, say};
 pub async fn run(settings: &Settings, action: Clients) -> Result<(), Failure> {
     let store = boot::open_store(settings)?;
     match action {
-        Clients::Create { file, trust } => create(&store, &file, &trust).await,
+        Clients::Create { file, trust, profile } => create(&store, &file, &trust, &profile).await,
         Clients::Show { client_id } => {
             let client = clients::find(&store, &client_id).await?.ok_or_else(|| unknown(&client_id))?;
             say::out(&format!("trust    {}\nprofile  {}", client.trust.as_str(), client.profile.as_str()));
@@ -38,12 +38,13 @@ pub async fn run(settings: &Settings, action: Clients) -> Result<(), Failure> {
     }
 }
 
-async fn create(store: &Store, file: &Path, trust: &str) -> Result<(), Failure> {
+async fn create(store: &Store, file: &Path, trust: &str, profile: &str) -> Result<(), Failure> {
     let wrong = |reason: String| Failure::new(format!("{}: {reason}", file.display()));
     let text = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
     let metadata = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
     let trust: Trust = trust.parse().map_err(Failure::new)?;
-    let created = clients::create(store, &SystemEntropy, &metadata, trust)
+    let profile: Profile = profile.parse().map_err(Failure::new)?;
+    let created = clients::create_under(store, &SystemEntropy, &metadata, trust, profile)
         .await
         .map_err(|error| wrong(error.to_string()))?;
     say::out(&format!("client_id      {}", created.client_id));

@@ -44,5 +44,8 @@ events! {
     GrantReused = "grant.reused", "A code or refresh token was presented a second time; the grant is revoked.", ["grant_id", "client_id", "generation", "current"];
     GrantRevoked = "grant.revoked", "A grant ended before its time.", ["grant_id", "client_id", "reason"];
     ConsentWithdrawn = "consent.withdrawn", "A person took back what they had allowed a client.", ["client_id"];
+    ClientRegistered = "client.registered", "A client registered itself.", ["client_id"];
+    ClientChanged = "client.changed", "A client replaced its registration; it is trusted like a new one.", ["client_id", "members"];
+    ClientRemoved = "client.removed", "A client ended its registration.", ["client_id"];
     StuffingSuspected = "stuffing.suspected", "One address tried passwords for many people.", ["people"];
 }

@@ -7,7 +7,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use porteiro_protocol::error::ErrorCode;
+use porteiro_protocol::{client_metadata::MetadataError, error::ErrorCode};
 use serde::Serialize;
 
 use crate::store::StoreError;
@@ -50,6 +50,12 @@ impl OAuthError {
         let mut error = Self::new(ErrorCode::TemporarilyUnavailable, "too many attempts; wait a little");
         error.status = Some(StatusCode::TOO_MANY_REQUESTS);
         error
+    }
+}
+
+impl From<MetadataError> for OAuthError {
+    fn from(error: MetadataError) -> Self {
+        Self::new(error.code, error.detail)
     }
 }
 

@@ -22,6 +22,8 @@ pub enum Access {
     FlowOwner,
     /// A client that proves itself as it registered.
     Client,
+    /// Whoever holds the token that a registration was answered with (RFC 7592).
+    RegistrationToken,
     /// Whoever is signed in. The session is checked before the handler runs.
     Session,
 }
@@ -32,6 +34,7 @@ impl std::fmt::Display for Access {
             Self::Public(why) => write!(f, "anybody: {why}"),
             Self::FlowOwner => write!(f, "the browser or app that opened the flow"),
             Self::Client => write!(f, "a client that proves itself"),
+            Self::RegistrationToken => write!(f, "whoever holds the client's registration access token"),
             Self::Session => write!(f, "whoever is signed in"),
         }
     }
@@ -54,6 +57,10 @@ impl Route {
 
     pub fn post<H: Handler<T, Arc<App>>, T: 'static>(path: &'static str, access: Access, handler: H) -> Self {
         Self::on(Method::POST, path, access, handler)
+    }
+
+    pub fn put<H: Handler<T, Arc<App>>, T: 'static>(path: &'static str, access: Access, handler: H) -> Self {
+        Self::on(Method::PUT, path, access, handler)
     }
 
     pub fn delete<H: Handler<T, Arc<App>>, T: 'static>(
@@ -79,6 +86,7 @@ impl Route {
     {
         let filter = match method {
             Method::POST => axum::routing::MethodFilter::POST,
+            Method::PUT => axum::routing::MethodFilter::PUT,
             Method::DELETE => axum::routing::MethodFilter::DELETE,
             Method::PATCH => axum::routing::MethodFilter::PATCH,
             _ => axum::routing::MethodFilter::GET,

@@ -53,6 +53,9 @@ pub const RULES: &[Rule] = &[
     STEP_ADDRESS,
     LIMIT_LOGGED,
     CLIENT_SECRET,
+    REGISTER,
+    REGISTER_DAY,
+    REGISTRATION_TOKEN,
 ];
 
 pub const PASSWORD_SUBJECT: Rule = rule("password.subject", 10, 300.0);
@@ -82,6 +85,11 @@ pub const STEP_ADDRESS: Rule = rule("step.address", 600, 1.0);
 pub const LIMIT_LOGGED: Rule = rule("limit.logged", 1, 600.0);
 /// Failed client authentications, by address and client.
 pub const CLIENT_SECRET: Rule = rule("client_secret.address", 30, 10.0);
+/// Clients that register themselves; the setting `client_registrations_per_hour` sets both.
+pub const REGISTER: Rule = rule("register.address", 10, 360.0);
+pub const REGISTER_DAY: Rule = rule("register_day.address", 50, 1_728.0);
+/// Everything that is asked with a registration access token, right or wrong.
+pub const REGISTRATION_TOKEN: Rule = rule("registration_token.address", 60, 10.0);
 
 /// One bucket of a rule: whom it counts.
 #[derive(Debug, Clone)]

@@ -106,6 +106,10 @@ pub struct Settings {
     /// Who may create an account for themselves.
     pub registration: Registration,
 
+    /// How many clients may register themselves from one address in an hour, and five times as many in a day. `0`: clients
+    /// are made by administrators only.
+    pub client_registrations_per_hour: u32,
+
     /// Whether apps may drive flows by a token of their own instead of a browser's cookie. Off until an app can prove
     /// to be yours.
     pub api_flows: bool,
@@ -233,6 +237,7 @@ impl Default for Settings {
             screens: true,
             interaction_url: None,
             registration: Registration::Closed,
+            client_registrations_per_hour: 10,
             api_flows: false,
             password_floor_ms: 350,
             send_floor_ms: 200,

@@ -6,7 +6,7 @@ mod store;
 use porteiro_protocol::jose::Algorithm;
 use serde::{Deserialize, Serialize};
 
-pub use store::{list, register, remove};
+pub use store::{list, list_dated, register, remove};
 
 /// The longest an access token may live: short tokens are the answer to statelessness.
 pub const LONGEST_TOKEN_SECONDS: i32 = 600;

@@ -1,3 +1,4 @@
+use porteiro_protocol::time::OffsetDateTime;
 use tokio_postgres::Row;
 
 use super::Api;
@@ -18,14 +19,24 @@ impl TryFrom<&Row> for Api {
 }
 
 pub async fn list(reader: &impl Reader) -> Result<Vec<Api>, StoreError> {
+    Ok(list_dated(reader).await?.into_iter().map(|(api, _)| api).collect())
+}
+
+/// Every API, each with when it last changed.
+pub async fn list_dated(reader: &impl Reader) -> Result<Vec<(Api, OffsetDateTime)>, StoreError> {
     let rows = reader
         .rows(
             "apis.list",
-            "SELECT identifier, name, scopes, token_seconds, algorithm FROM api ORDER BY identifier",
+            "SELECT identifier, name, scopes, token_seconds, algorithm, changed_at FROM api ORDER BY identifier",
             &[],
         )
         .await?;
-    rows.iter().map(|row| Api::try_from(row).map_err(StoreError::from)).collect()
+    let dated = |row: &Row| -> Result<_, RowError> {
+        let api = Api::try_from(row)?;
+        let changed_at = Decode::new("api", &api.identifier, row).get("changed_at")?;
+        Ok((api, changed_at))
+    };
+    rows.iter().map(|row| dated(row).map_err(StoreError::from)).collect()
 }
 
 /// Adds an API or replaces what was said about it.
@@ -37,7 +48,8 @@ pub async fn register(store: &Store, api: &Api) -> Result<(), StoreError> {
             "apis.register",
             "INSERT INTO api (identifier, name, scopes, token_seconds, algorithm) VALUES ($1, $2, $3, $4, $5)
              ON CONFLICT (identifier) DO UPDATE SET name = excluded.name, scopes = excluded.scopes,
-                 token_seconds = excluded.token_seconds, algorithm = excluded.algorithm",
+                 token_seconds = excluded.token_seconds, algorithm = excluded.algorithm,
+                 changed_at = greatest(clock_timestamp(), api.changed_at + interval '1 microsecond')",
             &[&api.identifier, &api.name, &scopes, &api.token_seconds, &api.algorithm.as_str()],
         )
         .await

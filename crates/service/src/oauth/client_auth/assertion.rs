@@ -3,15 +3,11 @@
 use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use porteiro_protocol::{
-    id::ordered_floor,
-    jose::{Algorithm, verify_compact},
-    time::OffsetDateTime,
-};
+use porteiro_protocol::{id::ordered_floor, jose::Algorithm, time::OffsetDateTime};
 use serde_json::Value;
 
 use super::{
-    super::clients::{Client, Profile},
+    super::clients::{self, Client, Profile},
     store,
 };
 use crate::{App, http::OAuthError, secrets::sha256};
@@ -30,13 +26,16 @@ pub(super) fn claimed_client(assertion: &str) -> Option<String> {
 }
 
 pub(super) async fn verify(app: &Arc<App>, client: &Client, assertion: &str) -> Result<bool, OAuthError> {
-    let keys =
-        client.metadata.jwks.as_ref().and_then(|jwks| jwks["keys"].as_array().cloned()).unwrap_or_default();
-    let allowed: &[Algorithm] = match client.profile {
-        Profile::Default => Algorithm::ALL,
-        Profile::Fapi2 => &[Algorithm::Es256, Algorithm::EdDsa, Algorithm::Ps256],
+    let mut allowed: Vec<Algorithm> = match client.profile {
+        Profile::Default => Algorithm::ALL.to_vec(),
+        Profile::Fapi2 => vec![Algorithm::Es256, Algorithm::EdDsa, Algorithm::Ps256],
     };
-    let Ok(verified) = verify_compact(assertion, &keys, allowed) else { return Ok(false) };
+    if let Some(registered) = client.metadata.token_endpoint_auth_signing_alg {
+        allowed.retain(|algorithm| *algorithm == registered);
+    }
+    let Ok(verified) = clients::verify_signed(app, client, assertion, &allowed).await else {
+        return Ok(false);
+    };
     let now = app.clock.now();
     let Some((jti, expires_at)) = accept(&verified.payload, client, app.issuer(), now) else {
         return Ok(false);

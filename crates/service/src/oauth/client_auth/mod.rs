@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use porteiro_protocol::{error::ErrorCode, form::Parameters};
 
-use super::clients::{self, Client};
+use super::clients::Client;
 use crate::{
     App,
     http::{OAuthError, RequestContext},
@@ -40,7 +40,7 @@ pub const NAMES: &[&str] = &["none", "client_secret_basic", "client_secret_post"
 /// A client that has proved itself. Only [`authenticate`] makes one.
 #[derive(Debug)]
 pub struct AuthenticatedClient {
-    pub client: Client,
+    pub client: Arc<Client>,
 }
 
 /// What a request brings to prove a client.
@@ -123,7 +123,7 @@ pub async fn authenticate(
     // Secrets are 256 bits, so guessing is hopeless; the bucket keeps it from being loud.
     let whom = [network(context.address).as_slice(), presented.id().as_bytes()].concat();
     let bucket = Bucket { rule: CLIENT_SECRET, key: app.secrets.limit_key(CLIENT_SECRET.name, &whom) };
-    let client = clients::find(&app.store, presented.id()).await?;
+    let client = app.directory.client(&app.store, presented.id()).await?;
     let proved = match &client {
         Some(client) if client.metadata.token_endpoint_auth_method == presented.method() => {
             prove(app, client, &presented).await?
@@ -142,9 +142,7 @@ pub async fn authenticate(
 async fn prove(app: &Arc<App>, client: &Client, presented: &Presented) -> Result<bool, OAuthError> {
     match presented {
         Presented::Name(_) => Ok(true),
-        Presented::Basic { secret, .. } | Presented::Post { secret, .. } => {
-            Ok(secret::matches(client, secret))
-        }
+        Presented::Basic { secret, .. } | Presented::Post { secret, .. } => Ok(client.has_secret(secret)),
         Presented::Assertion { assertion, .. } => assertion::verify(app, client, assertion).await,
     }
 }

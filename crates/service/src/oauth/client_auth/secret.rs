@@ -1,17 +1,7 @@
-//! Shared secrets: 256 bits of ours, compared as hashes.
+//! HTTP Basic, as OAuth reads it.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use porteiro_protocol::form::Parameters;
-use subtle::ConstantTimeEq;
-
-use super::super::clients::{Client, ClientSecret};
-
-pub(super) fn matches(client: &Client, presented: &str) -> bool {
-    let (Some(stored), Ok(secret)) = (&client.secret_hash, ClientSecret::parse(presented)) else {
-        return false;
-    };
-    stored.as_slice().ct_eq(secret.hash().as_bytes().as_slice()).into()
-}
 
 /// RFC 6749 §2.3.1: both halves are form-encoded before they are joined. Strict: what does not decode is no credential.
 pub(super) fn basic(credentials: &str) -> Option<(String, String)> {

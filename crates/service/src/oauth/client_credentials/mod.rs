@@ -8,7 +8,7 @@ use std::sync::Arc;
 use porteiro_protocol::{error::ErrorCode, form::Parameters, scope::Scope};
 
 use super::{
-    apis::{self, Api},
+    apis::Api,
     client_auth::AuthenticatedClient,
     clients::{Client, Trust},
     token::{TokenResponse, issue},
@@ -27,7 +27,7 @@ pub async fn grant(
             "this grant is for clients that prove themselves",
         ));
     }
-    let apis = apis::list(&app.store).await?;
+    let apis = app.directory.apis(&app.store).await?;
     let (api, scope) = decide(client, &apis, form.get("resource"), form.get("scope"))?;
     issue::access_token(app, api, &client.id, &client.id, &scope).await
 }

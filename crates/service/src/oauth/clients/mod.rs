@@ -1,5 +1,7 @@
 //! Clients: applications, services and agents. What they registered, how far we trust them, how they prove themselves.
 
+mod keys;
+pub mod profile;
 mod store;
 
 use porteiro_protocol::{
@@ -9,7 +11,9 @@ use porteiro_protocol::{
     secret::{Kind, Plain},
 };
 use serde_json::Value;
+use subtle::ConstantTimeEq;
 
+pub use keys::{FetchedKeys, Jwks, client_keys, newer_client_keys, verify_signed};
 pub use store::{Client, NewClient, Profile, Trust, disable, find, insert, set_trust};
 
 use super::{client_auth, token::grants};
@@ -26,6 +30,14 @@ pub type ClientSecret = Plain<ClientSecretKind>;
 impl Client {
     pub fn is_public(&self) -> bool {
         self.metadata.is_public()
+    }
+
+    /// Whether this text is the client's secret: 256 bits of ours, compared as hashes.
+    pub fn has_secret(&self, presented: &str) -> bool {
+        let (Some(stored), Ok(secret)) = (&self.secret_hash, ClientSecret::parse(presented)) else {
+            return false;
+        };
+        stored.as_slice().ct_eq(secret.hash().as_bytes().as_slice()).into()
     }
 
     pub fn may_use_grant(&self, grant: &str) -> bool {
@@ -45,6 +57,8 @@ pub const ALLOWED: Allowed<'static> = Allowed {
 pub enum CreateError {
     #[error("{}", .0.detail)]
     Metadata(MetadataError),
+    #[error("{0}")]
+    Profile(String),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -63,14 +77,26 @@ pub async fn create(
     metadata: &Value,
     trust: Trust,
 ) -> Result<Created, CreateError> {
+    create_under(store, entropy, metadata, trust, Profile::Default).await
+}
+
+/// The same under the rules of a profile.
+pub async fn create_under(
+    store: &Store,
+    entropy: &dyn Entropy,
+    metadata: &Value,
+    trust: Trust,
+    profile: Profile,
+) -> Result<Created, CreateError> {
     let metadata = ClientMetadata::parse(metadata, &ALLOWED).map_err(CreateError::Metadata)?;
+    profile::check(profile, &metadata).map_err(CreateError::Profile)?;
     let client_id = Id::<Client>::random(entropy).to_string();
     let secret = needs_secret(&metadata).then(|| ClientSecret::generate(entropy));
     let secret_hash = secret.as_ref().map(Plain::hash);
     let new = NewClient {
         id: &client_id,
         trust,
-        profile: Profile::Default,
+        profile,
         metadata: &metadata,
         secret_hash: secret_hash.as_ref().map(|hash| hash.as_bytes().as_slice()),
     };
@@ -84,6 +110,6 @@ pub async fn keys(_app: &crate::App, client: &Client) -> Vec<Value> {
 }
 
 /// Whether a method rests on a secret we hand out.
-fn needs_secret(metadata: &ClientMetadata) -> bool {
+pub(super) fn needs_secret(metadata: &ClientMetadata) -> bool {
     matches!(metadata.token_endpoint_auth_method.as_str(), "client_secret_basic" | "client_secret_post")
 }

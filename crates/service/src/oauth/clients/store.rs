@@ -1,4 +1,4 @@
-use porteiro_protocol::client_metadata::ClientMetadata;
+use porteiro_protocol::{client_metadata::ClientMetadata, time::OffsetDateTime};
 use tokio_postgres::Row;
 
 use crate::store::{Decode, Reader, RowError, Store, StoreError, text_enum};
@@ -19,6 +19,9 @@ pub struct Client {
     pub profile: Profile,
     pub metadata: ClientMetadata,
     pub secret_hash: Option<Vec<u8>>,
+    pub created_at: OffsetDateTime,
+    /// Another row of the same client has another one.
+    pub changed_at: OffsetDateTime,
 }
 
 impl TryFrom<&Row> for Client {
@@ -31,6 +34,8 @@ impl TryFrom<&Row> for Client {
             profile: client.parsed("profile")?,
             metadata: client.json("metadata")?,
             secret_hash: client.get("secret_hash")?,
+            created_at: client.get("created_at")?,
+            changed_at: client.get("changed_at")?,
         })
     }
 }
@@ -40,7 +45,7 @@ pub async fn find(reader: &impl Reader, client_id: &str) -> Result<Option<Client
     let rows = reader
         .rows(
             "clients.find",
-            "SELECT client_id, trust, profile, metadata, secret_hash
+            "SELECT client_id, trust, profile, metadata, secret_hash, created_at, changed_at
              FROM client WHERE client_id = $1 AND disabled_at IS NULL",
             &[&client_id],
         )
@@ -74,7 +79,9 @@ pub async fn set_trust(store: &Store, client_id: &str, trust: Trust) -> Result<b
     let rows = store
         .write(
             "clients.set_trust",
-            "UPDATE client SET trust = $2 WHERE client_id = $1 AND disabled_at IS NULL RETURNING client_id",
+            "UPDATE client SET trust = $2,
+                 changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
+             WHERE client_id = $1 AND disabled_at IS NULL RETURNING client_id",
             &[&client_id, &trust.as_str()],
         )
         .await?;
@@ -86,7 +93,9 @@ pub async fn disable(store: &Store, client_id: &str) -> Result<bool, StoreError>
     let rows = store
         .write(
             "clients.disable",
-            "UPDATE client SET disabled_at = now() WHERE client_id = $1 AND disabled_at IS NULL RETURNING client_id",
+            "UPDATE client SET disabled_at = now(),
+                 changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
+             WHERE client_id = $1 AND disabled_at IS NULL RETURNING client_id",
             &[&client_id],
         )
         .await?;

@@ -49,7 +49,7 @@ fn authorization_server(app: &App) -> AuthorizationServer {
     let begins_at_authorization = !response_types.is_empty();
     AuthorizationServer {
         issuer: issuer.to_owned(),
-        endpoints: endpoints(issuer),
+        endpoints: endpoints(app),
         jwks_uri: format!("{issuer}/.well-known/jwks.json"),
         scopes_supported: scopes::STANDARD_SCOPES.iter().map(|scope| scope.name).collect(),
         response_types_supported: response_types,
@@ -76,14 +76,16 @@ fn authorization_server(app: &App) -> AuthorizationServer {
 }
 
 /// An endpoint is announced exactly when its route is in the table.
-fn endpoints(issuer: &str) -> Endpoints {
+fn endpoints(app: &App) -> Endpoints {
+    let issuer = app.issuer();
     let table = crate::table();
     let served = |path: &str| table.iter().any(|route| route.path == path).then(|| format!("{issuer}{path}"));
     Endpoints {
         authorization_endpoint: served("/connect/authorize"),
         token_endpoint: served("/connect/token"),
         userinfo_endpoint: served("/connect/userinfo"),
-        registration_endpoint: served("/connect/register"),
+        registration_endpoint: served("/connect/register")
+            .filter(|_| app.checked.settings.client_registrations_per_hour > 0),
         pushed_authorization_request_endpoint: served("/connect/par"),
         introspection_endpoint: served("/connect/introspect"),
         revocation_endpoint: served("/connect/revoke"),

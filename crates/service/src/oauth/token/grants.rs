@@ -37,5 +37,5 @@ pub const GRANTS: &[Grant] = &[Grant {
 }];
 
 /// Their names, for what clients may ask for.
-pub const NAMES: &[&str] = &["client_credentials"];
-pub const RESPONSE_TYPES: &[&str] = &[];
+pub const NAMES: &[&str] = &["authorization_code", "refresh_token", "client_credentials"];
+pub const RESPONSE_TYPES: &[&str] = &["code"];

@@ -1,0 +1,209 @@
+//! Clients and APIs in memory: whoever is asked for all the time costs the database nothing.
+//!
+//! 1. Nothing is served from memory unless the database was asked within the last second what has changed
+//!    ([`LATEST`]). If it does not answer, memory does not either.
+//! 2. The first request that comes [`SOON`] after the last look takes the next one: a statement per node and quarter
+//!    of a second, whatever the load, and none without load.
+//! 3. A look names rows and when they changed; what is remembered with another date is forgotten and read again when
+//!    asked for.
+//!
+//! So a change is noticed by every node within a second. Who does not exist is never remembered.
+
+mod store;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+    time::{Duration, Instant},
+};
+
+use porteiro_protocol::time::OffsetDateTime;
+use tokio::sync::Mutex;
+
+use self::store::Dated;
+use super::{
+    apis::{self, Api},
+    clients::{self, Client},
+};
+use crate::store::{Store, StoreError};
+
+const SOON: Duration = Duration::from_millis(250);
+const LATEST: Duration = Duration::from_secs(1);
+/// About two kilobytes each.
+const MOST_CLIENTS: usize = 10_000;
+
+#[derive(Debug, Default)]
+pub struct Directory {
+    known: RwLock<Known>,
+    /// Held by whoever is looking: one at a time.
+    looking: Mutex<Looking>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// When the last look that worked was begun.
+    looked: Option<Instant>,
+    clients: HashMap<String, Arc<Client>>,
+    apis: Option<KnownApis>,
+}
+
+#[derive(Debug)]
+struct KnownApis {
+    dates: Vec<Dated>,
+    apis: Arc<Vec<Api>>,
+}
+
+#[derive(Debug, Default)]
+struct Looking {
+    /// The database's time at the last look that worked.
+    since: Option<OffsetDateTime>,
+    /// When the last look failed.
+    failed: Option<Instant>,
+}
+
+impl Directory {
+    /// A living client; see [`clients::find`].
+    pub async fn client(&self, store: &Store, id: &str) -> Result<Option<Arc<Client>>, StoreError> {
+        self.refresh(store).await?;
+        if let Some(client) = self.read(|known| known.clients.get(id).cloned()) {
+            return Ok(Some(client));
+        }
+        let found = clients::find(store, id).await?.map(Arc::new);
+        if let Some(client) = &found {
+            self.change(|known| known.remember(Arc::clone(client)));
+        }
+        Ok(found)
+    }
+
+    /// Every API, in the order of their identifiers.
+    pub async fn apis(&self, store: &Store) -> Result<Arc<Vec<Api>>, StoreError> {
+        self.refresh(store).await?;
+        if let Some(apis) = self.read(|known| known.apis.as_ref().map(|known| Arc::clone(&known.apis))) {
+            return Ok(apis);
+        }
+        let (apis, dates): (Vec<Api>, Vec<Dated>) = apis::list_dated(store)
+            .await?
+            .into_iter()
+            .map(|(api, changed_at)| {
+                let dated = (api.identifier.clone(), changed_at);
+                (api, dated)
+            })
+            .unzip();
+        let apis = Arc::new(apis);
+        self.change(|known| known.apis = Some(KnownApis { dates, apis: Arc::clone(&apis) }));
+        Ok(apis)
+    }
+
+    /// For the node that changes a client: it need not wait for the next look.
+    pub fn forget(&self, id: &str) {
+        self.change(|known| drop(known.clients.remove(id)));
+    }
+
+    async fn refresh(&self, store: &Store) -> Result<(), StoreError> {
+        let arrived = Instant::now();
+        let age = |known: &Known| known.looked.map(|looked| arrived.saturating_duration_since(looked));
+        let mut looking = match self.read(age) {
+            Some(age) if age <= SOON => return Ok(()),
+            Some(age) if age <= LATEST => match self.looking.try_lock() {
+                Ok(looking) => looking,
+                // Somebody is looking; what we know is recent enough to go on with.
+                Err(_) => return Ok(()),
+            },
+            Some(_) | None => self.looking.lock().await,
+        };
+        // While we waited somebody looked, or tried to: a queue of attempts would only make it worse.
+        if self.read(|known| known.looked).is_some_and(|looked| looked + SOON >= arrived) {
+            return Ok(());
+        }
+        if looking.failed.is_some_and(|failed| failed >= arrived) {
+            return Err(StoreError::Unavailable("what has changed could not be asked".into()));
+        }
+        let begun = Instant::now();
+        let look = match store::look(store, looking.since).await {
+            Ok(look) => look,
+            Err(error) => {
+                looking.failed = Some(Instant::now());
+                return Err(error);
+            }
+        };
+        self.change(|known| known.apply(begun, &look));
+        looking.since = Some(look.at);
+        Ok(())
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
+        look(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Known) -> T) -> T {
+        change(&mut self.known.write().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Known {
+    fn remember(&mut self, client: Arc<Client>) {
+        if self.clients.len() >= MOST_CLIENTS
+            && let Some(any) = self.clients.keys().next().cloned()
+        {
+            self.clients.remove(&any);
+        }
+        self.clients.insert(client.id.clone(), client);
+    }
+
+    fn apply(&mut self, begun: Instant, look: &store::Look) {
+        for (id, changed_at) in &look.clients {
+            if self.clients.get(id).is_some_and(|known| known.changed_at != *changed_at) {
+                self.clients.remove(id);
+            }
+        }
+        if self.apis.as_ref().is_some_and(|known| known.dates != look.apis) {
+            self.apis = None;
+        }
+        self.looked = Some(begun);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::clients::Profile, super::clients::Trust, *};
+
+    fn client(id: &str) -> Arc<Client> {
+        Arc::new(Client {
+            id: id.to_owned(),
+            trust: Trust::Unverified,
+            profile: Profile::Default,
+            metadata: porteiro_protocol::client_metadata::ClientMetadata::default(),
+            secret_hash: None,
+            created_at: OffsetDateTime::UNIX_EPOCH,
+            changed_at: OffsetDateTime::UNIX_EPOCH,
+        })
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut known = Known::default();
+        for number in 0..MOST_CLIENTS + 10 {
+            known.remember(client(&number.to_string()));
+        }
+        assert_eq!(known.clients.len(), MOST_CLIENTS);
+        assert!(known.clients.contains_key(&(MOST_CLIENTS + 9).to_string()), "the newest is there");
+    }
+
+    #[test]
+    fn a_look_forgets_what_has_another_date_and_nothing_else() {
+        let mut known = Known::default();
+        let later = OffsetDateTime::UNIX_EPOCH + porteiro_protocol::time::Duration::SECOND;
+        known.remember(client("changed"));
+        known.remember(client("same"));
+        known.remember(client("unmentioned"));
+        let clients = vec![
+            ("changed".to_owned(), later),
+            ("same".to_owned(), OffsetDateTime::UNIX_EPOCH),
+            ("unknown".to_owned(), later),
+        ];
+        known.apply(Instant::now(), &store::Look { at: later, clients, apis: Vec::new() });
+        let mut left: Vec<&str> = known.clients.keys().map(String::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["same", "unmentioned"]);
+    }
+}

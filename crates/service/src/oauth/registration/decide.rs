@@ -1,0 +1,126 @@
+use porteiro_protocol::{
+    client_metadata::{ClientMetadata, MetadataError},
+    error::ErrorCode,
+    jose::Algorithm,
+    scope::Scope,
+};
+use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
+
+use super::super::{apis::Api, clients::Trust, scopes};
+
+/// What a client that nobody has checked may use. Acting for itself, or for somebody who is not there, is given by
+/// people.
+const OPEN_GRANTS: &[&str] = &["authorization_code", "refresh_token"];
+
+/// How far whoever registers itself is trusted, then and after every change (security.md 6.3).
+pub(super) const SELF_REGISTERED: Trust = Trust::Unverified;
+
+fn refused(detail: &str) -> MetadataError {
+    MetadataError { code: ErrorCode::InvalidClientMetadata, detail: detail.to_owned() }
+}
+
+/// The rules for who registers itself. They are asked for the whole registration at every change: what a client has
+/// afterwards never depends on what it had before.
+pub(super) fn check(
+    metadata: &ClientMetadata,
+    apis: &[Api],
+    service_name: &str,
+) -> Result<(), MetadataError> {
+    if metadata.grant_types.iter().any(|grant| !OPEN_GRANTS.contains(&grant.as_str())) {
+        return Err(refused("grant_types has a grant that only an administrator can give to a client"));
+    }
+    if !metadata.authorization_details_types.is_empty() {
+        return Err(refused("authorization_details_types are given to a client by an administrator"));
+    }
+    // Refused, not left out: a client that is told less than it asked for may not notice (RFC 7591 §3.2.1).
+    let open = |name: &str| {
+        scopes::is_standard(name)
+            || apis.iter().filter_map(|api| api.scope(name)).any(|scope| scope.open_to_unverified)
+    };
+    if metadata.scope.iter().flat_map(Scope::iter).any(|name| !open(name)) {
+        return Err(refused("scope has a scope that is not open to clients that nobody has checked"));
+    }
+    if metadata.client_name.as_deref().is_some_and(|name| imitates(name, service_name)) {
+        return Err(refused("client_name must not look like the name of this service"));
+    }
+    Ok(())
+}
+
+/// What stands in the echo although nobody said it (OpenID Connect Registration §2).
+pub(super) fn fill_in(metadata: &mut ClientMetadata) {
+    if metadata.has_grant("authorization_code") {
+        metadata.id_token_signed_response_alg.get_or_insert(Algorithm::Rs256);
+        metadata.subject_type.get_or_insert_with(|| "public".to_owned());
+    }
+}
+
+/// Members whose change makes it another client in all but name.
+pub(super) fn weighty_changes(before: &ClientMetadata, after: &ClientMetadata) -> Vec<&'static str> {
+    [
+        ("redirect_uris", before.redirect_uris != after.redirect_uris),
+        ("jwks", before.jwks != after.jwks),
+        ("jwks_uri", before.jwks_uri != after.jwks_uri),
+        ("token_endpoint_auth_method", before.token_endpoint_auth_method != after.token_endpoint_auth_method),
+        ("grant_types", before.grant_types != after.grant_types),
+        ("scope", before.scope != after.scope),
+        ("client_name", before.client_name != after.client_name),
+    ]
+    .into_iter()
+    .filter_map(|(name, changed)| changed.then_some(name))
+    .collect()
+}
+
+/// Whether a person could take the one name for the other, or for a part of it.
+fn imitates(name: &str, protected: &str) -> bool {
+    let (name, protected) = (skeleton(name), skeleton(protected));
+    // A very short name is part of too many honest ones.
+    if protected.len() < 4 { name == protected } else { name.contains(&protected) }
+}
+
+/// Letters and digits without case, accents, and what passes for another at a glance.
+fn skeleton(text: &str) -> String {
+    text.nfkd()
+        .filter(|char| char.is_alphanumeric() && !is_combining_mark(*char))
+        .flat_map(char::to_lowercase)
+        .map(|char| match char {
+            '0' | 'о' | 'ο' => 'o',
+            '1' | 'l' | 'і' | 'ι' | 'ı' | '|' => 'i',
+            '3' | 'е' | 'ε' => 'e',
+            '5' | 'ѕ' => 's',
+            'а' | 'α' | '4' => 'a',
+            'р' | 'ρ' => 'p',
+            'с' => 'c',
+            'т' | 'τ' | '7' => 't',
+            'г' => 'r',
+            'х' | 'χ' => 'x',
+            'у' | 'γ' => 'y',
+            'ν' => 'v',
+            other => other,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_pass_for_the_service_are_noticed() {
+        for name in [
+            "Porteiro",
+            "PORTEIRO",
+            "P0rte1ro",
+            "Pórteirô",
+            "p o r t e i r o",
+            "Porteiro Security",
+            "роrтеіrо",
+        ] {
+            assert!(imitates(name, "Porteiro"), "{name}");
+        }
+        for name in ["Porter", "Ledger", "", "Port Eire"] {
+            assert!(!imitates(name, "Porteiro"), "{name}");
+        }
+        assert!(imitates("ID", "Id"));
+        assert!(!imitates("Identity Viewer", "Id"));
+    }
+}

@@ -1,0 +1,243 @@
+//! Clients that register themselves (RFC 7591, OpenID Connect Registration 1.0) and look after it (RFC 7592).
+//!
+//! 1. Anybody may register, so many an hour from one address, while there are not too many clients nobody has checked.
+//! 2. The metadata must be well-formed (`porteiro_protocol::client_metadata`) and within what a client that nobody has
+//!    checked may have ([`decide::check`]).
+//! 3. The answer says everything that was registered, and, once, the token that reads, replaces and removes it.
+//! 4. A replacement is judged like a new registration and trusted like one; its token is new as well.
+//!
+//! A wrong token, an unknown client and an ended one are the same 401.
+
+mod answer;
+mod decide;
+mod endpoint;
+mod store;
+
+use porteiro_protocol::{
+    client_metadata::ClientMetadata,
+    error::ErrorCode,
+    id::Id,
+    secret::{Kind, Plain},
+};
+use serde_json::{Value, json};
+use subtle::ConstantTimeEq;
+
+use self::answer::Registered;
+use super::clients::{self, ALLOWED, Client, ClientSecret, profile};
+use crate::{
+    App,
+    audit::{self, EventKind},
+    http::{OAuthError, RequestContext, Route},
+    limits::{self, Bucket, REGISTER, REGISTER_DAY, REGISTRATION_TOKEN, Rule, network},
+};
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+/// Opens one registration. Shown once per registration or replacement.
+#[derive(Debug)]
+enum RegistrationTokenKind {}
+impl Kind for RegistrationTokenKind {
+    const PREFIX: &'static str = "pt_reg";
+}
+type RegistrationToken = Plain<RegistrationTokenKind>;
+
+/// Living clients that nobody has checked: from the first number on the log warns, at the second nobody registers.
+const MANY_UNVERIFIED: i64 = 1_000;
+const MOST_UNVERIFIED: i64 = 5_000;
+
+async fn register(app: &App, context: &RequestContext, request: &Value) -> Result<Registered, OAuthError> {
+    let hourly = app.checked.settings.client_registrations_per_hour;
+    if hourly == 0 {
+        return Err(OAuthError::new(ErrorCode::AccessDenied, "clients do not register themselves here"));
+    }
+    let per = |rule: Rule, times: u32, seconds: f64| {
+        let burst = hourly.saturating_mul(times);
+        Rule { burst, interval_seconds: seconds / f64::from(burst), ..rule }
+    };
+    limit(app, context, &[per(REGISTER, 1, 3_600.0), per(REGISTER_DAY, 5, 86_400.0)]).await?;
+    let mut metadata = ClientMetadata::parse(request, &ALLOWED)?;
+    settle(app, &mut metadata).await?;
+    let client_id = Id::<Client>::random(&*app.entropy).to_string();
+    let secret = clients::needs_secret(&metadata).then(|| ClientSecret::generate(&*app.entropy));
+    let secret_hash = secret.as_ref().map(Plain::hash);
+    let token = RegistrationToken::generate(&*app.entropy);
+    let registration_hash = token.hash();
+    let new = store::New {
+        client_id: &client_id,
+        trust: decide::SELF_REGISTERED,
+        metadata: &metadata,
+        secret_hash: secret_hash.as_ref().map(|hash| hash.as_bytes().as_slice()),
+        registration_hash: registration_hash.as_bytes(),
+    };
+    let made = app
+        .store
+        .run_tx("registration.register", async |tx| {
+            let made = store::insert(&tx, &new, MOST_UNVERIFIED).await?;
+            if made.is_some() {
+                note(app, &tx, context, EventKind::ClientRegistered, json!({"client_id": client_id})).await?;
+            }
+            Ok(made)
+        })
+        .await?;
+    let Some(made) = made else {
+        tracing::error!(
+            "there are too many clients nobody has checked; registration is closed until some end"
+        );
+        return Err(OAuthError::new(ErrorCode::TemporarilyUnavailable, "too many clients are registered"));
+    };
+    if made.unverified >= MANY_UNVERIFIED {
+        tracing::warn!(clients = made.unverified, most = MOST_UNVERIFIED, "many clients nobody has checked");
+    }
+    Ok(Registered {
+        has_secret: secret.is_some(),
+        client_id,
+        created_at: made.created_at,
+        metadata,
+        secret: secret.map(|secret| secret.reveal()),
+        token: token.reveal(),
+    })
+}
+
+async fn read(app: &App, context: &RequestContext, client_id: &str) -> Result<Registered, OAuthError> {
+    let (client, token) = open(app, context, client_id).await?;
+    Ok(Registered {
+        has_secret: client.secret_hash.is_some(),
+        client_id: client.id,
+        created_at: client.created_at,
+        metadata: client.metadata,
+        secret: None,
+        // RFC 7592 §3 has it in every answer; who reads this has shown it.
+        token: token.reveal(),
+    })
+}
+
+async fn replace(
+    app: &App,
+    context: &RequestContext,
+    client: &Client,
+    token: &RegistrationToken,
+    request: &Value,
+) -> Result<Registered, OAuthError> {
+    let update = ClientMetadata::parse_update(request, &client.id, &ALLOWED)?;
+    let mut metadata = update.metadata;
+    settle(app, &mut metadata).await?;
+    profile::check(client.profile, &metadata)
+        .map_err(|detail| OAuthError::new(ErrorCode::InvalidClientMetadata, detail))?;
+    if update.client_secret.is_some_and(|shown| !client.has_secret(&shown)) {
+        let detail = "client_secret is not the one of this client";
+        return Err(OAuthError::new(ErrorCode::InvalidClientMetadata, detail));
+    }
+    let (secret, kept) = match (clients::needs_secret(&metadata), &client.secret_hash) {
+        (true, Some(hash)) => (None, Some(hash.clone())),
+        (true, None) => {
+            let secret = ClientSecret::generate(&*app.entropy);
+            let hash = secret.hash().as_bytes().to_vec();
+            (Some(secret), Some(hash))
+        }
+        (false, Some(_) | None) => (None, None),
+    };
+    let next = RegistrationToken::generate(&*app.entropy);
+    let (before, after) = (token.hash(), next.hash());
+    let new = store::New {
+        client_id: &client.id,
+        trust: decide::SELF_REGISTERED,
+        metadata: &metadata,
+        secret_hash: kept.as_deref(),
+        registration_hash: after.as_bytes(),
+    };
+    let members = decide::weighty_changes(&client.metadata, &metadata);
+    let replaced = app
+        .store
+        .run_tx("registration.replace", async |tx| {
+            let replaced = store::replace(&tx, before.as_bytes(), &new).await?;
+            if replaced {
+                let payload = json!({"client_id": client.id, "members": members});
+                note(app, &tx, context, EventKind::ClientChanged, payload).await?;
+            }
+            Ok(replaced)
+        })
+        .await;
+    app.directory.forget(&client.id);
+    if !replaced? {
+        return Err(not_yours());
+    }
+    Ok(Registered {
+        has_secret: kept.is_some(),
+        client_id: client.id.clone(),
+        created_at: client.created_at,
+        metadata,
+        secret: secret.map(|secret| secret.reveal()),
+        token: next.reveal(),
+    })
+}
+
+async fn remove(app: &App, context: &RequestContext, client_id: &str) -> Result<(), OAuthError> {
+    let (client, token) = open(app, context, client_id).await?;
+    let hash = token.hash();
+    let ended = app
+        .store
+        .run_tx("registration.remove", async |tx| {
+            let ended = store::end(&tx, &client.id, hash.as_bytes()).await?;
+            if ended {
+                let payload = json!({"client_id": client.id});
+                note(app, &tx, context, EventKind::ClientRemoved, payload).await?;
+            }
+            Ok(ended)
+        })
+        .await;
+    app.directory.forget(&client.id);
+    if ended? { Ok(()) } else { Err(not_yours()) }
+}
+
+/// The registration that the request's token opens.
+async fn open(
+    app: &App,
+    context: &RequestContext,
+    client_id: &str,
+) -> Result<(Client, RegistrationToken), OAuthError> {
+    limit(app, context, &[REGISTRATION_TOKEN]).await?;
+    let token = match &context.authorization {
+        Some((scheme, token)) if scheme == "bearer" => RegistrationToken::parse(token).ok(),
+        Some(_) | None => None,
+    };
+    // Looked up whatever was shown, so that the time tells nothing.
+    let is_token = |stored: &[u8]| {
+        token.as_ref().is_some_and(|token| token.hash().as_bytes().as_slice().ct_eq(stored).into())
+    };
+    let client = store::held(&app.store, client_id, is_token).await?;
+    client.zip(token).ok_or_else(not_yours)
+}
+
+/// What holds for everybody who registers without being asked who they are.
+async fn settle(app: &App, metadata: &mut ClientMetadata) -> Result<(), OAuthError> {
+    let apis = app.directory.apis(&app.store).await?;
+    decide::check(metadata, &apis, &app.checked.settings.service_name)?;
+    decide::fill_in(metadata);
+    Ok(())
+}
+
+async fn limit(app: &App, context: &RequestContext, rules: &[Rule]) -> Result<(), OAuthError> {
+    let whom = network(context.address);
+    let bucket = |rule: &Rule| Bucket { rule: *rule, key: app.secrets.limit_key(rule.name, &whom) };
+    let buckets: Vec<Bucket> = rules.iter().map(bucket).collect();
+    match limits::take(&app.store, &buckets).await? {
+        Some(_) => Err(OAuthError::slow_down()),
+        None => Ok(()),
+    }
+}
+
+async fn note(
+    app: &App,
+    tx: &crate::store::Tx,
+    context: &RequestContext,
+    kind: EventKind,
+    payload: Value,
+) -> Result<(), crate::store::StoreError> {
+    audit::record(app, tx, context, audit::Event { kind, subject: uuid::Uuid::nil(), payload }).await
+}
+
+fn not_yours() -> OAuthError {
+    OAuthError::new(ErrorCode::InvalidToken, "the registration access token is not valid for this client")
+}

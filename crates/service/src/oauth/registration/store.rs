@@ -1,0 +1,111 @@
+use porteiro_protocol::{client_metadata::ClientMetadata, time::OffsetDateTime};
+use tokio_postgres::Row;
+
+use super::super::clients::{Client, Trust};
+use crate::store::{Decode, Store, StoreError, Tx};
+
+/// A registration to be written.
+pub(super) struct New<'a> {
+    pub client_id: &'a str,
+    pub trust: Trust,
+    pub metadata: &'a ClientMetadata,
+    pub secret_hash: Option<&'a [u8]>,
+    pub registration_hash: &'a [u8],
+}
+
+/// How many clients nobody has checked there are now, and when this one was made.
+pub(super) struct Made {
+    pub unverified: i64,
+    pub created_at: OffsetDateTime,
+}
+
+fn json(metadata: &ClientMetadata) -> Result<serde_json::Value, StoreError> {
+    serde_json::to_value(metadata).map_err(|error| StoreError::Inconsistent(error.to_string()))
+}
+
+/// Makes the client unless there are `most` already. Those made at the same moment do not see each other: the bound keeps
+/// the table from being filled, and one or two more do not.
+pub(super) async fn insert(tx: &Tx, new: &New<'_>, most: i64) -> Result<Option<Made>, StoreError> {
+    let rows = tx
+        .query(
+            "WITH living AS (SELECT count(*) AS number FROM client WHERE trust = 'unverified' AND disabled_at IS NULL)
+             INSERT INTO client (client_id, trust, profile, metadata, secret_hash, registration_hash)
+             SELECT $1, $2, 'default', $3, $4, $5 FROM living WHERE number < $6
+             RETURNING created_at, (SELECT number FROM living) AS number",
+            &[
+                &new.client_id,
+                &new.trust.as_str(),
+                &json(new.metadata)?,
+                &new.secret_hash,
+                &new.registration_hash,
+                &most,
+            ],
+        )
+        .await?;
+    let made = |row: &Row| {
+        let row = Decode::new("client", new.client_id, row);
+        Ok(Made { unverified: row.get("number")?, created_at: row.get("created_at")? })
+    };
+    rows.first().map(made).transpose()
+}
+
+/// A living client that registered itself, for whoever shows the token of this hash. Whoever does not exist costs the
+/// same statement and the same comparison.
+pub(super) async fn held(
+    store: &Store,
+    client_id: &str,
+    is_token: impl Fn(&[u8]) -> bool,
+) -> Result<Option<Client>, StoreError> {
+    let rows = store
+        .read(
+            "registration.held",
+            "SELECT client_id, trust, profile, metadata, secret_hash, created_at, changed_at, registration_hash
+             FROM client WHERE client_id = $1 AND disabled_at IS NULL AND registration_hash IS NOT NULL",
+            &[&client_id],
+        )
+        .await?;
+    let row = rows.first();
+    let hash = match row {
+        Some(row) => Decode::new("client", client_id, row).get::<Vec<u8>>("registration_hash")?,
+        None => vec![0; 32],
+    };
+    match (is_token(&hash), row) {
+        (true, Some(row)) => Ok(Some(Client::try_from(row)?)),
+        (true | false, _) => Ok(None),
+    }
+}
+
+/// Replaces the registration that `token_hash` opens; `false` when it opens none any more.
+pub(super) async fn replace(tx: &Tx, token_hash: &[u8], new: &New<'_>) -> Result<bool, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE client SET trust = $3, metadata = $4, secret_hash = $5, registration_hash = $6,
+                 changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
+             WHERE client_id = $1 AND registration_hash = $2 AND disabled_at IS NULL
+             RETURNING client_id",
+            &[
+                &new.client_id,
+                &token_hash,
+                &new.trust.as_str(),
+                &json(new.metadata)?,
+                &new.secret_hash,
+                &new.registration_hash,
+            ],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}
+
+/// Ends the client that `token_hash` opens; `false` when it opens none any more.
+pub(super) async fn end(tx: &Tx, client_id: &str, token_hash: &[u8]) -> Result<bool, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE client SET disabled_at = now(), registration_hash = NULL, secret_hash = NULL,
+                 changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
+             WHERE client_id = $1 AND registration_hash = $2 AND disabled_at IS NULL
+             RETURNING client_id",
+            &[&client_id, &token_hash],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}
