@@ -26,6 +26,10 @@ CREATE TABLE api (
     name text NOT NULL,
     -- [{"name", "open_to_unverified", "description": {"en", "pt"}}]
     scopes jsonb NOT NULL,
+    -- Types of authorization details (RFC 9396), each with its JSON Schema.
+    details jsonb NOT NULL,
+    -- Clients that may introspect its tokens.
+    introspected_by text[] NOT NULL,
     token_seconds integer NOT NULL CHECK (token_seconds BETWEEN 30 AND 600),
     algorithm text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),

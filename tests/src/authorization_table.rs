@@ -17,6 +17,17 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("GET /.well-known/webauthn", StatusCode::NOT_FOUND),
     // Without a client, and with a body that is no form.
     ("POST /connect/token", StatusCode::BAD_REQUEST),
+    ("POST /connect/par", StatusCode::BAD_REQUEST),
+    ("POST /connect/introspect", StatusCode::BAD_REQUEST),
+    ("POST /connect/revoke", StatusCode::BAD_REQUEST),
+    // No client, so nowhere to send anybody.
+    ("GET /connect/authorize", StatusCode::BAD_REQUEST),
+    ("POST /connect/authorize", StatusCode::BAD_REQUEST),
+    // Nobody is signed in: there is nothing to end.
+    ("GET /connect/logout", StatusCode::OK),
+    ("POST /connect/logout", StatusCode::BAD_REQUEST),
+    ("GET /connect/userinfo", StatusCode::UNAUTHORIZED),
+    ("POST /connect/userinfo", StatusCode::UNAUTHORIZED),
     // What introduces nobody; with nobody's token.
     ("POST /connect/register", StatusCode::BAD_REQUEST),
     ("GET /connect/register/{client_id}", StatusCode::UNAUTHORIZED),
@@ -36,6 +47,8 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("DELETE /v1/account/sessions/{id}", StatusCode::UNAUTHORIZED),
     ("GET /v1/account/activity", StatusCode::UNAUTHORIZED),
     ("DELETE /v1/account/recovery", StatusCode::UNAUTHORIZED),
+    ("GET /v1/account/grants", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/account/grants/{client_id}", StatusCode::UNAUTHORIZED),
 ];
 
 #[tokio::test]
@@ -62,7 +75,7 @@ async fn every_route_answers_strangers_as_the_table_says() {
             Access::FlowOwner => {
                 assert_eq!(answer.status, StatusCode::NOT_FOUND, "{name} exists for a stranger");
             }
-            Access::Session | Access::RegistrationToken => {
+            Access::Session | Access::RegistrationToken | Access::Token(_) => {
                 assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{name} answers a stranger");
             }
         }

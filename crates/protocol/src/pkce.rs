@@ -76,6 +76,16 @@ impl CodeVerifier {
         }
         Ok(Self(Zeroizing::new(text.to_owned())))
     }
+
+    /// The challenge it opens, for a statement that compares them.
+    #[must_use]
+    pub fn challenge(&self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(
+            aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, self.0.as_bytes()).as_ref(),
+        );
+        bytes
+    }
 }
 
 impl fmt::Debug for CodeVerifier {

@@ -1,8 +1,10 @@
 //! The authorization server, standard by standard.
 
+mod authorization;
 mod client_authentication;
 mod client_credentials;
 mod directory;
+pub mod driver;
 mod registration;
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Who asks, with what in hand: everything a handler may know of a request besides its body.
 
-use std::{convert::Infallible, net::IpAddr};
+use std::{convert::Infallible, net::IpAddr, sync::Arc};
 
 use axum::{
     extract::FromRequestParts,
@@ -8,7 +8,7 @@ use axum::{
 };
 use porteiro_protocol::id::RequestId;
 
-use super::{ClientAddress, RequestInfo};
+use super::{ClientAddress, RequestInfo, address::ClientCertificate};
 
 #[derive(Clone)]
 pub struct RequestContext {
@@ -24,7 +24,11 @@ pub struct RequestContext {
     pub device: Option<String>,
     /// Scheme and credentials of `Authorization`.
     pub authorization: Option<(String, String)>,
+    /// Every `DPoP` header (RFC 9449 §4.1).
+    pub dpop: Vec<String>,
     pub has_cookies: bool,
+    /// The client certificate in DER, from the handshake or from a trusted proxy (RFC 8705).
+    pub certificate: Option<Arc<Vec<u8>>>,
 }
 
 /// Cookies and tokens are in it: it does not print.
@@ -75,7 +79,14 @@ impl<S: Sync> FromRequestParts<S> for RequestContext {
             session: cookie(&parts.headers, SESSION_COOKIE),
             device: cookie(&parts.headers, DEVICE_COOKIE),
             authorization,
+            dpop: parts
+                .headers
+                .get_all("dpop")
+                .iter()
+                .map(|value| value.to_str().unwrap_or_default().to_owned())
+                .collect(),
             has_cookies: parts.headers.contains_key(header::COOKIE),
+            certificate: parts.extensions.get::<ClientCertificate>().map(|found| Arc::clone(&found.0)),
         })
     }
 }

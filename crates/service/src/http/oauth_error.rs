@@ -20,6 +20,9 @@ pub struct OAuthError {
     /// The scheme of a `WWW-Authenticate` header, where the code or the caller's own scheme asks for one.
     scheme: Option<&'static str>,
     status: Option<StatusCode>,
+    /// `DPoP-Nonce` (RFC 9449 §8).
+    nonce: Option<String>,
+    bare: bool,
 }
 
 #[derive(Serialize)]
@@ -34,13 +37,27 @@ impl OAuthError {
         let mut description: String = description.into();
         description.retain(|c| matches!(c, ' '..='~') && c != '"' && c != '\\');
         let scheme = code.may_challenge().then_some("Bearer").filter(|_| code.status() == 401);
-        Self { code, description, scheme, status: None }
+        Self { code, description, scheme, status: None, nonce: None, bare: false }
     }
 
     /// Answers with a challenge in this scheme (RFC 6749 §5.2: the one the client tried).
     #[must_use]
     pub const fn challenge(mut self, scheme: Option<&'static str>) -> Self {
         self.scheme = scheme;
+        self
+    }
+
+    /// Nothing was presented: the challenge names no error (RFC 6750 §3.1).
+    #[must_use]
+    pub const fn missing(mut self) -> Self {
+        self.bare = true;
+        self
+    }
+
+    /// The nonce to use instead (RFC 9449 §8).
+    #[must_use]
+    pub fn nonce(mut self, nonce: String) -> Self {
+        self.nonce = Some(nonce);
         self
     }
 
@@ -83,9 +100,15 @@ impl IntoResponse for OAuthError {
         if status == StatusCode::TOO_MANY_REQUESTS {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
         }
+        if let Some(nonce) = self.nonce.as_deref().and_then(|nonce| HeaderValue::from_str(nonce).ok()) {
+            headers.insert("dpop-nonce", nonce);
+        }
         if let Some(scheme) = self.scheme
-            && let Ok(challenge) =
-                HeaderValue::from_str(&format!("{scheme} error=\"{}\"", self.code.as_str()))
+            && let Ok(challenge) = HeaderValue::from_str(&if self.bare {
+                scheme.to_owned()
+            } else {
+                format!("{scheme} error=\"{}\"", self.code.as_str())
+            })
         {
             headers.insert(header::WWW_AUTHENTICATE, challenge);
         }

@@ -24,6 +24,8 @@ pub enum Access {
     Client,
     /// Whoever holds the token that a registration was answered with (RFC 7592).
     RegistrationToken,
+    /// Whoever has a person's access token with this scope.
+    Token(&'static str),
     /// Whoever is signed in. The session is checked before the handler runs.
     Session,
 }
@@ -35,6 +37,7 @@ impl std::fmt::Display for Access {
             Self::FlowOwner => write!(f, "the browser or app that opened the flow"),
             Self::Client => write!(f, "a client that proves itself"),
             Self::RegistrationToken => write!(f, "whoever holds the client's registration access token"),
+            Self::Token(scope) => write!(f, "an access token with the scope `{scope}`"),
             Self::Session => write!(f, "whoever is signed in"),
         }
     }

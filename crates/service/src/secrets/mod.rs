@@ -6,7 +6,10 @@ use aws_lc_rs::{
     aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey},
     hmac,
 };
-use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
+use base64::{
+    Engine,
+    engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
+};
 use porteiro_protocol::entropy::Entropy;
 
 pub(crate) use handle::sha256;
@@ -23,6 +26,7 @@ pub struct Secrets {
     limits: hmac::Key,
     pepper: hmac::Key,
     csrf: hmac::Key,
+    nonces: hmac::Key,
     at_rest: LessSafeKey,
 }
 
@@ -34,6 +38,8 @@ impl std::fmt::Debug for Secrets {
 
 /// What a stored value was encrypted for; it opens for nothing else.
 const NONCE_LENGTH: usize = 12;
+/// A nonce is good for two to three times this long.
+const NONCE_SECONDS: i64 = 120;
 
 impl Secrets {
     pub fn derive(master: &MasterKey) -> Result<Self, MasterKeyError> {
@@ -47,6 +53,7 @@ impl Secrets {
             limits: mac("porteiro/limit/1")?,
             pepper: mac("porteiro/password-pepper/1")?,
             csrf: mac("porteiro/csrf/1")?,
+            nonces: mac("porteiro/dpop-nonce/1")?,
             at_rest,
         })
     }
@@ -68,6 +75,21 @@ impl Secrets {
 
     pub fn form_token(&self, parts: &[&[u8]]) -> [u8; 32] {
         digest(&self.csrf, parts)
+    }
+
+    /// A nonce of this moment (RFC 9449 §8): any node knows it again, none has to remember it.
+    pub fn nonce(&self, now: i64) -> String {
+        let step = now.div_euclid(NONCE_SECONDS).to_be_bytes();
+        let mac = digest(&self.nonces, &[&step]);
+        URL_SAFE_NO_PAD.encode([step.as_slice(), &mac[..16]].concat())
+    }
+
+    /// Whether it is one of the last few minutes.
+    pub fn is_nonce(&self, text: &str, now: i64) -> bool {
+        (0..3).any(|ago| {
+            let known = self.nonce(now - ago * NONCE_SECONDS);
+            bool::from(subtle::ConstantTimeEq::ct_eq(known.as_bytes(), text.as_bytes()))
+        })
     }
 
     /// Encrypts a value that must be readable again, such as a TOTP secret, for one row.

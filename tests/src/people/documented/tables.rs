@@ -114,6 +114,7 @@ fn add(offers: &mut Offers, state: &State, facts: &Facts) {
 
 fn facts(account: Option<AccountFacts>, challenges: &[&'static str]) -> Facts {
     Facts {
+        authorization: None,
         policy: Policy { registration: Registration::Open, sms: true, mail: true },
         account,
         session_alive: true,

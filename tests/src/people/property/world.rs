@@ -177,6 +177,7 @@ impl World {
             hold_until: person.hold_until,
         });
         Facts {
+            authorization: None,
             policy: self.policy,
             account,
             session_alive: state.session.is_none() || self.session_is_alive,
@@ -231,6 +232,8 @@ impl World {
             Action::EnrolSkip => state.offer_dismissed = true,
             Action::RecoveryHold => self.hold(state),
             Action::PasskeyBegin => {}
+            // Only where a client asked: no flow of this world leads back to one.
+            Action::AccountConfirm | Action::AccountSwitch | Action::ConsentAllow | Action::ConsentDeny => {}
             _ if !right => {}
             Action::Profile => {
                 if let Some(pending) = &mut state.pending {

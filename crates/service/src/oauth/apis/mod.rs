@@ -3,7 +3,7 @@
 
 mod store;
 
-use porteiro_protocol::jose::Algorithm;
+use porteiro_protocol::{authorization_details::DetailType, jose::Algorithm};
 use serde::{Deserialize, Serialize};
 
 pub use store::{list, list_dated, register, remove};
@@ -18,6 +18,12 @@ pub struct Api {
     pub identifier: String,
     pub name: String,
     pub scopes: Vec<ApiScope>,
+    /// Authorization details it understands (RFC 9396).
+    #[serde(default)]
+    pub details: Vec<DetailType>,
+    /// Clients that speak for the API: they may introspect the tokens made for it (RFC 7662).
+    #[serde(default)]
+    pub introspected_by: Vec<String>,
     #[serde(default = "default_seconds")]
     pub token_seconds: i32,
     #[serde(default = "default_algorithm")]
@@ -61,6 +67,9 @@ impl Api {
         }
         if !(30..=LONGEST_TOKEN_SECONDS).contains(&self.token_seconds) {
             return Err(format!("token_seconds lies between 30 and {LONGEST_TOKEN_SECONDS}"));
+        }
+        for detail in &self.details {
+            detail.check().map_err(|error| format!("{}: {error}", detail.name))?;
         }
         for scope in &self.scopes {
             let parsed = scope.name.parse::<porteiro_protocol::scope::Scope>();

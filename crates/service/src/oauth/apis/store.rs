@@ -12,6 +12,8 @@ impl TryFrom<&Row> for Api {
             identifier,
             name: api.get("name")?,
             scopes: api.json("scopes")?,
+            details: api.json("details")?,
+            introspected_by: api.get("introspected_by")?,
             token_seconds: api.get("token_seconds")?,
             algorithm: api.parsed("algorithm")?,
         })
@@ -27,7 +29,8 @@ pub async fn list_dated(reader: &impl Reader) -> Result<Vec<(Api, OffsetDateTime
     let rows = reader
         .rows(
             "apis.list",
-            "SELECT identifier, name, scopes, token_seconds, algorithm, changed_at FROM api ORDER BY identifier",
+            "SELECT identifier, name, scopes, details, introspected_by, token_seconds, algorithm, changed_at
+             FROM api ORDER BY identifier",
             &[],
         )
         .await?;
@@ -41,16 +44,27 @@ pub async fn list_dated(reader: &impl Reader) -> Result<Vec<(Api, OffsetDateTime
 
 /// Adds an API or replaces what was said about it.
 pub async fn register(store: &Store, api: &Api) -> Result<(), StoreError> {
-    let scopes =
-        serde_json::to_value(&api.scopes).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    let inconsistent = |error: serde_json::Error| StoreError::Inconsistent(error.to_string());
+    let scopes = serde_json::to_value(&api.scopes).map_err(inconsistent)?;
+    let details = serde_json::to_value(&api.details).map_err(inconsistent)?;
     store
         .write(
             "apis.register",
-            "INSERT INTO api (identifier, name, scopes, token_seconds, algorithm) VALUES ($1, $2, $3, $4, $5)
+            "INSERT INTO api (identifier, name, scopes, token_seconds, algorithm, details, introspected_by)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)
              ON CONFLICT (identifier) DO UPDATE SET name = excluded.name, scopes = excluded.scopes,
+                 details = excluded.details, introspected_by = excluded.introspected_by,
                  token_seconds = excluded.token_seconds, algorithm = excluded.algorithm,
                  changed_at = greatest(clock_timestamp(), api.changed_at + interval '1 microsecond')",
-            &[&api.identifier, &api.name, &scopes, &api.token_seconds, &api.algorithm.as_str()],
+            &[
+                &api.identifier,
+                &api.name,
+                &scopes,
+                &api.token_seconds,
+                &api.algorithm.as_str(),
+                &details,
+                &api.introspected_by,
+            ],
         )
         .await
         .map(|_| ())

@@ -141,7 +141,7 @@ pub async fn continued_from(
             let Some(client) = clients::find(&app.store, &client_id).await? else {
                 return page(ErrorCode::InvalidRequest, "there is no such client");
             };
-            let keys = clients::keys(app, &client).await;
+            let keys = clients::client_keys(app, &client).await.unwrap_or_default();
             match object::open(&client, &keys, text, &raw, app.issuer(), app.clock.now().unix_timestamp()) {
                 Ok(request) => Ok(Ok(Continued { signed: true, ..plain(request) })),
                 // What it says, the address of the answer included, nobody vouches for.

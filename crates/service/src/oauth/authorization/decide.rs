@@ -232,8 +232,10 @@ fn check_details(client: &Client, api: Option<&Api>, details: &[serde_json::Valu
         if !allowed.is_empty() && !allowed.iter().any(|one| one == name) {
             return Err(refused("the client did not register this type"));
         }
-        let Some(_api) = api else { return Err(refused("name the API with resource")) };
-        return Err(refused("this API knows no such type"));
+        let api = api.ok_or_else(|| refused("name the API with resource"))?;
+        let known = api.details.iter().find(|one| one.name == name);
+        let known = known.ok_or_else(|| refused("this API knows no such type"))?;
+        known.validate(detail).map_err(|error| refused(&error))?;
     }
     Ok(())
 }

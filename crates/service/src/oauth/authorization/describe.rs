@@ -23,12 +23,22 @@ pub fn describe(prepared: &Prepared, locale: &str) -> Value {
         "audience": authority.audience(),
         "audience_name": prepared.api.as_ref().map(|api| api.name.as_str()),
         "scopes": scopes,
-        "details": authority.details(),
+        "details": details(prepared, locale),
     });
     if let Some(hint) = &prepared.request.login_hint {
         request["login_hint"] = json!(hint);
     }
     request
+}
+
+/// Each in its API's own words, and as it is.
+fn details(prepared: &Prepared, locale: &str) -> Vec<Value> {
+    let types = prepared.api.as_ref().map(|api| api.details.as_slice()).unwrap_or_default();
+    let shown = |detail: &Value| {
+        let known = types.iter().find(|one| detail["type"] == one.name.as_str());
+        json!({"text": known.map(|known| known.render(detail, locale)), "detail": detail})
+    };
+    prepared.authority.details().iter().map(shown).collect()
 }
 
 /// Pictures and links only of clients somebody has checked: a stranger's are for deceiving.

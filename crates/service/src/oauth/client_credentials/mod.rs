@@ -3,24 +3,20 @@
 //! The API is named by `resource` (RFC 8707), or follows from the scopes. Every scope must be the API's, within what
 //! the client registered, and open to its trust; what is asked beyond is refused, never left out.
 
-use std::sync::Arc;
-
-use porteiro_protocol::{error::ErrorCode, form::Parameters, scope::Scope};
+use porteiro_protocol::{authority::Authority, error::ErrorCode, scope::Scope};
 
 use super::{
     apis::Api,
-    client_auth::AuthenticatedClient,
     clients::{Client, Trust},
-    token::{TokenResponse, issue},
+    token::{
+        TokenRequest, TokenResponse,
+        issue::{self, Speaker},
+    },
 };
-use crate::{App, http::OAuthError};
+use crate::http::OAuthError;
 
-pub async fn grant(
-    app: &Arc<App>,
-    authenticated: &AuthenticatedClient,
-    form: &Parameters,
-) -> Result<TokenResponse, OAuthError> {
-    let client = &authenticated.client;
+pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
+    let TokenRequest { app, client, form, .. } = request;
     if client.is_public() {
         return Err(OAuthError::new(
             ErrorCode::UnauthorizedClient,
@@ -29,7 +25,8 @@ pub async fn grant(
     }
     let apis = app.directory.apis(&app.store).await?;
     let (api, scope) = decide(client, &apis, form.get("resource"), form.get("scope"))?;
-    issue::access_token(app, api, &client.id, &client.id, &scope).await
+    let authority = Authority::granted(scope, api.identifier.clone(), Vec::new());
+    issue::access_token(app, &apis, client, &Speaker::Client, &authority, request.binding).await
 }
 
 /// Pure: which API, which scopes, or why not.

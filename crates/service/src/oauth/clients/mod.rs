@@ -104,11 +104,6 @@ pub async fn create_under(
     Ok(Created { client_id, secret })
 }
 
-/// The client's public keys.
-pub async fn keys(_app: &crate::App, client: &Client) -> Vec<Value> {
-    client.metadata.jwks.as_ref().and_then(|jwks| jwks["keys"].as_array().cloned()).unwrap_or_default()
-}
-
 /// Whether a method rests on a secret we hand out.
 pub(super) fn needs_secret(metadata: &ClientMetadata) -> bool {
     matches!(metadata.token_endpoint_auth_method.as_str(), "client_secret_basic" | "client_secret_post")

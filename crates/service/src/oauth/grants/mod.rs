@@ -85,6 +85,8 @@ pub struct Presentation {
     pub generation: i32,
     pub next_hash: [u8; 32],
     pub key: Option<[u8; 32]>,
+    /// Whether the key binds the grant from here on: for clients that cannot prove themselves otherwise.
+    pub binds: bool,
     /// What the verifier hashes to; a code opens for nothing else.
     pub challenge: Option<[u8; 32]>,
     pub redirect_uri: Option<String>,

@@ -61,8 +61,8 @@ fn presenting(presented: &str) -> String {
                  rotated_at = CASE WHEN g.current_hash = p.hash THEN now() ELSE g.rotated_at END,
                  expires_at = CASE WHEN g.current_hash = p.hash
                      THEN least(g.ends_at, now() + make_interval(secs => g.idle_seconds)) ELSE g.expires_at END,
-                 bound_key = CASE WHEN g.current_hash = p.hash THEN coalesce(g.bound_key, p.bound_key)
-                     ELSE g.bound_key END,
+                 bound_key = CASE WHEN g.current_hash = p.hash AND p.binds
+                     THEN coalesce(g.bound_key, p.bound_key) ELSE g.bound_key END,
                  revoked_at = CASE WHEN g.current_hash <> p.hash THEN now() END,
                  revoke_reason = CASE WHEN g.current_hash <> p.hash THEN 'reuse' END,
                  reuse_generation = CASE WHEN g.current_hash <> p.hash THEN p.generation END
@@ -95,7 +95,7 @@ static ONE: LazyLock<String> = LazyLock::new(|| {
         "(SELECT $1::uuid AS grant_id, $2::uuid AS account_id, $3::text AS client_id, $4::bytea AS hash,
                  $5::int AS generation, $6::bytea AS next_hash, $7::bytea AS bound_key, $8::bytea AS challenge,
                  $9::text AS redirect_uri, $10::text AS scope, $11::text AS audience, $12::uuid AS entry_id,
-                 $13::uuid AS request_id, $14::jsonb AS personal) p",
+                 $13::uuid AS request_id, $14::jsonb AS personal, $15::bool AS binds) p",
     )
 });
 
@@ -119,6 +119,7 @@ pub async fn present(store: &Store, p: &Presentation) -> Result<Outcome, StoreEr
                 &p.log.id,
                 &p.log.request,
                 &p.log.personal,
+                &p.binds,
             ],
         )
         .await?;

@@ -6,11 +6,12 @@ use porteiro_protocol::{
 };
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-use super::super::{apis::Api, clients::Trust, scopes};
+use super::super::{apis::Api, clients::Trust, scopes, token::grants::GRANTS};
 
-/// What a client that nobody has checked may use. Acting for itself, or for somebody who is not there, is given by
-/// people.
-const OPEN_GRANTS: &[&str] = &["authorization_code", "refresh_token"];
+/// What a client that nobody has checked may use.
+fn is_open(grant: &str) -> bool {
+    GRANTS.iter().any(|known| known.name == grant && known.open_to_unverified)
+}
 
 /// How far whoever registers itself is trusted, then and after every change (security.md 6.3).
 pub(super) const SELF_REGISTERED: Trust = Trust::Unverified;
@@ -26,7 +27,7 @@ pub(super) fn check(
     apis: &[Api],
     service_name: &str,
 ) -> Result<(), MetadataError> {
-    if metadata.grant_types.iter().any(|grant| !OPEN_GRANTS.contains(&grant.as_str())) {
+    if metadata.grant_types.iter().any(|grant| !is_open(grant)) {
         return Err(refused("grant_types has a grant that only an administrator can give to a client"));
     }
     if !metadata.authorization_details_types.is_empty() {

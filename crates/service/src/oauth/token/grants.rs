@@ -1,18 +1,15 @@
 //! THE grant table. One line here, and discovery, registration and the per-client permission follow.
 
-use std::{pin::Pin, sync::Arc};
+use std::pin::Pin;
 
-use porteiro_protocol::form::Parameters;
-
-use super::TokenResponse;
+use super::{TokenRequest, TokenResponse};
 use crate::{
-    App,
     http::OAuthError,
-    oauth::{client_auth::AuthenticatedClient, client_credentials},
+    oauth::{client_credentials, code_grant, refresh},
 };
 
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<TokenResponse, OAuthError>> + Send + 'a>>;
-type Run = for<'a> fn(&'a Arc<App>, &'a AuthenticatedClient, &'a Parameters) -> Answer<'a>;
+type Run = for<'a> fn(TokenRequest<'a>) -> Answer<'a>;
 
 /// One grant type.
 pub struct Grant {
@@ -20,6 +17,9 @@ pub struct Grant {
     pub name: &'static str,
     /// The `response_type` it needs at the authorization endpoint, if it begins there.
     pub response_type: Option<&'static str>,
+    /// Whether a client that nobody has checked may use it. Acting for itself, or for somebody who is not there, is
+    /// given by people.
+    pub open_to_unverified: bool,
     pub(super) run: Run,
 }
 
@@ -30,12 +30,39 @@ impl std::fmt::Debug for Grant {
 }
 
 /// Every grant that is served.
-pub const GRANTS: &[Grant] = &[Grant {
-    name: "client_credentials",
-    response_type: None,
-    run: |app, client, form| Box::pin(client_credentials::grant(app, client, form)),
-}];
+pub const GRANTS: &[Grant] = &[
+    Grant {
+        name: "authorization_code",
+        response_type: Some("code"),
+        open_to_unverified: true,
+        run: |request| Box::pin(code_grant::grant(request)),
+    },
+    Grant {
+        name: "refresh_token",
+        response_type: None,
+        open_to_unverified: true,
+        run: |request| Box::pin(refresh::grant(request)),
+    },
+    Grant {
+        name: "client_credentials",
+        response_type: None,
+        open_to_unverified: false,
+        run: |request| Box::pin(client_credentials::grant(request)),
+    },
+];
 
 /// Their names, for what clients may ask for.
 pub const NAMES: &[&str] = &["authorization_code", "refresh_token", "client_credentials"];
 pub const RESPONSE_TYPES: &[&str] = &["code"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_are_those_of_the_table() {
+        assert_eq!(NAMES, GRANTS.iter().map(|grant| grant.name).collect::<Vec<_>>());
+        let types: Vec<_> = GRANTS.iter().filter_map(|grant| grant.response_type).collect();
+        assert_eq!(RESPONSE_TYPES, types);
+    }
+}

@@ -1,12 +1,29 @@
-//! Access tokens (RFC 9068): the one place that mints them.
+//! Tokens: the one place that mints them. Access tokens are RFC 9068, ID tokens OpenID Connect Core §2.
 
-use std::sync::Arc;
-
-use porteiro_protocol::{error::ErrorCode, id::Id, scope::Scope, time::numeric_date};
+use aws_lc_rs::digest;
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use porteiro_protocol::{
+    authority::Authority, error::ErrorCode, id::Id, jose::Algorithm, time::numeric_date,
+};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::TokenResponse;
-use crate::{App, http::OAuthError, oauth::apis::Api};
+use crate::{
+    App,
+    http::OAuthError,
+    oauth::{
+        apis::Api,
+        binding::Binding,
+        clients::Client,
+        grants::{GrantId, Live},
+        keys::SignError,
+    },
+};
+
+/// Where our own APIs' tokens are not said otherwise.
+const OWN_SECONDS: i32 = 300;
+const ID_TOKEN_SECONDS: i64 = 300;
 
 /// Claims of an access token. Members without a value are absent.
 #[derive(Serialize)]
@@ -19,36 +36,138 @@ struct AccessToken<'a> {
     jti: String,
     client_id: &'a str,
     scope: String,
+    /// The grant it came from: what keeps it alive at our own APIs and at introspection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grant_id: Option<GrantId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auth_time: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acr: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cnf: Option<Value>,
+    #[serde(skip_serializing_if = "<[Value]>::is_empty")]
+    authorization_details: &'a [Value],
 }
 
-/// Somebody that names a token id.
-#[derive(Debug)]
+/// Names a token.
 enum Token {}
 
+/// Whom a token speaks for, and what makes it so.
+#[derive(Debug)]
+pub enum Speaker<'a> {
+    /// The client itself.
+    Client,
+    /// A person, by their grant.
+    Person(&'a Live),
+}
+
 pub async fn access_token(
-    app: &Arc<App>,
-    api: &Api,
-    subject: &str,
-    client_id: &str,
-    scope: &Scope,
+    app: &App,
+    apis: &[Api],
+    client: &Client,
+    speaker: &Speaker<'_>,
+    authority: &Authority,
+    binding: Binding,
 ) -> Result<TokenResponse, OAuthError> {
+    let api = apis.iter().find(|api| api.identifier == authority.audience());
+    if api.is_none() && authority.audience() != app.issuer() {
+        return Err(OAuthError::new(ErrorCode::InvalidTarget, "the API is gone"));
+    }
     let now = numeric_date(app.clock.now());
-    let expires_in = i64::from(api.token_seconds);
+    let expires_in = i64::from(api.map_or(OWN_SECONDS, |api| api.token_seconds));
+    let (subject, live) = match speaker {
+        Speaker::Client => (client.id.clone(), None),
+        Speaker::Person(live) => (live.account.to_string(), Some(*live)),
+    };
     let claims = AccessToken {
         iss: app.issuer(),
-        sub: subject,
-        aud: &api.identifier,
+        sub: &subject,
+        aud: authority.audience(),
         exp: now + expires_in,
         iat: now,
         jti: Id::<Token>::random(&*app.entropy).to_string(),
-        client_id,
-        scope: scope.to_string(),
+        client_id: &client.id,
+        scope: authority.scope().to_string(),
+        grant_id: live.map(|live| live.id),
+        auth_time: live.map(|live| live.terms.auth_time),
+        acr: live.map(|live| live.terms.level.acr()),
+        cnf: binding.confirmation(),
+        authorization_details: authority.details(),
     };
-    let failed = |error: crate::oauth::keys::SignError| {
+    let algorithm = api.map_or(Algorithm::Es256, |api| api.algorithm);
+    let access_token = sign(app, algorithm, "at+jwt", &claims).await?;
+    Ok(TokenResponse {
+        access_token,
+        token_type: binding.token_type(),
+        expires_in,
+        scope: claims.scope,
+        refresh_token: None,
+        id_token: None,
+        authorization_details: authority.details().to_vec(),
+    })
+}
+
+/// Claims of an ID token: who, for whom, how and when. Never `org` or `role` (decision 24).
+#[derive(Serialize)]
+struct IdToken<'a> {
+    iss: &'a str,
+    sub: String,
+    aud: &'a str,
+    exp: i64,
+    iat: i64,
+    auth_time: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nonce: Option<&'a str>,
+    acr: &'static str,
+    amr: &'a [String],
+    at_hash: String,
+    sid: String,
+}
+
+pub async fn id_token(
+    app: &App,
+    client: &Client,
+    live: &Live,
+    access_token: &str,
+) -> Result<String, OAuthError> {
+    let algorithm = client.metadata.id_token_signed_response_alg.unwrap_or(Algorithm::Rs256);
+    let now = numeric_date(app.clock.now());
+    let claims = IdToken {
+        iss: app.issuer(),
+        sub: live.account.to_string(),
+        aud: &client.id,
+        exp: now + ID_TOKEN_SECONDS,
+        iat: now,
+        auth_time: live.terms.auth_time,
+        nonce: live.terms.nonce.as_deref(),
+        acr: live.terms.level.acr(),
+        amr: &live.terms.amr,
+        at_hash: half_hash(algorithm, access_token),
+        sid: live.session.to_string(),
+    };
+    sign(app, algorithm, "JWT", &claims).await
+}
+
+/// OpenID Connect Core §3.1.3.6: the left half of the hash the signature uses.
+fn half_hash(algorithm: Algorithm, text: &str) -> String {
+    let hash = match algorithm {
+        Algorithm::Es256 | Algorithm::Rs256 | Algorithm::Ps256 => &digest::SHA256,
+        Algorithm::EdDsa => &digest::SHA512,
+    };
+    let digest = digest::digest(hash, text.as_bytes());
+    URL_SAFE_NO_PAD.encode(&digest.as_ref()[..digest.as_ref().len() / 2])
+}
+
+pub async fn sign<C: Serialize + Sync>(
+    app: &App,
+    algorithm: Algorithm,
+    typ: &str,
+    claims: &C,
+) -> Result<String, OAuthError> {
+    let failed = |error: SignError| {
         tracing::error!(%error, "a token could not be signed");
         OAuthError::new(ErrorCode::TemporarilyUnavailable, "try again in a moment")
     };
-    let signer = app.keys.current().signer(api.algorithm).map_err(failed)?;
-    let access_token = signer.jwt("at+jwt", &claims).await.map_err(failed)?;
-    Ok(TokenResponse { access_token, token_type: "Bearer", expires_in, scope: claims.scope })
+    let signer = app.keys.current().signer(algorithm).map_err(failed)?;
+    signer.jwt(typ, claims).await.map_err(failed)
 }

@@ -3,18 +3,27 @@
 //! 1. The form is read, each parameter once.
 //! 2. The client proves itself.
 //! 3. `grant_type` picks a row of [`grants::GRANTS`], which the client must hold.
-//! 4. The grant decides; [`issue`] signs.
+//! 4. What the tokens are bound to is proved, where anything is.
+//! 5. The grant decides; [`issue`] signs.
 
 mod endpoint;
 pub mod grants;
 pub mod issue;
+pub(super) mod person;
 
 use std::sync::Arc;
 
 use porteiro_protocol::{error::ErrorCode, form::Parameters};
 use serde::Serialize;
+use serde_json::Value;
 
-use super::client_auth;
+pub use person::{for_person, narrowed, present};
+
+use super::{
+    binding::{self, Binding},
+    client_auth,
+    clients::Client,
+};
 use crate::{
     App,
     http::{OAuthError, RequestContext, Route},
@@ -24,6 +33,16 @@ pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
+/// A token request whose client has proved itself.
+#[derive(Debug, Clone, Copy)]
+pub struct TokenRequest<'a> {
+    pub app: &'a Arc<App>,
+    pub context: &'a RequestContext,
+    pub client: &'a Client,
+    pub form: &'a Parameters,
+    pub binding: Binding,
+}
+
 /// RFC 6749 §5.1. Members without a value are absent.
 #[derive(Serialize)]
 pub struct TokenResponse {
@@ -31,6 +50,13 @@ pub struct TokenResponse {
     pub token_type: &'static str,
     pub expires_in: i64,
     pub scope: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh_token: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_token: Option<String>,
+    /// What was granted, as RFC 9396 §7 wants it told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub authorization_details: Vec<Value>,
 }
 
 impl std::fmt::Debug for TokenResponse {
@@ -44,7 +70,8 @@ async fn respond(
     context: &RequestContext,
     form: &Parameters,
 ) -> Result<TokenResponse, OAuthError> {
-    let client = client_auth::authenticate(app, context, form).await?;
+    let authenticated = client_auth::authenticate(app, context, form).await?;
+    let client = authenticated.client.as_ref();
     let name = form
         .get("grant_type")
         .ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "grant_type is missing"))?;
@@ -52,8 +79,9 @@ async fn respond(
         .iter()
         .find(|grant| grant.name == name)
         .ok_or_else(|| OAuthError::new(ErrorCode::UnsupportedGrantType, "this grant is not served"))?;
-    if !client.client.may_use_grant(grant.name) {
+    if !client.may_use_grant(grant.name) {
         return Err(OAuthError::new(ErrorCode::UnauthorizedClient, "this client may not use this grant"));
     }
-    (grant.run)(app, &client, form).await
+    let binding = binding::of_request(app, context, client, endpoint::PATH).await?;
+    (grant.run)(TokenRequest { app, context, client, form, binding }).await
 }

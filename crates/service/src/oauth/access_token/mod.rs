@@ -1,0 +1,140 @@
+//! Access tokens presented to our own APIs (RFC 6750, RFC 9068 §4, RFC 9449 §7, RFC 8705 §3).
+//!
+//! 1. One token, in the header (or, where a standard says so, the form); never in the query.
+//! 2. Ours, of the right type, for us, not expired; what it says counts only after its signature.
+//! 3. Bound as it says: no key or certificate, no use.
+//! 4. Alive: its grant and the account behind it, asked of the database.
+
+mod decide;
+
+use std::sync::Arc;
+
+use porteiro_protocol::{
+    assurance::Level,
+    error::ErrorCode,
+    id::AccountId,
+    jose::{Algorithm, verify_compact},
+    scope::Scope,
+};
+use serde_json::Value;
+
+pub use decide::{Claims, read};
+
+use super::{binding, grants, grants::GrantId};
+use crate::{
+    App,
+    http::{OAuthError, RequestContext},
+};
+
+/// Where a request may carry its token.
+#[derive(Debug)]
+pub struct Carried<'a> {
+    pub method: &'a str,
+    pub path: &'a str,
+    /// `access_token` of a form (RFC 6750 §2.2).
+    pub form: Option<&'a str>,
+}
+
+/// A person's token that is good now. Only [`check`] makes one.
+#[derive(Debug)]
+pub struct Bearer {
+    pub account: AccountId,
+    pub grant: GrantId,
+    pub client_id: String,
+    pub scope: Scope,
+    pub level: Level,
+    pub auth_time: i64,
+}
+
+/// RFC 6750 §3.1: one answer for whatever is wrong with a token.
+pub fn invalid_token() -> OAuthError {
+    OAuthError::new(ErrorCode::InvalidToken, "the token is unknown, expired, revoked, or not for this API")
+}
+
+/// The claims of a token of ours, for whichever API, alive or not.
+pub fn own(app: &App, token: &str) -> Option<Claims> {
+    let rings = app.keys.current();
+    let verified = verify_compact(token, rings.verifying_keys(), Algorithm::ALL).ok()?;
+    decide::read(&verified, app.issuer(), app.clock.now().unix_timestamp())
+}
+
+/// The token a request carries, with everything but the database's word.
+pub async fn carried(
+    app: &App,
+    context: &RequestContext,
+    request: &Carried<'_>,
+) -> Result<Claims, OAuthError> {
+    let header = context.authorization.as_ref();
+    let (scheme, token) = match (header, request.form) {
+        (Some((scheme, token)), None) if scheme == "bearer" || scheme == "dpop" => {
+            (scheme.as_str(), token.as_str())
+        }
+        (None, Some(token)) => ("bearer", token),
+        (Some(_), Some(_)) => {
+            return Err(OAuthError::new(ErrorCode::InvalidRequest, "send the token in one way, not in two"));
+        }
+        (_, None) => {
+            return Err(OAuthError::new(ErrorCode::InvalidToken, "send an access token").missing());
+        }
+    };
+    let claims = own(app, token).ok_or_else(invalid_token)?;
+    bound(app, context, request, &claims, scheme, token).await?;
+    Ok(claims)
+}
+
+/// A bound token without what it is bound to is nobody's (RFC 9449 §7.2).
+async fn bound(
+    app: &App,
+    context: &RequestContext,
+    request: &Carried<'_>,
+    claims: &Claims,
+    scheme: &str,
+    token: &str,
+) -> Result<(), OAuthError> {
+    let proof = binding::proof(app, context, request.method, request.path, Some(token)).await?;
+    let certificate = binding::certificate(context);
+    match (claims.key, claims.certificate) {
+        (Some(key), _) if scheme == "dpop" && proof.is_some_and(|proof| proof.jkt == key) => Ok(()),
+        (Some(_), _) => Err(invalid_token().challenge(Some("DPoP"))),
+        (None, Some(hash)) if certificate == Some(hash) => Ok(()),
+        (None, Some(_)) => Err(invalid_token()),
+        (None, None) if scheme == "bearer" => Ok(()),
+        (None, None) => Err(invalid_token()),
+    }
+}
+
+/// A person's token that carries this scope and whose grant lives.
+pub async fn check(
+    app: &Arc<App>,
+    context: &RequestContext,
+    request: &Carried<'_>,
+    scope: &str,
+) -> Result<Bearer, OAuthError> {
+    let claims = carried(app, context, request).await?;
+    let (Some(grant), Ok(account)) = (claims.grant, claims.subject.parse::<AccountId>()) else {
+        return Err(invalid_token());
+    };
+    if !claims.scope.contains(scope) {
+        return Err(OAuthError::new(
+            ErrorCode::InsufficientScope,
+            format!("the token lacks the scope {scope}"),
+        ));
+    }
+    let client = app.directory.client(&app.store, &claims.client_id).await?;
+    if client.is_none() || !grants::is_alive(&app.store, grant, account).await? {
+        return Err(invalid_token());
+    }
+    Ok(Bearer {
+        account,
+        grant,
+        client_id: claims.client_id,
+        scope: claims.scope,
+        level: claims.level,
+        auth_time: claims.auth_time.unwrap_or_default(),
+    })
+}
+
+/// For whoever asks: what a token says, as RFC 7662 wants it said.
+pub fn claims_json(claims: &Claims) -> &Value {
+    &claims.raw
+}

@@ -1,0 +1,53 @@
+//! Redeeming an authorization code (OAuth 2.1 §4.1.3): once, by its client, with the verifier, within a minute.
+//!
+//! 1. Junk is refused without asking the database; so is a missing verifier.
+//! 2. One statement redeems the code, or finds that it was redeemed before and revokes what it led to. A request that is
+//!    not valid in itself changes nothing: a thief without the verifier cannot end somebody's grant.
+//! 3. The client gets an access token, an ID token where a person was asked who they are, and a refresh token where it
+//!    registered to use them.
+
+use porteiro_protocol::pkce::CodeVerifier;
+
+use super::{
+    clients::Profile,
+    token::{
+        TokenRequest, TokenResponse, for_person, issue, narrowed,
+        person::{Shown, invalid_grant},
+        present,
+    },
+};
+use crate::{http::OAuthError, secrets::HandleKind};
+use porteiro_protocol::error::ErrorCode;
+
+pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
+    let (app, form) = (request.app, request.form);
+    let code =
+        form.get("code").ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "code is missing"))?;
+    let handle = app.secrets.handles.open(HandleKind::Code, code).ok_or_else(invalid_grant)?;
+    let verifier = form.get("code_verifier").and_then(|text| CodeVerifier::parse(text).ok());
+    let verifier = verifier.ok_or_else(invalid_grant)?;
+    let apis = app.directory.apis(&app.store).await?;
+    let details = narrowed(request, &handle, &apis).await?;
+    let shown = Shown {
+        challenge: Some(verifier.challenge()),
+        redirect_uri: form.get("redirect_uri").map(str::to_owned),
+        scope: None,
+    };
+    let (live, refresh) = present(request, &handle, shown).await?;
+    let mut response = for_person(request, &apis, &live, None, details.as_deref()).await?;
+    if live.authority.scope().contains("openid") {
+        response.id_token = Some(issue::id_token(app, request.client, &live, &response.access_token).await?);
+    }
+    if may_refresh(&request) {
+        response.refresh_token = Some(refresh.text.to_string());
+    }
+    Ok(response)
+}
+
+/// Rotation and the retry FAPI 2.0 asks for exclude each other (decision 3).
+fn may_refresh(request: &TokenRequest<'_>) -> bool {
+    match request.client.profile {
+        Profile::Default => request.client.may_use_grant("refresh_token"),
+        Profile::Fapi2 => false,
+    }
+}

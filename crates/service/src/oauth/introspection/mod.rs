@@ -1,0 +1,96 @@
+//! Introspection (RFC 7662).
+//!
+//! 1. The caller proves itself; public clients cannot.
+//! 2. A token is told only to the client it was issued to and to those that speak for the API it is for. To everybody
+//!    else, as for anything that is not good now, the answer is `{"active": false}` and nothing else.
+//! 3. Alive means asked of the database: the grant, the account behind it, the client.
+
+mod endpoint;
+mod store;
+
+use std::sync::Arc;
+
+use porteiro_protocol::{error::ErrorCode, form::Parameters};
+use serde_json::{Map, Value, json};
+
+use super::{
+    access_token::{self, Claims},
+    client_auth,
+    clients::Client,
+};
+use crate::{
+    App,
+    http::{OAuthError, RequestContext, Route},
+    secrets::HandleKind,
+};
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+fn inactive() -> Value {
+    json!({"active": false})
+}
+
+async fn introspect(
+    app: &Arc<App>,
+    context: &RequestContext,
+    form: &Parameters,
+) -> Result<Value, OAuthError> {
+    let authenticated = client_auth::authenticate(app, context, form).await?;
+    let caller = authenticated.client.as_ref();
+    if caller.is_public() {
+        return Err(OAuthError::new(ErrorCode::InvalidClient, "client authentication failed"));
+    }
+    let token =
+        form.get("token").ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "token is missing"))?;
+    // `token_type_hint` could only mislead: what a token is, it says itself.
+    if let Some(handle) = app.secrets.handles.open(HandleKind::Refresh, token) {
+        let found = store::refresh_token(&app.store, &handle, &caller.id).await?;
+        return Ok(found.map_or_else(inactive, |found| refresh_token(app, &found)));
+    }
+    let Some(claims) = access_token::own(app, token) else { return Ok(inactive()) };
+    if !may_know(app, caller, &claims).await? || !is_alive(app, &claims).await? {
+        return Ok(inactive());
+    }
+    let mut told: Map<String, Value> = claims.raw.as_object().cloned().unwrap_or_default();
+    told.insert("active".into(), json!(true));
+    let kind = if claims.key.is_some() { "DPoP" } else { "Bearer" };
+    told.insert("token_type".into(), json!(kind));
+    Ok(Value::Object(told))
+}
+
+async fn may_know(app: &App, caller: &Client, claims: &Claims) -> Result<bool, OAuthError> {
+    if claims.client_id == caller.id {
+        return Ok(true);
+    }
+    let apis = app.directory.apis(&app.store).await?;
+    let api = apis.iter().find(|api| api.identifier == claims.audience);
+    Ok(api.is_some_and(|api| api.introspected_by.iter().any(|id| *id == caller.id)))
+}
+
+async fn is_alive(app: &App, claims: &Claims) -> Result<bool, OAuthError> {
+    if app.directory.client(&app.store, &claims.client_id).await?.is_none() {
+        return Ok(false);
+    }
+    match (claims.grant, claims.subject.parse()) {
+        (Some(grant), Ok(account)) => Ok(super::grants::is_alive(&app.store, grant, account).await?),
+        (Some(_), Err(_)) => Ok(false),
+        // A client that speaks for itself lives as long as its registration.
+        (None, _) => Ok(claims.subject == claims.client_id),
+    }
+}
+
+fn refresh_token(app: &App, found: &store::RefreshToken) -> Value {
+    json!({
+        "active": true,
+        "iss": app.issuer(),
+        "client_id": found.client_id,
+        "sub": found.account,
+        "aud": found.audience,
+        "scope": found.scope,
+        "iat": found.issued_at.unix_timestamp(),
+        "exp": found.expires_at.unix_timestamp(),
+        "token_type": "refresh_token",
+    })
+}

@@ -1,0 +1,61 @@
+//! Revocation (RFC 7009).
+//!
+//! 1. The client proves itself as it registered; it can end only what is its own.
+//! 2. A refresh token or an access token ends its grant, with every token of it, in one transaction that is over before
+//!    the answer. What is unknown, foreign or ended already is answered as if it had been ended now.
+//! 3. If the database cannot be asked, the answer is 503 and never 200 (CVE-2020-15223).
+
+mod endpoint;
+
+use std::sync::Arc;
+
+use porteiro_protocol::{error::ErrorCode, form::Parameters};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{
+    access_token, client_auth,
+    grants::{self, Why},
+    logout,
+};
+use crate::{
+    App,
+    http::{OAuthError, RequestContext, Route},
+    secrets::HandleKind,
+};
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+async fn revoke(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> Result<Value, OAuthError> {
+    let client = client_auth::authenticate(app, context, form).await?.client;
+    let token =
+        form.get("token").ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "token is missing"))?;
+    let Some((grant, account)) = named(app, token)? else { return Ok(json!({})) };
+    let client_id = client.id.as_str();
+    app.store
+        .run_tx("revocation.revoke", |tx| async move {
+            let revoked = grants::revoke_one(&tx, grant, account, client_id, Why::Client).await?;
+            logout::note(app, &tx, context, account.into(), &revoked, Why::Client).await
+        })
+        .await?;
+    Ok(json!({}))
+}
+
+/// The grant a token belongs to, if it is a token of ours.
+fn named(app: &App, token: &str) -> Result<Option<(Uuid, Uuid)>, OAuthError> {
+    if let Some(handle) = app.secrets.handles.open(HandleKind::Refresh, token) {
+        return Ok(Some((handle.route.row, handle.route.owner)));
+    }
+    let Some(claims) = access_token::own(app, token) else { return Ok(None) };
+    match (claims.grant, claims.subject.parse::<Uuid>()) {
+        (Some(grant), Ok(account)) => Ok(Some((grant.uuid(), account))),
+        (Some(_), Err(_)) => Ok(None),
+        // It hangs on nothing that could be ended (§2.2.1).
+        (None, _) => Err(OAuthError::new(
+            ErrorCode::UnsupportedTokenType,
+            "a token a client got for itself cannot be revoked; it lives for minutes",
+        )),
+    }
+}

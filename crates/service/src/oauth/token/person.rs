@@ -1,0 +1,167 @@
+//! What redeeming a code and refreshing have in common: a grant is presented, and its person is spoken for.
+
+use porteiro_protocol::{
+    authority::{Asked, Authority},
+    authorization_details::list_narrows,
+    error::ErrorCode,
+    id::Id,
+    json::parse_strict,
+    scope::Scope,
+};
+use serde_json::{Value, json};
+
+use super::{
+    TokenRequest, TokenResponse,
+    issue::{self, Speaker},
+};
+use crate::{
+    audit,
+    http::OAuthError,
+    limits::{self, Bucket, LIMIT_LOGGED},
+    oauth::{
+        apis::Api,
+        grants::{self, Live, LogEntry, Outcome, Presentation},
+    },
+    secrets::{HandleKind, Issued, Presented, Route},
+    store::StoreError,
+};
+
+/// One answer for whatever is wrong with a code or token.
+pub fn invalid_grant() -> OAuthError {
+    OAuthError::new(ErrorCode::InvalidGrant, "it is unknown, expired, used, revoked, or not this client's")
+}
+
+/// What is particular to how the grant is presented.
+#[derive(Debug, Default)]
+pub struct Shown {
+    pub challenge: Option<[u8; 32]>,
+    pub redirect_uri: Option<String>,
+    pub scope: Option<Scope>,
+}
+
+/// Presents a genuine handle. Ok: the grant as it is now, and the token that is current from here on.
+pub async fn present(
+    request: TokenRequest<'_>,
+    handle: &Presented,
+    shown: Shown,
+) -> Result<(Box<Live>, Issued), OAuthError> {
+    let app = request.app;
+    let route = Route { generation: handle.route.generation + 1, ..handle.route };
+    let next = app.secrets.handles.issue(HandleKind::Refresh, route, &*app.entropy).map_err(|error| {
+        tracing::error!(%error, "a token could not be made");
+        OAuthError::new(ErrorCode::ServerError, "")
+    })?;
+    let context = request.context;
+    let presentation = Presentation {
+        grant: handle.route.row,
+        account: handle.route.owner,
+        client_id: request.client.id.clone(),
+        hash: handle.hash,
+        generation: i32::try_from(handle.route.generation).unwrap_or(i32::MAX),
+        next_hash: next.hash,
+        key: request.binding.thumbprint(),
+        binds: request.client.is_public(),
+        challenge: shown.challenge,
+        redirect_uri: shown.redirect_uri,
+        scope: shown.scope.as_ref().map(ToString::to_string),
+        audience: request.form.get("resource").map(str::to_owned),
+        log: LogEntry {
+            id: Id::<audit::Entry>::ordered(app.clock.now(), &*app.entropy).uuid(),
+            request: context.request_id.uuid(),
+            personal: json!({"address": context.address.to_string(), "user_agent": context.user_agent}),
+        },
+    };
+    match grants::present(&app.store, &presentation).await? {
+        Outcome::Moved(live) => Ok((live, next)),
+        Outcome::Reused => Err(invalid_grant()),
+        Outcome::Refused => Err(explain(request, handle, shown.scope.as_ref()).await?),
+    }
+}
+
+/// Nothing changed. If the token is good and only the request asks for too much, it may be told so; anything else about
+/// a genuine token is written down.
+async fn explain(
+    request: TokenRequest<'_>,
+    handle: &Presented,
+    scope: Option<&Scope>,
+) -> Result<OAuthError, StoreError> {
+    let (app, route) = (request.app, handle.route);
+    let client_id = &request.client.id;
+    if let Some(live) = grants::diagnose(&app.store, route.row, route.owner, client_id, &handle.hash).await? {
+        let asked = Asked { scope, audience: request.form.get("resource"), details: None };
+        if let Err(widening) = live.authority.narrowed(asked, |_, _| true) {
+            return Ok(OAuthError::new(widening.code(), widening.to_string()));
+        }
+    }
+    // Once per grant and ten minutes: a flood must not fill a log that nobody can empty.
+    let key = app.secrets.limit_key(LIMIT_LOGGED.name, route.row.as_bytes());
+    if limits::take(&app.store, &[Bucket { rule: LIMIT_LOGGED, key }]).await?.is_none() {
+        let payload = &json!({"grant_id": route.row, "client_id": client_id, "generation": route.generation});
+        app.store
+            .run_tx("grants.note_refusal", |tx| async move {
+                let kind = audit::EventKind::GrantRefused;
+                let event = audit::Event { kind, subject: route.owner, payload: payload.clone() };
+                audit::record(app, &tx, request.context, event).await
+            })
+            .await?;
+    }
+    Ok(invalid_grant())
+}
+
+/// `authorization_details` at the token endpoint (RFC 9396 §6): less than was granted, or a refusal. Asked before the
+/// token is used up.
+pub async fn narrowed(
+    request: TokenRequest<'_>,
+    handle: &Presented,
+    apis: &[Api],
+) -> Result<Option<Vec<Value>>, OAuthError> {
+    let Some(text) = request.form.get("authorization_details") else { return Ok(None) };
+    let refused = |text: &str| OAuthError::new(ErrorCode::InvalidAuthorizationDetails, text);
+    let value =
+        parse_strict(text.as_bytes(), 16).map_err(|_| refused("authorization_details is not JSON"))?;
+    let asked = value.as_array().cloned().ok_or_else(|| refused("authorization_details is no list"))?;
+    let (app, route) = (request.app, handle.route);
+    let live = grants::diagnose(&app.store, route.row, route.owner, &request.client.id, &handle.hash).await?;
+    // Whoever presents something else is dealt with by presenting it.
+    let Some(live) = live else { return Ok(None) };
+    let api = apis.iter().find(|api| api.identifier == live.authority.audience());
+    let types = api.map(|api| api.details.as_slice()).unwrap_or_default();
+    for detail in &asked {
+        let known = types.iter().find(|one| detail["type"] == one.name.as_str());
+        let known = known.ok_or_else(|| refused("this API knows no such type"))?;
+        known.validate(detail).map_err(|error| refused(&error))?;
+    }
+    if !list_narrows(types, live.authority.details(), &asked) {
+        return Err(refused("authorization_details ask for more than was granted"));
+    }
+    Ok(Some(asked))
+}
+
+/// The tokens of a grant that is good now, narrowed as asked.
+pub async fn for_person(
+    request: TokenRequest<'_>,
+    apis: &[Api],
+    live: &Live,
+    scope: Option<&Scope>,
+    details: Option<&[Value]>,
+) -> Result<TokenResponse, OAuthError> {
+    // The statement and `narrowed` have refused whatever widens; this is the type saying so again.
+    let asked = Asked { scope, audience: request.form.get("resource"), details };
+    let types = |held: &[Value], asked: &[Value]| {
+        let api = apis.iter().find(|api| api.identifier == live.authority.audience());
+        list_narrows(api.map(|api| api.details.as_slice()).unwrap_or_default(), held, asked)
+    };
+    let authority: Authority = live
+        .authority
+        .narrowed(asked, types)
+        .map_err(|widening| OAuthError::new(widening.code(), widening.to_string()))?;
+    issue::access_token(
+        request.app,
+        apis,
+        request.client,
+        &Speaker::Person(live),
+        &authority,
+        request.binding,
+    )
+    .await
+}
