@@ -3,6 +3,7 @@
 mod client_authentication;
 mod client_credentials;
 mod directory;
+mod mutual_tls;
 mod registration;
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Who asks, with what in hand: everything a handler may know of a request besides its body.
 
-use std::{convert::Infallible, net::IpAddr};
+use std::{convert::Infallible, net::IpAddr, sync::Arc};
 
 use axum::{
     extract::FromRequestParts,
@@ -8,7 +8,7 @@ use axum::{
 };
 use porteiro_protocol::id::RequestId;
 
-use super::{ClientAddress, RequestInfo};
+use super::{ClientAddress, RequestInfo, address::ClientCertificate};
 
 #[derive(Clone)]
 pub struct RequestContext {
@@ -25,6 +25,8 @@ pub struct RequestContext {
     /// Scheme and credentials of `Authorization`.
     pub authorization: Option<(String, String)>,
     pub has_cookies: bool,
+    /// The client certificate in DER, from the handshake or from a trusted proxy (RFC 8705).
+    pub certificate: Option<Arc<Vec<u8>>>,
 }
 
 /// Cookies and tokens are in it: it does not print.
@@ -76,6 +78,7 @@ impl<S: Sync> FromRequestParts<S> for RequestContext {
             device: cookie(&parts.headers, DEVICE_COOKIE),
             authorization,
             has_cookies: parts.headers.contains_key(header::COOKIE),
+            certificate: parts.extensions.get::<ClientCertificate>().map(|found| Arc::clone(&found.0)),
         })
     }
 }
