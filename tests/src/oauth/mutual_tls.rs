@@ -259,6 +259,8 @@ async fn the_address_that_asks_for_certificates_is_announced() {
         .await;
     let document = app.get("/.well-known/openid-configuration").await.json();
     assert_eq!(document["token_endpoint"], "https://id.example.test/connect/token");
+    let algorithms = &document["token_endpoint_auth_signing_alg_values_supported"];
+    assert_eq!(*algorithms, json!(["ES256", "EdDSA", "RS256", "PS256"]));
     let aliases = &document["mtls_endpoint_aliases"];
     assert_eq!(aliases["token_endpoint"], "https://mtls.example.test/connect/token");
     assert!(aliases.get("registration_endpoint").is_none());

@@ -24,6 +24,9 @@ pub struct AuthorizationServer {
     pub mtls_endpoint_aliases: Option<Endpoints>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub token_endpoint_auth_methods_supported: Vec<&'static str>,
+    /// Required beside `private_key_jwt` (RFC 8414 §2).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub token_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub code_challenge_methods_supported: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -13,7 +13,7 @@ use porteiro_protocol::{
 };
 use serde::Serialize;
 
-use super::{client_auth, keys::SignError, scopes, token::grants};
+use super::{client_auth, clients, keys::SignError, scopes, token::grants};
 use crate::{App, http::Route};
 
 pub fn routes() -> Vec<Route> {
@@ -65,6 +65,7 @@ fn authorization_server(app: &App) -> AuthorizationServer {
             .filter(|method| (method.served)(&app.checked.settings))
             .map(|method| method.name)
             .collect(),
+        token_endpoint_auth_signing_alg_values_supported: clients::ALLOWED.signing_algs.to_vec(),
         code_challenge_methods_supported: if begins_at_authorization { vec!["S256"] } else { Vec::new() },
         subject_types_supported: if begins_at_authorization { vec!["public"] } else { Vec::new() },
         id_token_signing_alg_values_supported: if begins_at_authorization {
