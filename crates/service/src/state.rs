@@ -11,7 +11,7 @@ use crate::{
     credentials::{hashing::Hasher, passkey::RelyingParty},
     fetch::Fetcher,
     mail::Mailer,
-    oauth::{clients::FetchedKeys, directory::Directory, keys::Keys},
+    oauth::{client_auth::ClientAuthorities, clients::FetchedKeys, directory::Directory, keys::Keys},
     secrets::Secrets,
     settings::Checked,
     sms::SmsProvider,
@@ -24,6 +24,8 @@ pub struct App {
     pub keys: Keys,
     pub directory: Directory,
     pub client_keys: FetchedKeys,
+    /// `None`: no certificate proves a client by its subject.
+    pub client_authorities: Option<ClientAuthorities>,
     pub secrets: Secrets,
     pub hasher: Hasher,
     pub passkeys: RelyingParty,
@@ -71,11 +73,18 @@ impl App {
             &settings.passkey_origins,
         )
         .map_err(|error| format!("passkey_domain: {error}"))?;
+        let client_authorities = settings
+            .mtls_ca_file
+            .as_deref()
+            .map(ClientAuthorities::from_file)
+            .transpose()
+            .map_err(|error| format!("mtls_ca_file: {error}"))?;
         Ok(Self {
             secrets: Secrets::derive(parts.keys.master()).map_err(|error| error.to_string())?,
             hasher: Hasher::new(&*parts.entropy).map_err(|error| error.to_string())?,
             directory: Directory::default(),
             client_keys: FetchedKeys::default(),
+            client_authorities,
             passkeys,
             checked: parts.checked,
             store: parts.store,

@@ -116,7 +116,10 @@ impl TestApp {
     }
 
     pub async fn send(&self, mut request: Request<Body>) -> Answer {
-        request.extensions_mut().insert(Peer { address: self.peer, certificate: None });
+        // A test may bring its own, with a certificate.
+        let peer = request.extensions_mut().remove::<Peer>();
+        let peer = peer.unwrap_or(Peer { address: self.peer, certificate: None });
+        request.extensions_mut().insert(peer);
         let response = self.router.clone().oneshot(request).await.expect("the router always answers");
         let (parts, body) = response.into_parts();
         let body = body.collect().await.expect("the body").to_bytes().to_vec();

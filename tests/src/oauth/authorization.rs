@@ -21,7 +21,10 @@ async fn a_person_signs_in_allows_it_and_the_client_gets_tokens() {
     assert_eq!(flow["request"]["client"]["name"], "Example");
     assert_eq!(flow["request"]["redirect_host"], "app.example.test");
     let done = agree(&mut browser, flow).await;
-    assert_eq!((done["stage"].as_str(), done["continue"]["type"].as_str()), (Some("complete"), Some("redirect")));
+    assert_eq!(
+        (done["stage"].as_str(), done["continue"]["type"].as_str()),
+        (Some("complete"), Some("redirect"))
+    );
     assert!(done["continue"]["uri"].as_str().unwrap().starts_with(&format!("{CALLBACK}?code=")));
     assert_eq!(parameter(&done, "state").as_deref(), Some("s-1"));
     assert_eq!(parameter(&done, "iss").as_deref(), Some("https://id.example.test"));
@@ -44,7 +47,10 @@ async fn a_person_signs_in_allows_it_and_the_client_gets_tokens() {
     let me = userinfo(&app, tokens["access_token"].as_str().unwrap()).await;
     assert_eq!(me.status, 200, "{}", me.text());
     let me = me.json();
-    assert_eq!((&me["sub"], &me["name"], &me["email"]), (&id["sub"], &json!("Ana"), &json!("ana@example.test")));
+    assert_eq!(
+        (&me["sub"], &me["name"], &me["email"]),
+        (&id["sub"], &json!("Ana"), &json!("ana@example.test"))
+    );
 
     let next = client.refresh(&app, tokens["refresh_token"].as_str().unwrap(), &[]).await;
     assert_eq!(next.status, 200, "{}", next.text());

@@ -5,6 +5,7 @@ mod client_authentication;
 mod client_credentials;
 mod directory;
 pub mod driver;
+mod mutual_tls;
 mod registration;
 
 use std::sync::Arc;

@@ -19,8 +19,14 @@ pub struct AuthorizationServer {
     pub response_modes_supported: Vec<&'static str>,
     /// Never omitted: the default would claim `implicit`.
     pub grant_types_supported: Vec<&'static str>,
+    /// RFC 8705 §5.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtls_endpoint_aliases: Option<Endpoints>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub token_endpoint_auth_methods_supported: Vec<&'static str>,
+    /// Required beside `private_key_jwt` (RFC 8414 §2).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub token_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub code_challenge_methods_supported: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -60,10 +60,12 @@ pub async fn apply(
     effect: Effect,
 ) -> Result<Applied, FlowError> {
     let effect = &effect;
-    let outcome = app
-        .store
-        .run_tx("flow.step", |tx| async move { once(app, &tx, context, loaded, action, effect).await })
-        .await?;
+    let outcome =
+        app.store
+            .run_tx("flow.step", |tx| async move {
+                Box::pin(once(app, &tx, context, loaded, action, effect)).await
+            })
+            .await?;
     let Some(outcome) = outcome else { return Ok(Applied::Lost) };
     let show = match effect {
         Effect::Challenge { show, .. } | Effect::Bind { show, .. } => show.clone(),
@@ -121,7 +123,7 @@ async fn once(
     moved.state = state;
     let gathered = facts::gather(app, tx, &mut moved).await?;
     let completion = match decide::next(&moved.state, &gathered.facts) {
-        Next::Complete => complete::complete(app, tx, context, &mut moved, &gathered).await?,
+        Next::Complete => Box::pin(complete::complete(app, tx, context, &mut moved, &gathered)).await?,
         Next::Ask { .. } | Next::Refuse(_) | Next::Cancelled => None,
     };
     // A completion may turn out to be impossible: asked once more.

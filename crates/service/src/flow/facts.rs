@@ -23,7 +23,7 @@ pub struct Gathered {
     pub credentials: Vec<Credential>,
     pub challenges: Vec<Challenge>,
     /// The request the flow leads back to, prepared from the database.
-    pub prepared: Option<Result<Prepared, authorization::Stopped>>,
+    pub prepared: Option<Result<Box<Prepared>, authorization::Stopped>>,
 }
 
 pub fn policy(app: &App) -> Policy {
@@ -59,7 +59,7 @@ pub async fn gather(
     };
     let challenges = store::challenges(reader, loaded.id).await?;
     let prepared = match &loaded.state.continuation {
-        Some(continued) => Some(authorization::prepare(app, reader, continued).await?),
+        Some(continued) => Some(Box::pin(authorization::prepare(app, reader, continued)).await?),
         None => None,
     };
     let standing = match (&loaded.state.continuation, &prepared) {

@@ -78,6 +78,19 @@ impl Settings {
                 "is believed only from trusted_proxies, and there are none".into(),
             );
         }
+        for (setting, is_set) in
+            [("mtls_ca_file", self.mtls_ca_file.is_some()), ("mtls_base_url", self.mtls_base_url.is_some())]
+        {
+            if is_set && !self.takes_client_certificates() {
+                find(
+                    setting,
+                    "needs mtls_listen or client_certificate_header: no certificate would come".into(),
+                );
+            }
+        }
+        if let Some(Err(advice)) = self.mtls_base_url.as_deref().map(|url| base_url(url, mode)) {
+            find("mtls_base_url", advice);
+        }
         if self.key_refresh_seconds >= self.key_publish_lead_seconds {
             find(
                 "key_refresh_seconds",

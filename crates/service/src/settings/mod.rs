@@ -52,6 +52,14 @@ pub struct Settings {
     #[schemars(with = "Option<String>")]
     pub mtls_listen: Option<SocketAddr>,
 
+    /// A PEM file of the certificate authorities that sign clients' certificates directly. With it clients may
+    /// authenticate by a certificate's subject (`tls_client_auth`).
+    pub mtls_ca_file: Option<PathBuf>,
+
+    /// The address under which certificates are asked for, where it is not `base_url`: scheme, host and port of
+    /// `mtls_listen` or of the proxy before it. Announced as `mtls_endpoint_aliases` (RFC 8705 §5).
+    pub mtls_base_url: Option<String>,
+
     /// The request header in which a proxy from `trusted_proxies` hands on the client certificate it
     /// verified, as URL-encoded PEM (nginx: `$ssl_client_escaped_cert`). From anyone else the header is
     /// dropped.
@@ -223,6 +231,8 @@ impl Default for Settings {
             tls_certificate_file: None,
             tls_key_file: None,
             mtls_listen: None,
+            mtls_ca_file: None,
+            mtls_base_url: None,
             client_certificate_header: None,
             trusted_proxies: Vec::new(),
             metrics_listen: None,
@@ -266,6 +276,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Whether a client's certificate can reach us at all.
+    pub const fn takes_client_certificates(&self) -> bool {
+        self.mtls_listen.is_some() || self.client_certificate_header.is_some()
+    }
+
     /// What the provider of text messages is made of.
     pub fn sms(&self) -> crate::sms::SmsSettings<'_> {
         crate::sms::SmsSettings {

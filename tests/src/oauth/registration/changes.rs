@@ -6,8 +6,8 @@ use porteiro_testkit::TestApp;
 use serde_json::{Value, json};
 
 use super::{
-    super::{app, create, ledger},
-    authenticates, error, has_null, manage, registered, text, website,
+    super::{app, create, encode, ledger},
+    error, has_null, manage, registered, text, website,
 };
 
 /// What is sent to replace a registration.
@@ -136,6 +136,23 @@ async fn cve_2026_15572_a_replacement_never_widens_what_a_stranger_may_have() {
     let client = clients::find(&app.app.store, id).await.unwrap().unwrap();
     assert_eq!((client.trust, client.profile), (Trust::Unverified, clients::Profile::Default));
     assert!(!client.may_use_grant("client_credentials"));
+}
+
+/// A client that registered itself proves itself at the token endpoint; what it may do there is another matter.
+async fn authenticates(app: &TestApp, body: &Value) -> bool {
+    let form = encode(&[
+        ("grant_type", "client_credentials"),
+        ("client_id", text(body, "client_id")),
+        ("client_secret", text(body, "client_secret")),
+    ]);
+    app.form("/connect/token", form).await.json()["error"] == "unauthorized_client"
+}
+
+#[tokio::test]
+async fn the_secret_works_and_gives_no_authority() {
+    let app = app().await;
+    let body = registered(&app, &json!({"token_endpoint_auth_method": "client_secret_post"})).await;
+    assert!(authenticates(&app, &body).await);
 }
 
 #[tokio::test]

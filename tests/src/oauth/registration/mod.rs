@@ -2,14 +2,12 @@
 
 mod changes;
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use http::{Method, Request};
 use porteiro_testkit::{Answer, TestApp};
 use serde_json::{Value, json};
 
-use super::{app, encode};
+use super::app;
 
 const REGISTER: &str = "/connect/register";
 
@@ -282,21 +280,4 @@ async fn a_key_address_is_taken_and_not_asked() {
     let body = registered(&app, &more).await;
     assert_eq!(body["jwks_uri"], at("jwks"));
     assert!(recorder.heard().is_empty());
-}
-
-/// A client that registered itself proves itself at the token endpoint; what it may do there is another matter.
-async fn authenticates(app: &Arc<TestApp>, body: &Value) -> bool {
-    let form = encode(&[
-        ("grant_type", "client_credentials"),
-        ("client_id", text(body, "client_id")),
-        ("client_secret", text(body, "client_secret")),
-    ]);
-    app.form("/connect/token", form).await.json()["error"] == "unauthorized_client"
-}
-
-#[tokio::test]
-async fn the_secret_works_and_gives_no_authority() {
-    let app = app().await;
-    let body = registered(&app, &json!({"token_endpoint_auth_method": "client_secret_post"})).await;
-    assert!(authenticates(&app, &body).await);
 }

@@ -231,9 +231,12 @@ impl World {
             }
             Action::EnrolSkip => state.offer_dismissed = true,
             Action::RecoveryHold => self.hold(state),
-            Action::PasskeyBegin => {}
-            // Only where a client asked: no flow of this world leads back to one.
-            Action::AccountConfirm | Action::AccountSwitch | Action::ConsentAllow | Action::ConsentDeny => {}
+            // The last four only where a client asked: no flow of this world leads back to one.
+            Action::PasskeyBegin
+            | Action::AccountConfirm
+            | Action::AccountSwitch
+            | Action::ConsentAllow
+            | Action::ConsentDeny => {}
             _ if !right => {}
             Action::Profile => {
                 if let Some(pending) = &mut state.pending {

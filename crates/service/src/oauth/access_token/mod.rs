@@ -97,9 +97,8 @@ async fn bound(
         (Some(key), _) if scheme == "dpop" && proof.is_some_and(|proof| proof.jkt == key) => Ok(()),
         (Some(_), _) => Err(invalid_token().challenge(Some("DPoP"))),
         (None, Some(hash)) if certificate == Some(hash) => Ok(()),
-        (None, Some(_)) => Err(invalid_token()),
         (None, None) if scheme == "bearer" => Ok(()),
-        (None, None) => Err(invalid_token()),
+        (None, Some(_) | None) => Err(invalid_token()),
     }
 }
 

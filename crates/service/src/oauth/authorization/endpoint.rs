@@ -62,7 +62,7 @@ async fn answer(
     parameters: &Parameters,
 ) -> Response {
     let json = prefers_json(headers);
-    let mut response = match begin(app, context, RawRequest::from_parameters(parameters)).await {
+    let mut response = match Box::pin(begin(app, context, RawRequest::from_parameters(parameters))).await {
         Ok(begun) => present(app, begun, json),
         Err(error) => error.into_response(),
     };

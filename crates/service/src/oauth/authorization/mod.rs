@@ -49,6 +49,7 @@ pub fn routes() -> Vec<Route> {
 
 /// The request a flow leads back to. It is checked again whenever it is used.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, stored as such")]
 pub struct Continued {
     pub request: RawRequest,
     /// Used up when the flow completes.
@@ -117,7 +118,7 @@ pub async fn prepare(
     app: &App,
     reader: &impl Reader,
     continued: &Continued,
-) -> Result<Result<Prepared, Stopped>, StoreError> {
+) -> Result<Result<Box<Prepared>, Stopped>, StoreError> {
     let raw = &continued.request;
     let addressee = match raw.addressee() {
         Ok(addressee) => addressee,
@@ -155,7 +156,7 @@ pub async fn prepare(
     Ok(match checked {
         Ok((request, authority, level)) => {
             let api = apis.into_iter().find(|api| api.identifier == authority.audience());
-            Ok(Prepared { client, request, redirect_uri, authority, api, level })
+            Ok(Box::new(Prepared { client, request, redirect_uri, authority, api, level }))
         }
         Err(refused) => Err(Stopped::Client(Box::new(Turned {
             mode: error_mode(&client, raw),
@@ -186,7 +187,7 @@ pub struct Standing {
 pub async fn standing(
     reader: &impl Reader,
     continued: &Continued,
-    prepared: &Result<Prepared, Stopped>,
+    prepared: &Result<Box<Prepared>, Stopped>,
     account: Option<AccountId>,
 ) -> Result<Standing, StoreError> {
     let prepared = match prepared {

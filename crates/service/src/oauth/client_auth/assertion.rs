@@ -7,7 +7,7 @@ use porteiro_protocol::{id::ordered_floor, jose::Algorithm, time::OffsetDateTime
 use serde_json::Value;
 
 use super::{
-    super::clients::{self, Client, Profile},
+    super::clients::{self, Client, Profile, profile},
     store,
 };
 use crate::{App, http::OAuthError, secrets::sha256};
@@ -28,7 +28,7 @@ pub(super) fn claimed_client(assertion: &str) -> Option<String> {
 pub(super) async fn verify(app: &Arc<App>, client: &Client, assertion: &str) -> Result<bool, OAuthError> {
     let mut allowed: Vec<Algorithm> = match client.profile {
         Profile::Default => Algorithm::ALL.to_vec(),
-        Profile::Fapi2 => vec![Algorithm::Es256, Algorithm::EdDsa, Algorithm::Ps256],
+        Profile::Fapi2 => profile::FAPI2_ALGORITHMS.to_vec(),
     };
     if let Some(registered) = client.metadata.token_endpoint_auth_signing_alg {
         allowed.retain(|algorithm| *algorithm == registered);

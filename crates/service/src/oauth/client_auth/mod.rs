@@ -1,11 +1,14 @@
 //! How clients prove who they are. One line in [`METHODS`], and discovery and registration follow.
 //!
-//! 1. What was presented is read: a Basic header, a secret in the form, a signed assertion, or only a name.
-//! 2. Two ways at once are refused (RFC 6749 §2.3).
+//! 1. What was presented is read: a Basic header, a secret in the form, a signed assertion, or only a name, with which
+//!    a certificate may come (RFC 8705).
+//! 2. Two ways at once are refused (RFC 6749 §2.3). A certificate is none of them: it may be there to bind a token.
 //! 3. The way must be the one the client registered; then it is checked. Every failure is `invalid_client` with one text:
 //!    an unknown client, a wrong secret and a wrong method look alike.
 
 mod assertion;
+mod authorities;
+mod certificate;
 mod secret;
 mod store;
 
@@ -13,34 +16,74 @@ use std::sync::Arc;
 
 use porteiro_protocol::{error::ErrorCode, form::Parameters};
 
+pub use authorities::ClientAuthorities;
+
 use super::clients::Client;
 use crate::{
     App,
     http::{OAuthError, RequestContext},
     limits::{self, Bucket, CLIENT_SECRET, network},
+    secrets::sha256,
+    settings::Settings,
+    store::text_enum,
 };
 
-/// One `token_endpoint_auth_method` (RFC 7591 §2, OpenID Connect Core §9).
+text_enum! {
+    /// A `token_endpoint_auth_method` (RFC 7591 §2, OpenID Connect Core §9, RFC 8705 §2).
+    AuthMethod {
+        None = "none",
+        SecretBasic = "client_secret_basic",
+        SecretPost = "client_secret_post",
+        PrivateKeyJwt = "private_key_jwt",
+        TlsClientAuth = "tls_client_auth",
+        SelfSignedTls = "self_signed_tls_client_auth",
+    }
+}
+
+/// One method, and whether these settings are enough to serve it.
 #[derive(Debug)]
 pub struct Method {
     pub name: &'static str,
+    pub served: fn(&Settings) -> bool,
 }
 
-/// Every method that is served.
+const fn method(method: AuthMethod, served: fn(&Settings) -> bool) -> Method {
+    Method { name: method.as_str(), served }
+}
+
+/// Every method there is.
 pub const METHODS: &[Method] = &[
-    Method { name: "none" },
-    Method { name: "client_secret_basic" },
-    Method { name: "client_secret_post" },
-    Method { name: "private_key_jwt" },
+    method(AuthMethod::None, |_| true),
+    method(AuthMethod::SecretBasic, |_| true),
+    method(AuthMethod::SecretPost, |_| true),
+    method(AuthMethod::PrivateKeyJwt, |_| true),
+    method(AuthMethod::TlsClientAuth, |settings| {
+        settings.takes_client_certificates() && settings.mtls_ca_file.is_some()
+    }),
+    method(AuthMethod::SelfSignedTls, Settings::takes_client_certificates),
 ];
 
 /// Their names, for registration.
-pub const NAMES: &[&str] = &["none", "client_secret_basic", "client_secret_post", "private_key_jwt"];
+pub const NAMES: &[&str] = &[
+    "none",
+    "client_secret_basic",
+    "client_secret_post",
+    "private_key_jwt",
+    "tls_client_auth",
+    "self_signed_tls_client_auth",
+];
+
+pub fn is_served(settings: &Settings, name: &str) -> bool {
+    METHODS.iter().any(|method| method.name == name && (method.served)(settings))
+}
 
 /// A client that has proved itself. Only [`authenticate`] makes one.
 #[derive(Debug)]
 pub struct AuthenticatedClient {
     pub client: Arc<Client>,
+    /// SHA-256 of the certificate that came with the request, however the client proved itself: tokens may be bound to
+    /// it (RFC 8705 §§3 and 4).
+    pub certificate: Option<[u8; 32]>,
 }
 
 /// What a request brings to prove a client.
@@ -57,15 +100,6 @@ impl Presented {
             Self::Name(id) | Self::Basic { id, .. } | Self::Post { id, .. } | Self::Assertion { id, .. } => {
                 id
             }
-        }
-    }
-
-    const fn method(&self) -> &'static str {
-        match self {
-            Self::Name(_) => "none",
-            Self::Basic { .. } => "client_secret_basic",
-            Self::Post { .. } => "client_secret_post",
-            Self::Assertion { .. } => "private_key_jwt",
         }
     }
 }
@@ -125,13 +159,12 @@ pub async fn authenticate(
     let bucket = Bucket { rule: CLIENT_SECRET, key: app.secrets.limit_key(CLIENT_SECRET.name, &whom) };
     let client = app.directory.client(&app.store, presented.id()).await?;
     let proved = match &client {
-        Some(client) if client.metadata.token_endpoint_auth_method == presented.method() => {
-            prove(app, client, &presented).await?
-        }
-        Some(_) | None => false,
+        Some(client) => prove(app, context, client, &presented).await?,
+        None => false,
     };
     if let (true, Some(client)) = (proved, client) {
-        return Ok(AuthenticatedClient { client });
+        let certificate = context.certificate.as_ref().map(|der| sha256(der));
+        return Ok(AuthenticatedClient { client, certificate });
     }
     if limits::take(&app.store, std::slice::from_ref(&bucket)).await?.is_some() {
         return Err(OAuthError::slow_down());
@@ -139,10 +172,45 @@ pub async fn authenticate(
     Err(refused(context))
 }
 
-async fn prove(app: &Arc<App>, client: &Client, presented: &Presented) -> Result<bool, OAuthError> {
-    match presented {
-        Presented::Name(_) => Ok(true),
-        Presented::Basic { secret, .. } | Presented::Post { secret, .. } => Ok(client.has_secret(secret)),
-        Presented::Assertion { assertion, .. } => assertion::verify(app, client, assertion).await,
+/// The registered method decides. A certificate accompanies any request, so it proves a client only where nothing else
+/// was shown and nothing else was registered.
+async fn prove(
+    app: &Arc<App>,
+    context: &RequestContext,
+    client: &Client,
+    presented: &Presented,
+) -> Result<bool, OAuthError> {
+    use AuthMethod::{None, PrivateKeyJwt, SecretBasic, SecretPost, SelfSignedTls, TlsClientAuth};
+    let Ok(method) = client.metadata.token_endpoint_auth_method.parse::<AuthMethod>() else {
+        return Ok(false);
+    };
+    match (method, presented) {
+        (None, Presented::Name(_)) => Ok(true),
+        (SecretBasic, Presented::Basic { secret, .. }) | (SecretPost, Presented::Post { secret, .. }) => {
+            Ok(client.has_secret(secret))
+        }
+        (PrivateKeyJwt, Presented::Assertion { assertion, .. }) => {
+            assertion::verify(app, client, assertion).await
+        }
+        (TlsClientAuth, Presented::Name(_)) => Ok(certificate::by_authority(app, context, client)),
+        (SelfSignedTls, Presented::Name(_)) => Ok(certificate::by_key(app, context, client).await),
+        (SecretBasic | SecretPost | PrivateKeyJwt, Presented::Name(_))
+        | (None | SecretPost | PrivateKeyJwt | TlsClientAuth | SelfSignedTls, Presented::Basic { .. })
+        | (None | SecretBasic | PrivateKeyJwt | TlsClientAuth | SelfSignedTls, Presented::Post { .. })
+        | (None | SecretBasic | SecretPost | TlsClientAuth | SelfSignedTls, Presented::Assertion { .. }) => {
+            Ok(false)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_name_the_same_methods() {
+        let rows: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
+        let known: Vec<&str> = AuthMethod::ALL.iter().map(|method| method.as_str()).collect();
+        assert_eq!((rows.as_slice(), known.as_slice()), (NAMES, NAMES));
     }
 }

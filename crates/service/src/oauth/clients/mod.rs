@@ -3,10 +3,12 @@
 mod keys;
 pub mod profile;
 mod store;
+mod subject;
 
 use porteiro_protocol::{
     client_metadata::{Allowed, ClientMetadata, MetadataError},
     entropy::Entropy,
+    error::ErrorCode,
     id::Id,
     secret::{Kind, Plain},
 };
@@ -15,6 +17,7 @@ use subtle::ConstantTimeEq;
 
 pub use keys::{FetchedKeys, Jwks, client_keys, newer_client_keys, verify_signed};
 pub use store::{Client, NewClient, Profile, Trust, disable, find, insert, set_trust};
+pub use subject::subject;
 
 use super::{client_auth, token::grants};
 use crate::store::{Store, StoreError};
@@ -57,8 +60,6 @@ pub const ALLOWED: Allowed<'static> = Allowed {
 pub enum CreateError {
     #[error("{}", .0.detail)]
     Metadata(MetadataError),
-    #[error("{0}")]
-    Profile(String),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -89,7 +90,7 @@ pub async fn create_under(
     profile: Profile,
 ) -> Result<Created, CreateError> {
     let metadata = ClientMetadata::parse(metadata, &ALLOWED).map_err(CreateError::Metadata)?;
-    profile::check(profile, &metadata).map_err(CreateError::Profile)?;
+    check(profile, &metadata).map_err(CreateError::Metadata)?;
     let client_id = Id::<Client>::random(entropy).to_string();
     let secret = needs_secret(&metadata).then(|| ClientSecret::generate(entropy));
     let secret_hash = secret.as_ref().map(Plain::hash);
@@ -102,6 +103,13 @@ pub async fn create_under(
     };
     insert(store, &new).await?;
     Ok(Created { client_id, secret })
+}
+
+/// What no client may register, whoever makes it.
+pub(super) fn check(profile: Profile, metadata: &ClientMetadata) -> Result<(), MetadataError> {
+    subject::check(metadata)?;
+    profile::check(profile, metadata)
+        .map_err(|detail| MetadataError { code: ErrorCode::InvalidClientMetadata, detail })
 }
 
 /// Whether a method rests on a secret we hand out.

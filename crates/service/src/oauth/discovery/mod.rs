@@ -13,7 +13,7 @@ use porteiro_protocol::{
 };
 use serde::Serialize;
 
-use super::{client_auth, keys::SignError, scopes, token::grants};
+use super::{client_auth, clients, keys::SignError, scopes, token::grants};
 use crate::{App, http::Route};
 
 pub fn routes() -> Vec<Route> {
@@ -49,7 +49,7 @@ fn authorization_server(app: &App) -> AuthorizationServer {
     let begins_at_authorization = !response_types.is_empty();
     AuthorizationServer {
         issuer: issuer.to_owned(),
-        endpoints: endpoints(app),
+        endpoints: endpoints(app, issuer),
         jwks_uri: format!("{issuer}/.well-known/jwks.json"),
         scopes_supported: scopes::STANDARD_SCOPES.iter().map(|scope| scope.name).collect(),
         response_types_supported: response_types,
@@ -59,10 +59,13 @@ fn authorization_server(app: &App) -> AuthorizationServer {
             Vec::new()
         },
         grant_types_supported: grants.iter().map(|grant| grant.name).collect(),
+        mtls_endpoint_aliases: aliases(app),
         token_endpoint_auth_methods_supported: client_auth::METHODS
             .iter()
+            .filter(|method| (method.served)(&app.checked.settings))
             .map(|method| method.name)
             .collect(),
+        token_endpoint_auth_signing_alg_values_supported: clients::ALLOWED.signing_algs.to_vec(),
         code_challenge_methods_supported: if begins_at_authorization { vec!["S256"] } else { Vec::new() },
         subject_types_supported: if begins_at_authorization { vec!["public"] } else { Vec::new() },
         id_token_signing_alg_values_supported: if begins_at_authorization {
@@ -76,10 +79,9 @@ fn authorization_server(app: &App) -> AuthorizationServer {
 }
 
 /// An endpoint is announced exactly when its route is in the table.
-fn endpoints(app: &App) -> Endpoints {
-    let issuer = app.issuer();
+fn endpoints(app: &App, base: &str) -> Endpoints {
     let table = crate::table();
-    let served = |path: &str| table.iter().any(|route| route.path == path).then(|| format!("{issuer}{path}"));
+    let served = |path: &str| table.iter().any(|route| route.path == path).then(|| format!("{base}{path}"));
     Endpoints {
         authorization_endpoint: served("/connect/authorize"),
         token_endpoint: served("/connect/token"),
@@ -91,6 +93,17 @@ fn endpoints(app: &App) -> Endpoints {
         revocation_endpoint: served("/connect/revoke"),
         end_session_endpoint: served("/connect/logout"),
     }
+}
+
+/// RFC 8705 §5: where a certificate counts, whether it proves the client or binds a token.
+fn aliases(app: &App) -> Option<Endpoints> {
+    let base = app.checked.settings.mtls_base_url.as_deref()?.trim_end_matches('/');
+    Some(Endpoints {
+        authorization_endpoint: None,
+        registration_endpoint: None,
+        end_session_endpoint: None,
+        ..endpoints(app, base)
+    })
 }
 
 fn protected_resource(app: &App) -> ProtectedResource {

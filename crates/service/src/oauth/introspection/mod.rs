@@ -66,7 +66,7 @@ async fn may_know(app: &App, caller: &Client, claims: &Claims) -> Result<bool, O
     }
     let apis = app.directory.apis(&app.store).await?;
     let api = apis.iter().find(|api| api.identifier == claims.audience);
-    Ok(api.is_some_and(|api| api.introspected_by.iter().any(|id| *id == caller.id)))
+    Ok(api.is_some_and(|api| api.introspected_by.contains(&caller.id)))
 }
 
 async fn is_alive(app: &App, claims: &Claims) -> Result<bool, OAuthError> {

@@ -23,7 +23,10 @@ use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
 use self::answer::Registered;
-use super::clients::{self, ALLOWED, Client, ClientSecret, profile};
+use super::{
+    client_auth,
+    clients::{self, ALLOWED, Client, ClientSecret, Profile},
+};
 use crate::{
     App,
     audit::{self, EventKind},
@@ -58,7 +61,7 @@ async fn register(app: &App, context: &RequestContext, request: &Value) -> Resul
     };
     limit(app, context, &[per(REGISTER, 1, 3_600.0), per(REGISTER_DAY, 5, 86_400.0)]).await?;
     let mut metadata = ClientMetadata::parse(request, &ALLOWED)?;
-    settle(app, &mut metadata).await?;
+    settle(app, Profile::Default, &mut metadata).await?;
     let client_id = Id::<Client>::random(&*app.entropy).to_string();
     let secret = clients::needs_secret(&metadata).then(|| ClientSecret::generate(&*app.entropy));
     let secret_hash = secret.as_ref().map(Plain::hash);
@@ -122,9 +125,7 @@ async fn replace(
 ) -> Result<Registered, OAuthError> {
     let update = ClientMetadata::parse_update(request, &client.id, &ALLOWED)?;
     let mut metadata = update.metadata;
-    settle(app, &mut metadata).await?;
-    profile::check(client.profile, &metadata)
-        .map_err(|detail| OAuthError::new(ErrorCode::InvalidClientMetadata, detail))?;
+    settle(app, client.profile, &mut metadata).await?;
     if update.client_secret.is_some_and(|shown| !client.has_secret(&shown)) {
         let detail = "client_secret is not the one of this client";
         return Err(OAuthError::new(ErrorCode::InvalidClientMetadata, detail));
@@ -211,7 +212,12 @@ async fn open(
 }
 
 /// What holds for everybody who registers without being asked who they are.
-async fn settle(app: &App, metadata: &mut ClientMetadata) -> Result<(), OAuthError> {
+async fn settle(app: &App, profile: Profile, metadata: &mut ClientMetadata) -> Result<(), OAuthError> {
+    clients::check(profile, metadata)?;
+    if !client_auth::is_served(&app.checked.settings, &metadata.token_endpoint_auth_method) {
+        let detail = "token_endpoint_auth_method needs certificates, which this server is not set up for";
+        return Err(OAuthError::new(ErrorCode::InvalidClientMetadata, detail));
+    }
     let apis = app.directory.apis(&app.store).await?;
     decide::check(metadata, &apis, &app.checked.settings.service_name)?;
     decide::fill_in(metadata);

@@ -1,0 +1,39 @@
+//! Mutual TLS (RFC 8705 §2): the handshake proved that the client holds the key; here it is decided whose it is.
+
+use std::sync::Arc;
+
+use porteiro_protocol::certificate::Certificate;
+
+use super::super::clients::{self, Client};
+use crate::{App, http::RequestContext};
+
+/// §2.1: issued by an authority of ours, for the subject that was registered.
+pub(super) fn by_authority(app: &App, context: &RequestContext, client: &Client) -> bool {
+    let Some(authorities) = &app.client_authorities else {
+        tracing::warn!(client = client.id, "tls_client_auth was asked for, and mtls_ca_file is not set");
+        return false;
+    };
+    let (Some(der), Some(subject)) = (&context.certificate, clients::subject(&client.metadata)) else {
+        return false;
+    };
+    let named = Certificate::parse(der).is_ok_and(|certificate| certificate.matches_subject(&subject));
+    named && authorities.vouch_for(der, app.clock.now())
+}
+
+/// §2.2: one that the client registered itself; nobody else needs to vouch for it.
+pub(super) async fn by_key(app: &Arc<App>, context: &RequestContext, client: &Client) -> bool {
+    let Some(certificate) = context.certificate.as_ref().and_then(|der| Certificate::parse(der).ok()) else {
+        return false;
+    };
+    if !certificate.is_valid_at(app.clock.now()) {
+        return false;
+    }
+    match clients::client_keys(app, client).await {
+        Ok(known) if certificate.matches_jwks(&known) => true,
+        // Perhaps the client has a new one.
+        Ok(_) => {
+            clients::newer_client_keys(app, client).await.is_ok_and(|newer| certificate.matches_jwks(&newer))
+        }
+        Err(_) => false,
+    }
+}
