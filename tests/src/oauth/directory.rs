@@ -116,3 +116,23 @@ async fn many_requests_at_once_look_once() {
     assert!(together.join_all().await.into_iter().all(|status| status == 200));
     assert!(faults.asked.load(Ordering::Relaxed) - before <= 8, "32 requests looked more than a few times");
 }
+
+#[tokio::test]
+async fn while_somebody_looks_memory_answers_for_a_second_and_no_longer() {
+    let app = std::sync::Arc::new(TestApp::builder().proxied().start().await);
+    apis::register(&app.app.store, &ledger()).await.unwrap();
+    let client = service(&app, "client_secret_post", json!({})).await;
+    assert_eq!(ask(&app, &client).await.status, 200);
+    let stalled = &app.proxy.as_ref().unwrap().faults.stalled;
+    tokio::time::sleep(Duration::from_millis(1_050)).await;
+    stalled.store(true, Ordering::Relaxed);
+    let mut waiting = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let (app, client) = (app.clone(), client.clone());
+        waiting.spawn(async move { ask(&app, &client).await.status });
+    }
+    let early = tokio::time::timeout(Duration::from_millis(300), waiting.join_next()).await;
+    assert!(early.is_err(), "an answer from memory that nobody had asked about for a second");
+    stalled.store(false, Ordering::Relaxed);
+    assert!(waiting.join_all().await.into_iter().all(|status| status == 200));
+}
