@@ -3,6 +3,7 @@
 mod authorization;
 mod client_authentication;
 mod client_credentials;
+mod codes;
 mod directory;
 pub mod driver;
 mod mutual_tls;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{
     FlowError,
     actions::Action,
+    change::{bind, hold},
     complete, decide,
     decide::Next,
     facts::{self, Gathered},
@@ -19,16 +20,12 @@ use super::{
     store::{self, Loaded},
 };
 use crate::{
-    App, accounts, audit, credentials,
-    credentials::{Credential, CredentialKind, NewCredential, recovery_code},
+    App, accounts, credentials,
+    credentials::{Credential, CredentialKind, recovery_code},
     http::RequestContext,
     mail,
-    oauth::{
-        authorization::{self, Delivery, Turned},
-        logout,
-    },
-    secrets::sha256,
-    sessions, sms,
+    oauth::authorization::{self, Delivery, Turned},
+    secrets::sha256, sms,
     store::{StoreError, Tx},
 };
 
@@ -337,98 +334,6 @@ fn begin_registration(app: &App, state: &mut State) {
         platform_administrator: state.bootstrap.is_some(),
         credentials: Vec::new(),
     });
-}
-
-/// Binds to the account, or keeps for the account to come.
-#[expect(clippy::too_many_arguments, reason = "each part of a binding is one")]
-async fn bind(
-    app: &App,
-    tx: &Tx,
-    context: &RequestContext,
-    loaded: &Loaded,
-    state: &mut State,
-    new: &NewCredential,
-    identifier: Option<&([u8; 32], accounts::IdentifierKind)>,
-    recovery_codes: &[(String, String)],
-) -> Result<bool, StoreError> {
-    let Some(account) = state.account() else {
-        state.enrolled.push(new.kind);
-        if let Some(pending) = &mut state.pending {
-            pending.credentials.push(new.clone());
-        }
-        return Ok(true);
-    };
-    if let Some((key, kind)) = identifier
-        && !accounts::insert_identifier(tx, key, *kind, account).await?
-    {
-        return Ok(false);
-    }
-    state.enrolled.push(new.kind);
-    let replaced = replace(app, tx, context, loaded, state, new).await?;
-    credentials::insert(tx, account, new).await?;
-    if new.kind == CredentialKind::RecoveryCodes {
-        recovery_code::replace_all(tx, account, recovery_codes).await?;
-    }
-    let kind = if replaced { audit::EventKind::CredentialChanged } else { audit::EventKind::CredentialAdded };
-    let payload = json!({"credential_id": new.id, "kind": new.kind});
-    audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;
-    complete::tell_owner(app, tx, account, state, new.kind, true).await?;
-    Ok(true)
-}
-
-/// What the account keeps only one of makes room for the new one; what the old one proved is forgotten everywhere.
-async fn replace(
-    app: &App,
-    tx: &Tx,
-    context: &RequestContext,
-    loaded: &Loaded,
-    state: &mut State,
-    new: &NewCredential,
-) -> Result<bool, StoreError> {
-    let Some(account) = state.account().filter(|_| new.kind.info().single) else { return Ok(false) };
-    let all = credentials::find_all(tx, account).await?;
-    let mut replaced = false;
-    for old in all.iter().filter(|credential| credential.kind == new.kind) {
-        replaced = true;
-        credentials::remove(tx, account, old.id).await?;
-        for session in sessions::forget_credential(tx, account, old.id, state.session).await? {
-            let reason = sessions::Ended::CredentialChanged;
-            logout::session_ended(app, tx, context, account, session, reason).await?;
-        }
-        let proved = state.proofs.iter().any(|proof| proof.credential == Some(old.id.uuid()));
-        state.proofs.retain(|proof| proof.credential != Some(old.id.uuid()));
-        if proved && new.kind == CredentialKind::Password {
-            // Whoever just proved the old password chose the new one: they know it.
-            state.proofs.push(porteiro_protocol::assurance::Proof {
-                method: Method::Password,
-                credential: Some(new.id.uuid()),
-                at: loaded.now,
-                user_verified: false,
-            });
-        }
-    }
-    Ok(replaced)
-}
-
-/// Nothing is left to prove with but the mailbox: the account waits, and everybody who can read its mail is told.
-async fn hold(
-    app: &App,
-    tx: &Tx,
-    context: &RequestContext,
-    loaded: &Loaded,
-    state: &mut State,
-) -> Result<bool, StoreError> {
-    let Some(account) = state.account() else { return Ok(false) };
-    let until = loaded.now + HOLD;
-    accounts::set_hold(tx, account, Some(until)).await?;
-    state.notices.push(Notice::RecoveryHoldStarted);
-    state.refusal = Some(Refusal::RecoveryHeld);
-    let payload = json!({"until": until.unix_timestamp()});
-    let event =
-        audit::Event { kind: audit::EventKind::AccountRecoveryHeld, subject: account.uuid(), payload };
-    audit::record(app, tx, context, event).await?;
-    complete::tell_hold(app, tx, account, &state.locale, until).await?;
-    Ok(true)
 }
 
 /// Writes a state that needs no module, such as a cancellation.

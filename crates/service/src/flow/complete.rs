@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{
     decide,
     facts::Gathered,
+    notify::{happening, tell},
     representation::Answer,
     state::{Kind, Pending, Refusal, State, Transport},
     store::Loaded,
@@ -22,10 +23,7 @@ use crate::{
     bootstrap, credentials,
     credentials::{CredentialKind, NewCredential, email},
     http::{DEVICE_COOKIE, RequestContext, SESSION_COOKIE, set_cookie},
-    mail::{
-        self,
-        templates::{self, Change, Happening, Locale},
-    },
+    mail::templates,
     oauth::{
         authorization::{self, Delivery, Sitting},
         grants, logout,
@@ -308,6 +306,7 @@ pub fn result(loaded: &Loaded, completion: &Completion) -> Value {
         "stage": "complete",
         "step": loaded.step,
         "assurance": {"have": decide::level(&loaded.state, loaded.now)},
+        "actions": [],
         "notices": loaded.state.notices,
         "continue": {"type": told.map_or(json!("session"), |told| told["type"].clone())},
     })
@@ -338,98 +337,4 @@ pub fn present(loaded: &Loaded, completion: &Completion, show: Value) -> Answer 
         }
     }
     answer
-}
-
-/// Writes to every address of an account.
-async fn tell(
-    app: &App,
-    tx: &Tx,
-    account: AccountId,
-    locale: &str,
-    write: impl Fn(Locale) -> templates::Rendered,
-) -> Result<(), StoreError> {
-    let rendered = write(Locale::negotiate(locale));
-    for credential in credentials::find_all(tx, account).await? {
-        if credential.kind == CredentialKind::Email
-            && let Some(to) = credential.body["address"].as_str()
-        {
-            mail::enqueue(app, tx, &rendered.to(to)).await?;
-        }
-    }
-    Ok(())
-}
-
-/// A credential was added or removed: its owner hears of it by every address (NIST SP 800-63B-4 §4.1.2).
-pub async fn tell_owner(
-    app: &App,
-    tx: &Tx,
-    account: AccountId,
-    state: &State,
-    kind: CredentialKind,
-    added: bool,
-) -> Result<(), StoreError> {
-    notify(app, tx, account, &state.locale, kind, added).await
-}
-
-pub async fn notify(
-    app: &App,
-    tx: &Tx,
-    account: AccountId,
-    locale: &str,
-    kind: CredentialKind,
-    added: bool,
-) -> Result<(), StoreError> {
-    let (change, what) = (change(kind, added), happening(app, None));
-    tell(app, tx, account, locale, |locale| templates::credential_changed(locale, change, &what)).await
-}
-
-pub async fn tell_hold(
-    app: &App,
-    tx: &Tx,
-    account: AccountId,
-    locale: &str,
-    until: OffsetDateTime,
-) -> Result<(), StoreError> {
-    let what = happening(app, None);
-    tell(app, tx, account, locale, |locale| templates::recovery_hold_started(locale, until, &what)).await
-}
-
-/// The daily job: whoever can stop a recovery hears of it every day that it waits.
-pub async fn remind_of_holds(app: &App) -> Result<usize, StoreError> {
-    let waiting = accounts::in_hold(&app.store).await?;
-    for (account, until, locale) in &waiting {
-        app.store
-            .run_tx(
-                "flow.remind_of_hold",
-                |tx| async move { tell_hold(app, &tx, *account, locale, *until).await },
-            )
-            .await?;
-    }
-    Ok(waiting.len())
-}
-
-fn happening<'a>(app: &'a App, device: Option<&'a str>) -> Happening<'a> {
-    Happening {
-        service: &app.checked.settings.service_name,
-        at: app.clock.now(),
-        device,
-        place: None,
-        link: None,
-    }
-}
-
-const fn change(kind: CredentialKind, added: bool) -> Change {
-    match (kind, added) {
-        (CredentialKind::Passkey, true) => Change::PasskeyAdded,
-        (CredentialKind::Passkey, false) => Change::PasskeyRemoved,
-        (CredentialKind::Password, true) => Change::PasswordSet,
-        (CredentialKind::Password, false) => Change::PasswordRemoved,
-        (CredentialKind::Totp, true) => Change::TotpAdded,
-        (CredentialKind::Totp, false) => Change::TotpRemoved,
-        (CredentialKind::RecoveryCodes, _) => Change::RecoveryCodesMade,
-        (CredentialKind::Email, true) => Change::AddressAdded,
-        (CredentialKind::Email, false) => Change::AddressRemoved,
-        (CredentialKind::Phone, true) => Change::PhoneAdded,
-        (CredentialKind::Phone, false) => Change::PhoneRemoved,
-    }
 }

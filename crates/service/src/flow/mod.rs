@@ -9,12 +9,14 @@
 
 pub mod actions;
 mod apply;
+mod change;
 mod complete;
 pub mod decide;
 mod dispatch;
 mod endpoint;
 mod facts;
 mod limits;
+mod notify;
 mod open;
 mod phrase;
 mod representation;
@@ -103,7 +105,7 @@ pub const fn lifetime(kind: Kind, transport: Transport) -> Lifetime {
     }
 }
 
-pub use complete::{notify, remind_of_holds};
+pub use notify::{notify, remind_of_holds};
 pub use open::{current_session, open};
 pub use start::{Started, start};
 

@@ -74,7 +74,7 @@ fn present(left: Left, json: bool) -> Response {
             axum::Json(json!({"stage": "confirm", "confirm": token})).into_response()
         }
         Left::Ask { token } => plain_page("Sign out?", Some(("confirm", &token, "Sign out"))),
-        Left::Out { to } => {
+        Left::Out { to, ended } => {
             let mut response = match to {
                 Some(to) if json => {
                     let next = json!({"type": "redirect", "uri": to});
@@ -89,7 +89,7 @@ fn present(left: Left, json: bool) -> Response {
                 }
                 None => plain_page("You are signed out.", None),
             };
-            if let Ok(gone) = HeaderValue::from_str(&set_cookie(SESSION_COOKIE, "", 0)) {
+            if ended && let Ok(gone) = HeaderValue::from_str(&set_cookie(SESSION_COOKIE, "", 0)) {
                 response.headers_mut().append(header::SET_COOKIE, gone);
             }
             response

@@ -97,7 +97,7 @@ pub async fn note(
 #[derive(Debug)]
 enum Left {
     /// Signed out, or nobody was signed in; where to go from here.
-    Out { to: Option<String> },
+    Out { to: Option<String>, ended: bool },
     /// The person must say so themselves.
     Ask { token: String },
     /// Something in the request is not true.
@@ -117,7 +117,7 @@ async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> R
         Ok(to) => to,
         Err(refused) => return Ok(Left::Refused(refused)),
     };
-    let Some(signed_in) = signed_in else { return Ok(Left::Out { to }) };
+    let Some(signed_in) = signed_in else { return Ok(Left::Out { to, ended: false }) };
     let token = confirmation(app, &signed_in);
     let same = hint.is_some_and(|claims| claims["sid"] == signed_in.session_id.to_string());
     let said_so = form.get("confirm").is_some_and(|confirm| {
@@ -128,7 +128,7 @@ async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> R
         return Ok(Left::Ask { token });
     }
     end(app, context, &signed_in).await?;
-    Ok(Left::Out { to })
+    Ok(Left::Out { to, ended: true })
 }
 
 /// Where the client wants the person, if it may.
