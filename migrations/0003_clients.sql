@@ -12,6 +12,8 @@ CREATE TABLE client (
     created_at timestamptz NOT NULL DEFAULT now(),
     -- When this row last changed; never twice the same. Nodes that remember the row compare it.
     changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- What was granted before counts no more: it changed so much that it is another client, or it was disabled.
+    grants_from timestamptz NOT NULL DEFAULT now(),
     -- Some day on which it was used, not every moment.
     last_used_at timestamptz,
     disabled_at timestamptz

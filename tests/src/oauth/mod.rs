@@ -1,13 +1,18 @@
 //! The authorization server, standard by standard.
 
 mod authorization;
+mod bound;
 mod client_authentication;
 mod client_credentials;
 mod codes;
 mod directory;
 pub mod driver;
+mod introspection;
+mod logout;
 mod mutual_tls;
 mod registration;
+mod requests;
+mod signing;
 
 use std::sync::Arc;
 

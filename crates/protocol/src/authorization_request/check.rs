@@ -37,15 +37,22 @@ pub enum Prompt {
 }
 
 impl Prompt {
-    fn parse(text: &str) -> Option<Self> {
-        match text {
-            "none" => Some(Self::None),
-            "login" => Some(Self::Login),
-            "consent" => Some(Self::Consent),
-            "select_account" => Some(Self::SelectAccount),
-            "create" => Some(Self::Create),
-            _ => None,
+    pub const ALL: &'static [Self] =
+        &[Self::None, Self::Login, Self::Consent, Self::SelectAccount, Self::Create];
+
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Login => "login",
+            Self::Consent => "consent",
+            Self::SelectAccount => "select_account",
+            Self::Create => "create",
         }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|prompt| prompt.as_str() == text)
     }
 }
 

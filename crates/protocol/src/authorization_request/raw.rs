@@ -94,6 +94,15 @@ impl RawRequest {
         Ok(self)
     }
 
+    /// For a request whose answer goes back on the same way it came.
+    #[must_use]
+    pub fn without_redirect(mut self) -> Self {
+        self.values.remove("redirect_uri");
+        self.values.remove("response_mode");
+        self.values.entry("response_type".to_owned()).or_insert_with(|| "code".to_owned());
+        self
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }

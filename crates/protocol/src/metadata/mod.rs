@@ -33,6 +33,23 @@ pub struct AuthorizationServer {
     pub subject_types_supported: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub id_token_signing_alg_values_supported: Vec<&'static str>,
+    pub userinfo_signing_alg_values_supported: Vec<&'static str>,
+    /// Said even though it has a default: that default is `none` (OpenID Connect Discovery §3).
+    pub request_object_signing_alg_values_supported: Vec<&'static str>,
+    pub authorization_signing_alg_values_supported: Vec<&'static str>,
+    pub dpop_signing_alg_values_supported: Vec<&'static str>,
+    pub acr_values_supported: Vec<&'static str>,
+    pub claims_supported: Vec<&'static str>,
+    pub prompt_values_supported: Vec<&'static str>,
+    pub claims_parameter_supported: bool,
+    pub request_parameter_supported: bool,
+    /// The default is true (OpenID Connect Discovery §3).
+    pub request_uri_parameter_supported: bool,
+    /// RFC 9207 §3.
+    pub authorization_response_iss_parameter_supported: bool,
+    pub tls_client_certificate_bound_access_tokens: bool,
+    pub backchannel_logout_supported: bool,
+    pub backchannel_logout_session_supported: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ui_locales_supported: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -22,8 +22,11 @@ use crate::{
     App, accounts, audit,
     credentials::{self, CredentialKind},
     flow::{self, FlowError, decide},
-    http::{Access, Problem, ProblemCode, RequestContext, Route},
-    oauth::{authorization, grants, logout},
+    http::{Access, OAuthError, Problem, ProblemCode, RequestContext, Route},
+    oauth::{
+        access_token::{self, Carried},
+        authorization, grants, logout,
+    },
     sessions::{self, Ended, SignedIn},
     store::StoreError,
 };
@@ -43,12 +46,43 @@ pub async fn require_session(State(app): State<Arc<App>>, request: Request, next
     if by_cookie && !reads && context.origin.as_deref() != Some(app.issuer()) {
         return Problem::from(ProblemCode::OriginRefused).into_response();
     }
+    if context.authorization.as_ref().is_some_and(|(scheme, _)| scheme == "bearer" || scheme == "dpop") {
+        return with_token(&app, &context, parts, body, next).await;
+    }
     match flow::current_session(&app, &context).await {
         Ok(Some(signed_in)) => {
             parts.extensions.insert(signed_in);
             next.run(Request::from_parts(parts, body)).await
         }
         Ok(None) => Problem::new(ProblemCode::Unauthenticated, "sign in first").into_response(),
+        Err(error) => error.into_response(),
+    }
+}
+
+/// An app of the same house, by an access token of the person's session. Where more is to be proved it is told so as
+/// RFC 9470 says: the client knows what to ask for.
+async fn with_token(
+    app: &Arc<App>,
+    context: &RequestContext,
+    mut parts: axum::http::request::Parts,
+    body: axum::body::Body,
+    next: Next,
+) -> Response {
+    let carried = Carried { method: parts.method.as_str(), path: parts.uri.path(), form: None };
+    let signed_in = async {
+        let bearer = access_token::check(app, context, &carried, "account").await?;
+        let signed_in = sessions::of_grant(&app.store, bearer.grant.uuid(), bearer.account).await?;
+        signed_in.ok_or_else(access_token::invalid_token)
+    };
+    match signed_in.await {
+        Ok(signed_in) => {
+            parts.extensions.insert(signed_in);
+            let response = next.run(Request::from_parts(parts, body)).await;
+            if response.extensions().get::<ProblemCode>() == Some(&ProblemCode::StepUpRequired) {
+                return OAuthError::step_up(sessions::FRESH.whole_seconds()).into_response();
+            }
+            response
+        }
         Err(error) => error.into_response(),
     }
 }

@@ -25,7 +25,8 @@ use crate::{
     http::RequestContext,
     mail,
     oauth::authorization::{self, Delivery, Turned},
-    secrets::sha256, sms,
+    secrets::sha256,
+    sms,
     store::{StoreError, Tx},
 };
 
@@ -121,7 +122,11 @@ async fn once(
     let gathered = facts::gather(app, tx, &mut moved).await?;
     let completion = match decide::next(&moved.state, &gathered.facts) {
         Next::Complete => Box::pin(complete::complete(app, tx, context, &mut moved, &gathered)).await?,
-        Next::Ask { .. } | Next::Refuse(_) | Next::Cancelled => None,
+        Next::Ask { stage, .. } => {
+            moved.state.note_asking(stage);
+            None
+        }
+        Next::Refuse(_) | Next::Cancelled => None,
     };
     // A completion may turn out to be impossible: asked once more.
     let refused = match (&completion, decide::next(&moved.state, &gathered.facts)) {

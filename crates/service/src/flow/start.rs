@@ -56,7 +56,7 @@ pub async fn start(
         Transport::Api => None,
     };
     let is_signed_in = signed_in.is_some();
-    let state = begin(app, context, continued, prepared, signed_in);
+    let mut state = begin(app, context, continued, prepared, signed_in);
     let silent = prepared.request.prompts(Prompt::None);
     let (next, done) = decided(app, context, &state).await?;
     match next {
@@ -68,7 +68,10 @@ pub async fn start(
         Next::Ask { stage, .. } if silent => {
             Ok(Started::Blocked { code: in_the_way(stage), signed_in: is_signed_in })
         }
-        Next::Ask { .. } => Ok(Started::Flow(Box::new(open::insert(app, context, state).await?))),
+        Next::Ask { stage, .. } => {
+            state.note_asking(stage);
+            Ok(Started::Flow(Box::new(open::insert(app, context, state).await?)))
+        }
         Next::Refuse(refusal) => Ok(Started::Blocked { code: code(refusal), signed_in: is_signed_in }),
         Next::Cancelled => Ok(Started::Blocked { code: ErrorCode::AccessDenied, signed_in: is_signed_in }),
     }

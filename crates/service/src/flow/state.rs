@@ -163,6 +163,13 @@ impl State {
         self.proofs = signed_in.proofs;
     }
 
+    /// Remembers that the person is being asked.
+    pub fn note_asking(&mut self, stage: Stage) {
+        if let Some(continued) = &mut self.continuation {
+            continued.asking |= stage == Stage::Consent;
+        }
+    }
+
     /// It is somebody else: whoever is signed in has nothing to do with this flow any more.
     pub fn forget_session(&mut self) {
         self.kind = Kind::SignIn;
@@ -176,6 +183,7 @@ impl State {
         self.offer_dismissed = false;
         if let Some(continued) = &mut self.continuation {
             continued.confirmed = true;
+            continued.asking = false;
         }
     }
 

@@ -19,4 +19,4 @@ pub use layers::{RequestInfo, build};
 pub use oauth_error::{OAuthError, unreadable_form};
 pub use page::{form_post_page, plain_page, prefers_json};
 pub use problem::{Problem, ProblemCode};
-pub use route::{Access, Route};
+pub use route::{Access, Route, allow_client};

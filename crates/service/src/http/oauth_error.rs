@@ -23,6 +23,7 @@ pub struct OAuthError {
     /// `DPoP-Nonce` (RFC 9449 §8).
     nonce: Option<String>,
     bare: bool,
+    max_age: Option<i64>,
 }
 
 #[derive(Serialize)]
@@ -37,7 +38,7 @@ impl OAuthError {
         let mut description: String = description.into();
         description.retain(|c| matches!(c, ' '..='~') && c != '"' && c != '\\');
         let scheme = code.may_challenge().then_some("Bearer").filter(|_| code.status() == 401);
-        Self { code, description, scheme, status: None, nonce: None, bare: false }
+        Self { code, description, scheme, status: None, nonce: None, bare: false, max_age: None }
     }
 
     /// Answers with a challenge in this scheme (RFC 6749 §5.2: the one the client tried).
@@ -52,6 +53,17 @@ impl OAuthError {
     pub const fn missing(mut self) -> Self {
         self.bare = true;
         self
+    }
+
+    /// What would be enough (RFC 9470 §3): a proof no older than this many seconds.
+    #[must_use]
+    pub fn step_up(max_age: i64) -> Self {
+        let mut error = Self::new(
+            ErrorCode::InsufficientUserAuthentication,
+            "the person must prove once more that it is them",
+        );
+        error.max_age = Some(max_age);
+        error
     }
 
     /// The nonce to use instead (RFC 9449 §8).
@@ -107,7 +119,8 @@ impl IntoResponse for OAuthError {
             && let Ok(challenge) = HeaderValue::from_str(&if self.bare {
                 scheme.to_owned()
             } else {
-                format!("{scheme} error=\"{}\"", self.code.as_str())
+                let more = self.max_age.map(|age| format!(", max_age=\"{age}\"")).unwrap_or_default();
+                format!("{scheme} error=\"{}\"{more}", self.code.as_str())
             })
         {
             headers.insert(header::WWW_AUTHENTICATE, challenge);

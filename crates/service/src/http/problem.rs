@@ -128,6 +128,8 @@ impl IntoResponse for Problem {
             }
             _ => {}
         }
+        // For whoever stands between the handler and the caller.
+        response.extensions_mut().insert(self.code);
         response
     }
 }

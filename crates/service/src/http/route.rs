@@ -10,6 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{MethodRouter, on},
 };
+use porteiro_protocol::redirect_uri::RedirectUri;
 
 use crate::App;
 
@@ -112,6 +113,14 @@ impl Route {
         self
     }
 
+    /// Scripts of the client's own origins may read the answer: the handler says which, once it knows the client
+    /// ([`allow_client`]). Asking beforehand tells nobody anything.
+    #[must_use]
+    pub fn cors_for_clients(mut self) -> Self {
+        self.handler = self.handler.options(client_preflight);
+        self
+    }
+
     /// The handler behind the check its access asks for.
     pub(super) fn guarded(mut self, app: &Arc<App>) -> Self {
         if self.access == Access::Session {
@@ -132,6 +141,34 @@ async fn preflight() -> Response {
     StatusCode::NO_CONTENT.into_response()
 }
 
+async fn client_preflight() -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, OPTIONS"));
+    let names = HeaderValue::from_static("authorization, content-type, dpop");
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, names);
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("3600"));
+    response
+}
+
+/// Lets a script of one of these origins read the answer: those the client's own answers go to.
+pub fn allow_client(response: &mut Response, origin: Option<&str>, redirect_uris: &[RedirectUri]) {
+    let headers = response.headers_mut();
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
+    let known = origin.filter(|origin| {
+        redirect_uris.iter().any(|uri| {
+            url::Url::parse(uri.as_str()).is_ok_and(|uri| uri.origin().ascii_serialization() == **origin)
+        })
+    });
+    if let Some(value) = known.and_then(|origin| HeaderValue::from_str(origin).ok()) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, value);
+        let names = HeaderValue::from_static("dpop-nonce, www-authenticate");
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, names);
+        headers.insert("cross-origin-resource-policy", HeaderValue::from_static("cross-origin"));
+    }
+}
+
 async fn allow_any_origin(request: Request, next: Next) -> Response {
     let preflight = request.method() == Method::OPTIONS;
     let mut response = next.run(request).await;
@@ -139,7 +176,10 @@ async fn allow_any_origin(request: Request, next: Next) -> Response {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert("cross-origin-resource-policy", HeaderValue::from_static("cross-origin"));
     if preflight {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, OPTIONS"));
+        headers.insert(
+            header::ACCESS_CONTROL_ALLOW_METHODS,
+            HeaderValue::from_static("GET, HEAD, POST, OPTIONS"),
+        );
         headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("*"));
         headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
     }

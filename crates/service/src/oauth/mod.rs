@@ -4,6 +4,7 @@ pub mod access_token;
 pub mod apis;
 pub mod authorization;
 pub mod binding;
+pub mod challenge;
 pub mod client_auth;
 pub mod client_credentials;
 pub mod clients;

@@ -11,7 +11,9 @@ use porteiro_protocol::{
     time::{Duration, OffsetDateTime},
 };
 
-pub use store::{Ended, SessionRecord, end, end_others, end_presented, forget_credential, is_alive, list};
+pub use store::{
+    Ended, SessionRecord, end, end_others, end_presented, forget_credential, is_alive, list, of_grant,
+};
 
 use crate::{
     App,

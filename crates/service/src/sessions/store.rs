@@ -87,6 +87,33 @@ pub(super) async fn find(
     Ok(Some((signed_in, session.get("stale")?)))
 }
 
+/// The living session a grant was made in.
+pub async fn of_grant(
+    store: &Store,
+    grant: Uuid,
+    account: AccountId,
+) -> Result<Option<SignedIn>, StoreError> {
+    let sql = format!(
+        "SELECT session_id, token_hash, proofs, seen_at, now() AS now
+         FROM session JOIN account USING (account_id)
+         WHERE session_id = (SELECT session_id FROM oauth_grant WHERE grant_id = $1 AND account_id = $2)
+           AND account_id = $2 AND account.state = 'active' AND {}",
+        ALIVE.replace("created_at", "session.created_at")
+    );
+    let rows = store.read("sessions.of_grant", &sql, &[&grant, &account.uuid()]).await?;
+    let Some(row) = rows.first() else { return Ok(None) };
+    let (session, id) = Decode::keyed::<Uuid>("session", "session_id", row)?;
+    let hash: Vec<u8> = session.get("token_hash")?;
+    Ok(Some(SignedIn {
+        session_id: id.into(),
+        token_hash: hash.try_into().map_err(|_| session.wrong("token_hash", "not 32 bytes"))?,
+        account_id: account,
+        proofs: session.json("proofs")?,
+        seen_at: session.get("seen_at")?,
+        now: session.get("now")?,
+    }))
+}
+
 /// Whether a session lives under this very token.
 pub async fn is_alive(
     reader: &impl Reader,

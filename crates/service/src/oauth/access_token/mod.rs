@@ -113,6 +113,11 @@ pub async fn check(
     let (Some(grant), Ok(account)) = (claims.grant, claims.subject.parse::<AccountId>()) else {
         return Err(invalid_token());
     };
+    // Userinfo takes a token for any API (OpenID Connect Core §5.3); nothing else of ours does: an API must not be able
+    // to use what was sent to it.
+    if scope != "openid" && claims.audience != app.issuer() {
+        return Err(invalid_token());
+    }
     if !claims.scope.contains(scope) {
         return Err(OAuthError::new(
             ErrorCode::InsufficientScope,
@@ -120,7 +125,8 @@ pub async fn check(
         ));
     }
     let client = app.directory.client(&app.store, &claims.client_id).await?;
-    if client.is_none() || !grants::is_alive(&app.store, grant, account).await? {
+    let client = client.ok_or_else(invalid_token)?;
+    if !grants::is_alive(&app.store, grant, account, &client).await? {
         return Err(invalid_token());
     }
     Ok(Bearer {

@@ -109,6 +109,7 @@ pub async fn continued_from(
         challenge: false,
         hinted: None,
         confirmed: false,
+        asking: false,
         consented: false,
     };
     let source = match raw.source() {

@@ -207,7 +207,15 @@ fn default_scope(asked: &Asked<'_>, api: Option<&Api>) -> Result<Scope, Refused>
 
 fn may_ask(client: &Client, api: Option<&Api>, name: &str) -> Result<(), Refused> {
     if scopes::is_standard(name) {
-        return Ok(());
+        if api.is_some() && !scopes::is_open(name) {
+            return Err(refuse(ErrorCode::InvalidScope, "a scope is for our own API alone"));
+        }
+        return match client.trust {
+            Trust::Unverified | Trust::Verified if !scopes::is_open(name) => {
+                Err(refuse(ErrorCode::InvalidScope, "a scope is only for clients of the same house"))
+            }
+            Trust::Unverified | Trust::Verified | Trust::FirstParty => Ok(()),
+        };
     }
     let known = api.and_then(|api| api.scope(name)).ok_or_else(|| {
         refuse(

@@ -59,7 +59,7 @@ pub async fn issue(
     }
     if continued.consented {
         let authority = &prepared.authority;
-        store::remember(tx, sitting.account, &client.id, authority.audience(), authority.scope()).await?;
+        store::remember(tx, sitting.account, client, authority.audience(), authority.scope()).await?;
     }
     let id: GrantId = Id::ordered(app.clock.now(), &*app.entropy);
     let route = Route { owner: sitting.account.uuid(), row: id.uuid(), generation: 0 };

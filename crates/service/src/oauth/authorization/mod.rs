@@ -61,6 +61,8 @@ pub struct Continued {
     pub hinted: Option<AccountId>,
     /// The person said which account it is.
     pub confirmed: bool,
+    /// The person is being asked in this flow: what they say elsewhere meanwhile is no answer here.
+    pub asking: bool,
     /// The person allowed it in this flow.
     pub consented: bool,
 }
@@ -201,19 +203,18 @@ pub async fn standing(
         return Ok(refused(ErrorCode::LoginRequired));
     }
     let before = match account {
-        Some(account) => {
-            remembered(reader, account, &prepared.client.id, prepared.authority.audience()).await?
-        }
+        Some(account) => remembered(reader, account, &prepared.client, prepared.authority.audience()).await?,
         None => None,
     };
     let needs_consent = !continued.consented
-        && decide::needs_consent(
-            &prepared.client,
-            prepared.redirect_uri.as_deref(),
-            &prepared.request,
-            &prepared.authority,
-            before.as_ref(),
-        );
+        && (continued.asking
+            || decide::needs_consent(
+                &prepared.client,
+                prepared.redirect_uri.as_deref(),
+                &prepared.request,
+                &prepared.authority,
+                before.as_ref(),
+            ));
     let needs_choice = !continued.confirmed && prepared.request.prompts(Prompt::SelectAccount);
     Ok(Standing { refused: None, needs_choice, needs_consent })
 }

@@ -1,23 +1,25 @@
 use porteiro_protocol::{id::AccountId, scope::Scope};
 use uuid::Uuid;
 
+use super::super::clients::Client;
 use crate::store::{Decode, Reader, StoreError, Tx};
 
 /// What a person said yes to before, for this client and API.
 pub async fn remembered(
     reader: &impl Reader,
     account: AccountId,
-    client_id: &str,
+    client: &Client,
     audience: &str,
 ) -> Result<Option<Scope>, StoreError> {
     let rows = reader
         .rows(
             "authorization.remembered",
-            "SELECT scope FROM consent WHERE account_id = $1 AND client_id = $2 AND audience = $3",
-            &[&account.uuid(), &client_id, &audience],
+            "SELECT scope FROM consent
+             WHERE account_id = $1 AND client_id = $2 AND audience = $3 AND given_at >= $4",
+            &[&account.uuid(), &client.id, &audience, &client.grants_from],
         )
         .await?;
-    let read = |row| Decode::new("consent", client_id, row).parsed("scope");
+    let read = |row| Decode::new("consent", &client.id, row).parsed("scope");
     Ok(rows.first().map(read).transpose()?)
 }
 
@@ -25,16 +27,17 @@ pub async fn remembered(
 pub async fn remember(
     tx: &Tx,
     account: AccountId,
-    client_id: &str,
+    client: &Client,
     audience: &str,
     scope: &Scope,
 ) -> Result<(), StoreError> {
     tx.execute(
         "INSERT INTO consent (account_id, client_id, audience, scope) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (account_id, client_id, audience) DO UPDATE SET given_at = now(), scope = (
-             SELECT string_agg(DISTINCT name, ' ') FROM unnest(
-                 string_to_array(consent.scope, ' ') || string_to_array(excluded.scope, ' ')) name)",
-        &[&account.uuid(), &client_id, &audience, &scope.to_string()],
+         ON CONFLICT (account_id, client_id, audience) DO UPDATE SET given_at = now(),
+             scope = CASE WHEN consent.given_at < $5 THEN excluded.scope ELSE (
+                 SELECT string_agg(DISTINCT name, ' ') FROM unnest(
+                     string_to_array(consent.scope, ' ') || string_to_array(excluded.scope, ' ')) name) END",
+        &[&account.uuid(), &client.id, &audience, &scope.to_string(), &client.grants_from],
     )
     .await
     .map(|_| ())

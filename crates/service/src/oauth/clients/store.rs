@@ -22,6 +22,8 @@ pub struct Client {
     pub created_at: OffsetDateTime,
     /// Another row of the same client has another one.
     pub changed_at: OffsetDateTime,
+    /// What was granted before counts no more.
+    pub grants_from: OffsetDateTime,
 }
 
 impl TryFrom<&Row> for Client {
@@ -36,6 +38,7 @@ impl TryFrom<&Row> for Client {
             secret_hash: client.get("secret_hash")?,
             created_at: client.get("created_at")?,
             changed_at: client.get("changed_at")?,
+            grants_from: client.get("grants_from")?,
         })
     }
 }
@@ -45,7 +48,8 @@ pub async fn find(reader: &impl Reader, client_id: &str) -> Result<Option<Client
     let rows = reader
         .rows(
             "clients.find",
-            "SELECT client_id, trust, profile, metadata, secret_hash, created_at, changed_at
+            "SELECT client_id, trust, profile, metadata, secret_hash, created_at, changed_at,
+                    grants_from
              FROM client WHERE client_id = $1 AND disabled_at IS NULL",
             &[&client_id],
         )
@@ -93,7 +97,7 @@ pub async fn disable(store: &Store, client_id: &str) -> Result<bool, StoreError>
     let rows = store
         .write(
             "clients.disable",
-            "UPDATE client SET disabled_at = now(),
+            "UPDATE client SET disabled_at = now(), grants_from = clock_timestamp(),
                  changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
              WHERE client_id = $1 AND disabled_at IS NULL RETURNING client_id",
             &[&client_id],

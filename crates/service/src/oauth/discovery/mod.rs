@@ -8,6 +8,8 @@
 mod endpoint;
 
 use porteiro_protocol::{
+    assurance::{ACR_AAL1, ACR_AAL2},
+    authorization_request::{Prompt, ResponseMode},
     jose::Algorithm,
     metadata::{AuthorizationServer, Endpoints, ProtectedResource},
 };
@@ -46,18 +48,14 @@ fn authorization_server(app: &App) -> AuthorizationServer {
     let issuer = app.issuer();
     let grants = grants::GRANTS;
     let response_types: Vec<_> = grants.iter().filter_map(|grant| grant.response_type).collect();
-    let begins_at_authorization = !response_types.is_empty();
+    let algorithms: Vec<_> = Algorithm::ALL.iter().map(|one| one.as_str()).collect();
     AuthorizationServer {
         issuer: issuer.to_owned(),
         endpoints: endpoints(app, issuer),
         jwks_uri: format!("{issuer}/.well-known/jwks.json"),
         scopes_supported: scopes::STANDARD_SCOPES.iter().map(|scope| scope.name).collect(),
         response_types_supported: response_types,
-        response_modes_supported: if begins_at_authorization {
-            vec!["query", "form_post"]
-        } else {
-            Vec::new()
-        },
+        response_modes_supported: ResponseMode::ALL.iter().map(|mode| mode.as_str()).collect(),
         grant_types_supported: grants.iter().map(|grant| grant.name).collect(),
         mtls_endpoint_aliases: aliases(app),
         token_endpoint_auth_methods_supported: client_auth::METHODS
@@ -66,14 +64,27 @@ fn authorization_server(app: &App) -> AuthorizationServer {
             .map(|method| method.name)
             .collect(),
         token_endpoint_auth_signing_alg_values_supported: clients::ALLOWED.signing_algs.to_vec(),
-        code_challenge_methods_supported: if begins_at_authorization { vec!["S256"] } else { Vec::new() },
-        subject_types_supported: if begins_at_authorization { vec!["public"] } else { Vec::new() },
-        id_token_signing_alg_values_supported: if begins_at_authorization {
-            Algorithm::ALL.iter().map(|one| one.as_str()).collect()
-        } else {
-            Vec::new()
-        },
-        ui_locales_supported: Vec::new(),
+        code_challenge_methods_supported: vec!["S256"],
+        subject_types_supported: vec!["public"],
+        id_token_signing_alg_values_supported: algorithms.clone(),
+        userinfo_signing_alg_values_supported: algorithms.clone(),
+        request_object_signing_alg_values_supported: algorithms.clone(),
+        authorization_signing_alg_values_supported: algorithms.clone(),
+        dpop_signing_alg_values_supported: algorithms,
+        acr_values_supported: vec![ACR_AAL1, ACR_AAL2],
+        claims_supported: scopes::STANDARD_SCOPES
+            .iter()
+            .flat_map(|scope| scope.claims.iter().copied())
+            .collect(),
+        prompt_values_supported: Prompt::ALL.iter().map(|prompt| prompt.as_str()).collect(),
+        claims_parameter_supported: true,
+        request_parameter_supported: true,
+        request_uri_parameter_supported: false,
+        authorization_response_iss_parameter_supported: true,
+        tls_client_certificate_bound_access_tokens: true,
+        backchannel_logout_supported: true,
+        backchannel_logout_session_supported: true,
+        ui_locales_supported: vec!["en", "pt"],
         protected_resources: vec![issuer.to_owned()],
     }
 }
@@ -111,7 +122,7 @@ fn protected_resource(app: &App) -> ProtectedResource {
         resource: app.issuer().to_owned(),
         authorization_servers: vec![app.issuer().to_owned()],
         bearer_methods_supported: vec!["header"],
-        scopes_supported: Vec::new(),
+        scopes_supported: scopes::STANDARD_SCOPES.iter().map(|scope| scope.name).collect(),
         resource_name: "Porteiro",
     }
 }

@@ -9,7 +9,7 @@ use porteiro_protocol::{
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::{GrantId, Live, NewGrant, Outcome, Presentation, Terms, Why};
+use super::{super::clients::Client, GrantId, Live, NewGrant, Outcome, Presentation, Terms, Why};
 use crate::{
     audit::EventKind,
     store::{Decode, Reader, RowError, Store, StoreError, Tx},
@@ -169,15 +169,20 @@ pub async fn diagnose(
     Ok(rows.first().map(live).transpose()?)
 }
 
-/// Whether tokens of a grant are still good: the grant, and the account behind it.
-pub async fn is_alive(reader: &impl Reader, grant: GrantId, account: AccountId) -> Result<bool, StoreError> {
+/// Whether tokens of a grant are still good: the grant, the account behind it, and the client it was given to.
+pub async fn is_alive(
+    reader: &impl Reader,
+    grant: GrantId,
+    account: AccountId,
+    client: &Client,
+) -> Result<bool, StoreError> {
     let rows = reader
         .rows(
             "grants.is_alive",
             "SELECT 1 FROM oauth_grant g JOIN account a USING (account_id)
              WHERE g.grant_id = $1 AND g.account_id = $2 AND g.generation > 0 AND g.revoked_at IS NULL
-               AND g.expires_at > now() AND a.state = 'active'",
-            &[&grant.uuid(), &account.uuid()],
+               AND g.expires_at > now() AND a.state = 'active' AND g.client_id = $3 AND g.created_at >= $4",
+            &[&grant.uuid(), &account.uuid(), &client.id, &client.grants_from],
         )
         .await?;
     Ok(!rows.is_empty())

@@ -46,7 +46,7 @@ async fn introspect(
         form.get("token").ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "token is missing"))?;
     // `token_type_hint` could only mislead: what a token is, it says itself.
     if let Some(handle) = app.secrets.handles.open(HandleKind::Refresh, token) {
-        let found = store::refresh_token(&app.store, &handle, &caller.id).await?;
+        let found = store::refresh_token(&app.store, &handle, caller).await?;
         return Ok(found.map_or_else(inactive, |found| refresh_token(app, &found)));
     }
     let Some(claims) = access_token::own(app, token) else { return Ok(inactive()) };
@@ -70,11 +70,9 @@ async fn may_know(app: &App, caller: &Client, claims: &Claims) -> Result<bool, O
 }
 
 async fn is_alive(app: &App, claims: &Claims) -> Result<bool, OAuthError> {
-    if app.directory.client(&app.store, &claims.client_id).await?.is_none() {
-        return Ok(false);
-    }
+    let Some(client) = app.directory.client(&app.store, &claims.client_id).await? else { return Ok(false) };
     match (claims.grant, claims.subject.parse()) {
-        (Some(grant), Ok(account)) => Ok(super::grants::is_alive(&app.store, grant, account).await?),
+        (Some(grant), Ok(account)) => Ok(super::grants::is_alive(&app.store, grant, account, &client).await?),
         (Some(_), Err(_)) => Ok(false),
         // A client that speaks for itself lives as long as its registration.
         (None, _) => Ok(claims.subject == claims.client_id),

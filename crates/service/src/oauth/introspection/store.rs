@@ -1,5 +1,6 @@
 use porteiro_protocol::{id::AccountId, time::OffsetDateTime};
 
+use super::super::clients::Client;
 use crate::{
     secrets::Presented,
     store::{Decode, Store, StoreError},
@@ -19,7 +20,7 @@ pub(super) struct RefreshToken {
 pub(super) async fn refresh_token(
     store: &Store,
     handle: &Presented,
-    client_id: &str,
+    client: &Client,
 ) -> Result<Option<RefreshToken>, StoreError> {
     let rows = store
         .read(
@@ -27,15 +28,22 @@ pub(super) async fn refresh_token(
             "SELECT g.scope, g.audience, g.rotated_at, g.expires_at
              FROM oauth_grant g JOIN account a USING (account_id)
              WHERE g.grant_id = $1 AND g.account_id = $2 AND g.client_id = $3 AND g.current_hash = $4
-               AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now() AND a.state = 'active'",
-            &[&handle.route.row, &handle.route.owner, &client_id, &handle.hash.as_slice()],
+               AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now() AND a.state = 'active'
+               AND g.created_at >= $5",
+            &[
+                &handle.route.row,
+                &handle.route.owner,
+                &client.id,
+                &handle.hash.as_slice(),
+                &client.grants_from,
+            ],
         )
         .await?;
     let Some(row) = rows.first() else { return Ok(None) };
     let grant = Decode::new("oauth_grant", handle.route.row, row);
     Ok(Some(RefreshToken {
         account: handle.route.owner.into(),
-        client_id: client_id.to_owned(),
+        client_id: client.id.clone(),
         scope: grant.get("scope")?,
         audience: grant.get("audience")?,
         issued_at: grant.get("rotated_at")?,

@@ -10,7 +10,10 @@ use porteiro_protocol::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::super::clients;
+use super::super::{
+    clients::{self, Client},
+    keys::SignError,
+};
 use crate::{
     App,
     fetch::Destination,
@@ -54,22 +57,8 @@ pub async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
         serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
     let Some(client) = clients::find(&app.store, &ended.client_id).await? else { return Ok(()) };
     let Some(uri) = &client.metadata.backchannel_logout_uri else { return Ok(()) };
-    let now = numeric_date(app.clock.now());
-    // No nonce: it must not pass for an ID token (§2.4).
-    let claims = json!({
-        "iss": app.issuer(),
-        "aud": client.id,
-        "iat": now,
-        "exp": now + SECONDS,
-        "jti": Id::<Token>::random(&*app.entropy),
-        "events": {EVENT: {}},
-        "sub": ended.account,
-        "sid": ended.session,
-    });
-    let algorithm = client.metadata.id_token_signed_response_alg.unwrap_or(Algorithm::Rs256);
-    let failed = |error: crate::oauth::keys::SignError| JobError::Failed(error.to_string());
-    let signer = app.keys.current().signer(algorithm).map_err(failed)?;
-    let token = signer.jwt("logout+jwt", &claims).await.map_err(failed)?;
+    let failed = |error: SignError| JobError::Failed(error.to_string());
+    let token = token(&app, &client, ended.account, ended.session).await.map_err(failed)?;
     let status = app
         .fetcher
         .post_form(Destination::Strangers, uri, None, &[("logout_token", &token)])
@@ -81,4 +70,26 @@ pub async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
         400..=499 => Err(JobError::Hopeless(format!("the client answered {status}"))),
         _ => Err(JobError::Failed(format!("the client answered {status}"))),
     }
+}
+
+/// A logout token (§2.4). No nonce: it must not pass for an ID token.
+pub async fn token(
+    app: &App,
+    client: &Client,
+    account: AccountId,
+    session: SessionId,
+) -> Result<String, SignError> {
+    let now = numeric_date(app.clock.now());
+    let claims = json!({
+        "iss": app.issuer(),
+        "aud": client.id,
+        "iat": now,
+        "exp": now + SECONDS,
+        "jti": Id::<Token>::random(&*app.entropy),
+        "events": {EVENT: {}},
+        "sub": account,
+        "sid": session,
+    });
+    let algorithm = client.metadata.id_token_signed_response_alg.unwrap_or(Algorithm::Rs256);
+    app.keys.current().signer(algorithm)?.jwt("logout+jwt", &claims).await
 }

@@ -18,7 +18,7 @@ use porteiro_protocol::{
 };
 use serde_json::{Value, json};
 
-pub use backchannel::{JOB, deliver};
+pub use backchannel::{JOB, deliver, token};
 
 use super::{
     authorization, clients,

@@ -7,17 +7,20 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::json;
 
 use super::{SECONDS, push};
 use crate::{
     App,
     http::{Access, Form, Problem, RequestContext, Route, unreadable_form},
-    oauth::client_auth,
+    oauth::{binding, client_auth},
 };
 
+const PATH: &str = "/connect/par";
+
 pub fn routes() -> Vec<Route> {
-    vec![Route::post("/connect/par", Access::Client, par).standard("RFC 9126")]
+    vec![Route::post(PATH, Access::Client, par).standard("RFC 9126")]
 }
 
 async fn par(
@@ -28,7 +31,11 @@ async fn par(
     let Form(form) = form.map_err(unreadable_form)?;
     let client =
         client_auth::authenticate(&app, &context, &form).await.map_err(IntoResponse::into_response)?;
-    let request_uri = push(&app, &client, &form, None).await.map_err(IntoResponse::into_response)?;
+    let proof =
+        binding::proof(&app, &context, "POST", PATH, None).await.map_err(IntoResponse::into_response)?;
+    // RFC 9449 §10.1: the code will be bound to the key the request was pushed with.
+    let key = proof.map(|proof| URL_SAFE_NO_PAD.encode(proof.jkt));
+    let request_uri = push(&app, &client, &form, key).await.map_err(IntoResponse::into_response)?;
     let body = json!({"request_uri": request_uri, "expires_in": SECONDS});
     let mut response = (StatusCode::CREATED, axum::Json(body)).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

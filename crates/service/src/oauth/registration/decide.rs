@@ -35,7 +35,7 @@ pub(super) fn check(
     }
     // Refused, not left out: a client that is told less than it asked for may not notice (RFC 7591 §3.2.1).
     let open = |name: &str| {
-        scopes::is_standard(name)
+        scopes::is_open(name)
             || apis.iter().filter_map(|api| api.scope(name)).any(|scope| scope.open_to_unverified)
     };
     if metadata.scope.iter().flat_map(Scope::iter).any(|name| !open(name)) {

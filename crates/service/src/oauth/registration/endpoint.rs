@@ -21,7 +21,7 @@ pub fn routes() -> Vec<Route> {
     let open = Access::Public("clients introduce themselves; what they may do is decided by their trust");
     let holder = Access::RegistrationToken;
     vec![
-        Route::post("/connect/register", open, register).standard("RFC 7591"),
+        Route::post("/connect/register", open, register).standard("RFC 7591").cors(),
         Route::get(ONE, holder, read).standard("RFC 7592"),
         Route::put(ONE, holder, replace).standard("RFC 7592"),
         Route::delete(ONE, holder, remove).standard("RFC 7592"),

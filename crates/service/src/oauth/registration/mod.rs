@@ -152,7 +152,7 @@ async fn replace(
     let replaced = app
         .store
         .run_tx("registration.replace", async |tx| {
-            let replaced = store::replace(&tx, before.as_bytes(), &new).await?;
+            let replaced = store::replace(&tx, before.as_bytes(), &new, !members.is_empty()).await?;
             if replaced {
                 let payload = json!({"client_id": client.id, "members": members});
                 note(app, &tx, context, EventKind::ClientChanged, payload).await?;

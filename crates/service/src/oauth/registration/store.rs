@@ -59,7 +59,8 @@ pub(super) async fn held(
     let rows = store
         .read(
             "registration.held",
-            "SELECT client_id, trust, profile, metadata, secret_hash, created_at, changed_at, registration_hash
+            "SELECT client_id, trust, profile, metadata, secret_hash, created_at, changed_at,
+                    grants_from, registration_hash
              FROM client WHERE client_id = $1 AND disabled_at IS NULL AND registration_hash IS NOT NULL",
             &[&client_id],
         )
@@ -75,11 +76,18 @@ pub(super) async fn held(
     }
 }
 
-/// Replaces the registration that `token_hash` opens; `false` when it opens none any more.
-pub(super) async fn replace(tx: &Tx, token_hash: &[u8], new: &New<'_>) -> Result<bool, StoreError> {
+/// Replaces the registration that `token_hash` opens; `false` when it opens none any more. What was granted to a client
+/// that is now another in all but name ends with it.
+pub(super) async fn replace(
+    tx: &Tx,
+    token_hash: &[u8],
+    new: &New<'_>,
+    is_another: bool,
+) -> Result<bool, StoreError> {
     let rows = tx
         .query(
             "UPDATE client SET trust = $3, metadata = $4, secret_hash = $5, registration_hash = $6,
+                 grants_from = CASE WHEN $7 THEN clock_timestamp() ELSE grants_from END,
                  changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
              WHERE client_id = $1 AND registration_hash = $2 AND disabled_at IS NULL
              RETURNING client_id",
@@ -90,6 +98,7 @@ pub(super) async fn replace(tx: &Tx, token_hash: &[u8], new: &New<'_>) -> Result
                 &json(new.metadata)?,
                 &new.secret_hash,
                 &new.registration_hash,
+                &is_another,
             ],
         )
         .await?;
@@ -100,7 +109,7 @@ pub(super) async fn replace(tx: &Tx, token_hash: &[u8], new: &New<'_>) -> Result
 pub(super) async fn end(tx: &Tx, client_id: &str, token_hash: &[u8]) -> Result<bool, StoreError> {
     let rows = tx
         .query(
-            "UPDATE client SET disabled_at = now(), registration_hash = NULL, secret_hash = NULL,
+            "UPDATE client SET disabled_at = now(), grants_from = clock_timestamp(), registration_hash = NULL, secret_hash = NULL,
                  changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
              WHERE client_id = $1 AND registration_hash = $2 AND disabled_at IS NULL
              RETURNING client_id",

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::respond;
 use crate::{
     App,
-    http::{Access, Form, Problem, RequestContext, Route, unreadable_form},
+    http::{Access, Form, Problem, RequestContext, Route, allow_client, unreadable_form},
+    oauth::client_auth,
 };
 use axum::{
     extract::State,
@@ -16,7 +17,7 @@ use axum::{
 pub const PATH: &str = "/connect/token";
 
 pub fn routes() -> Vec<Route> {
-    vec![Route::post(PATH, Access::Client, token).standard("OAuth 2.1")]
+    vec![Route::post(PATH, Access::Client, token).standard("OAuth 2.1").cors_for_clients()]
 }
 
 async fn token(
@@ -25,14 +26,23 @@ async fn token(
     form: Result<Form, Problem>,
 ) -> Result<Response, Response> {
     let Form(form) = form.map_err(unreadable_form)?;
-    let bound = !context.dpop.is_empty();
-    let tokens = respond(&app, &context, &form).await.map_err(IntoResponse::into_response)?;
-    let mut response = axum::Json(tokens).into_response();
+    let client = match client_auth::authenticate(&app, &context, &form).await {
+        Ok(authenticated) => authenticated.client,
+        Err(error) => return Err(error.into_response()),
+    };
+    let mut response = match respond(&app, &context, &client, &form).await {
+        Ok(tokens) => axum::Json(tokens).into_response(),
+        Err(error) => error.into_response(),
+    };
+    let headers = response.headers_mut();
     // RFC 6749 §5.1.
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response.headers_mut().insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
-    if bound && let Ok(nonce) = HeaderValue::from_str(&app.secrets.nonce(app.clock.now().unix_timestamp())) {
-        response.headers_mut().insert("dpop-nonce", nonce);
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
+    if !context.dpop.is_empty()
+        && let Ok(nonce) = HeaderValue::from_str(&app.secrets.nonce(app.clock.now().unix_timestamp()))
+    {
+        headers.insert("dpop-nonce", nonce);
     }
+    allow_client(&mut response, context.origin.as_deref(), &client.metadata.redirect_uris);
     Ok(response)
 }

@@ -21,7 +21,6 @@ pub use person::{for_person, narrowed, present};
 
 use super::{
     binding::{self, Binding},
-    client_auth,
     clients::Client,
 };
 use crate::{
@@ -68,10 +67,9 @@ impl std::fmt::Debug for TokenResponse {
 async fn respond(
     app: &Arc<App>,
     context: &RequestContext,
+    client: &Client,
     form: &Parameters,
 ) -> Result<TokenResponse, OAuthError> {
-    let authenticated = client_auth::authenticate(app, context, form).await?;
-    let client = authenticated.client.as_ref();
     let name = form
         .get("grant_type")
         .ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "grant_type is missing"))?;

@@ -72,6 +72,7 @@ pub async fn present(
         },
     };
     match grants::present(&app.store, &presentation).await? {
+        Outcome::Moved(live) if live.created_at < request.client.grants_from => Err(invalid_grant()),
         Outcome::Moved(live) => Ok((live, next)),
         Outcome::Reused => Err(invalid_grant()),
         Outcome::Refused => Err(explain(request, handle, shown.scope.as_ref()).await?),

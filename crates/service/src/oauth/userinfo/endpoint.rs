@@ -11,7 +11,7 @@ use axum::{
 use super::{Answer, respond, unreadable};
 use crate::{
     App,
-    http::{Access, Form, RequestContext, Route},
+    http::{Access, Form, RequestContext, Route, allow_client},
     oauth::access_token::Carried,
 };
 
@@ -20,13 +20,13 @@ const PATH: &str = "/connect/userinfo";
 pub fn routes() -> Vec<Route> {
     let standard = "OpenID Connect Core 1.0";
     vec![
-        Route::get(PATH, Access::Token("openid"), by_get).standard(standard).cors(),
+        Route::get(PATH, Access::Token("openid"), by_get).standard(standard).cors_for_clients(),
         Route::post(PATH, Access::Token("openid"), by_post).standard(standard),
     ]
 }
 
 async fn by_get(State(app): State<Arc<App>>, context: RequestContext) -> Response {
-    present(respond(&app, &context, &Carried { method: "GET", path: PATH, form: None }).await)
+    answer(&app, &context, &Carried { method: "GET", path: PATH, form: None }).await
 }
 
 /// The token in the header with any body, or in a form of its own (RFC 6750 §2.2).
@@ -43,20 +43,24 @@ async fn by_post(State(app): State<Arc<App>>, context: RequestContext, request: 
         None
     };
     let token = parameters.as_ref().and_then(|parameters| parameters.get("access_token"));
-    present(respond(&app, &context, &Carried { method: "POST", path: PATH, form: token }).await)
+    answer(&app, &context, &Carried { method: "POST", path: PATH, form: token }).await
 }
 
-fn present(outcome: Result<Answer, crate::http::OAuthError>) -> Response {
-    let mut response = match outcome {
-        Ok(Answer::Plain(claims)) => axum::Json(claims).into_response(),
-        Ok(Answer::Signed(token)) => {
+async fn answer(app: &Arc<App>, context: &RequestContext, carried: &Carried<'_>) -> Response {
+    let (client, answer) = match respond(app, context, carried).await {
+        Ok(answered) => answered,
+        Err(error) => return error.into_response(),
+    };
+    let mut response = match answer {
+        Answer::Plain(claims) => axum::Json(claims).into_response(),
+        Answer::Signed(token) => {
             let mut response = token.into_response();
             let media = HeaderValue::from_static("application/jwt");
             response.headers_mut().insert(header::CONTENT_TYPE, media);
             response
         }
-        Err(error) => error.into_response(),
     };
+    allow_client(&mut response, context.origin.as_deref(), &client.metadata.redirect_uris);
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

@@ -34,14 +34,15 @@ async fn respond(
     app: &Arc<App>,
     context: &RequestContext,
     request: &Carried<'_>,
-) -> Result<Answer, OAuthError> {
+) -> Result<(Arc<Client>, Answer), OAuthError> {
     let bearer = access_token::check(app, context, request, "openid").await?;
     let client = app.directory.client(&app.store, &bearer.client_id).await?;
     let client = client.ok_or_else(access_token::invalid_token)?;
     let person = store::find(&app.store, bearer.grant, bearer.account).await?;
     let person = person.ok_or_else(access_token::invalid_token)?;
     let claims = claims(&bearer, &person);
-    sign(app, &client, claims).await
+    let answer = sign(app, &client, claims).await?;
+    Ok((client, answer))
 }
 
 /// `sub` always; the rest as far as it was asked for and is known.

@@ -1,0 +1,85 @@
+//! The authorization challenge endpoint, for apps of the same house that have their own screens
+//! (OAuth 2.0 for First-Party Applications, draft-ietf-oauth-first-party-apps §4 and §5).
+//!
+//! 1. The app proves itself as it registered and sends its request: the same parameters, the same checks, no redirect
+//!    URI. Only clients of the same house may, for the person types their secrets into the app.
+//! 2. The answer is `insufficient_authorization` with `auth_session` and the flow: the app drives it by its token.
+//! 3. When the flow completes, the code is in its answer.
+
+mod endpoint;
+
+use std::sync::Arc;
+
+use porteiro_protocol::{authorization_request::RawRequest, error::ErrorCode, form::Parameters};
+
+use super::{
+    authorization::{self, Continued, Stopped},
+    client_auth::AuthenticatedClient,
+    clients::Trust,
+};
+use crate::{
+    App,
+    flow::{self, Answer, FlowError, Started},
+    http::{OAuthError, RequestContext, Route},
+};
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+/// Why there is no flow.
+enum Turned {
+    OAuth(OAuthError),
+    Flow(FlowError),
+}
+
+impl From<OAuthError> for Turned {
+    fn from(error: OAuthError) -> Self {
+        Self::OAuth(error)
+    }
+}
+
+impl From<FlowError> for Turned {
+    fn from(error: FlowError) -> Self {
+        Self::Flow(error)
+    }
+}
+
+async fn begin(
+    app: &Arc<App>,
+    context: &RequestContext,
+    authenticated: &AuthenticatedClient,
+    form: &Parameters,
+) -> Result<Box<Answer>, Turned> {
+    let client = authenticated.client.as_ref();
+    match client.trust {
+        Trust::FirstParty => {}
+        Trust::Unverified | Trust::Verified => {
+            return Err(
+                OAuthError::new(ErrorCode::UnauthorizedClient, "this is for apps of the same house").into()
+            );
+        }
+    }
+    let raw = RawRequest::from_parameters(form)
+        .of_client(&client.id, None)
+        .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
+    let raw = raw.without_redirect();
+    let continued = authorization::continued_from(app, raw).await.map_err(OAuthError::from)?.map_err(told)?;
+    let continued = Continued { challenge: true, ..continued };
+    let prepared =
+        authorization::prepare(app, &app.store, &continued).await.map_err(OAuthError::from)?.map_err(told)?;
+    match flow::start(app, context, continued, &prepared).await? {
+        Started::Flow(answer) => Ok(answer),
+        Started::Blocked { code, .. } => {
+            Err(OAuthError::new(code, "the person would have to be asked").into())
+        }
+        Started::Done { .. } => Err(FlowError::Internal("nobody was asked".into()).into()),
+    }
+}
+
+fn told(stopped: Stopped) -> OAuthError {
+    match stopped {
+        Stopped::Page { code, detail } => OAuthError::new(code, detail),
+        Stopped::Client(turned) => OAuthError::new(turned.refused.code, turned.refused.description),
+    }
+}

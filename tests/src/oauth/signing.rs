@@ -1,0 +1,67 @@
+//! What clients sign: request objects and DPoP proofs.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aws_lc_rs::digest;
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use porteiro_protocol::jose::{Algorithm, SigningKey, generate_pkcs8};
+use serde_json::{Value, json};
+
+/// A client's key.
+#[derive(Debug)]
+pub struct ClientKey {
+    key: SigningKey,
+}
+
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+
+impl ClientKey {
+    pub fn new() -> Self {
+        let pkcs8 = generate_pkcs8(Algorithm::Es256).unwrap();
+        Self { key: SigningKey::from_pkcs8(Algorithm::Es256, &pkcs8).unwrap() }
+    }
+
+    pub fn jwk(&self) -> Value {
+        serde_json::to_value(self.key.public()).unwrap()
+    }
+
+    pub fn jwks(&self) -> Value {
+        json!({"keys": [self.jwk()]})
+    }
+
+    /// RFC 7638.
+    pub fn thumbprint(&self) -> String {
+        URL_SAFE_NO_PAD.encode(porteiro_protocol::jose::thumbprint(&self.jwk()).unwrap())
+    }
+
+    pub fn sign(&self, header: &Value, claims: &Value) -> String {
+        let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let signed = format!("{}.{}", encode(header), encode(claims));
+        let signature = self.key.sign(signed.as_bytes()).unwrap();
+        format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
+    }
+
+    pub fn request_object(&self, claims: &Value) -> String {
+        let header = json!({"alg": "ES256", "typ": "oauth-authz-req+jwt", "kid": self.jwk()["kid"]});
+        self.sign(&header, claims)
+    }
+
+    /// A DPoP proof for a request; `more` replaces claims.
+    pub fn proof(&self, method: &str, uri: &str, now: i64, more: &Value) -> String {
+        let mut jwk = self.jwk();
+        for name in ["kid", "alg", "use"] {
+            jwk.as_object_mut().unwrap().remove(name);
+        }
+        let jti = format!("jti-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        let mut claims = json!({"htm": method, "htu": uri, "iat": now, "jti": jti});
+        for (name, value) in more.as_object().into_iter().flatten() {
+            claims[name] = value.clone();
+        }
+        self.sign(&json!({"alg": "ES256", "typ": "dpop+jwt", "jwk": jwk}), &claims)
+    }
+}
+
+/// `ath` of RFC 9449 §4.2.
+pub fn token_hash(token: &str) -> String {
+    URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, token.as_bytes()))
+}
