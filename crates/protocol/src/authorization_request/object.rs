@@ -45,16 +45,4 @@ impl RawRequest {
         }
         Ok(inner)
     }
-
-    /// OpenID Connect Core §6.1: what the object leaves out is taken from the request that carried it. Not for
-    /// FAPI clients, nor any other whose requests must be signed.
-    #[must_use]
-    pub fn completed_from(mut self, outer: &Self) -> Self {
-        for (name, value) in &outer.values {
-            if name != "request" && name != "request_uri" && !self.values.contains_key(name) {
-                self.values.insert(name.clone(), value.clone());
-            }
-        }
-        self
-    }
 }

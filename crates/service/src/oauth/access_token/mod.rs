@@ -20,7 +20,7 @@ use serde_json::Value;
 
 pub use decide::{Claims, read};
 
-use super::{binding, grants, grants::GrantId};
+use super::{authorization::decide::may_hold, binding, grants, grants::GrantId};
 use crate::{
     App,
     http::{OAuthError, RequestContext},
@@ -126,7 +126,7 @@ pub async fn check(
     }
     let client = app.directory.client(&app.store, &claims.client_id).await?;
     let client = client.ok_or_else(invalid_token)?;
-    if !grants::is_alive(&app.store, grant, account, &client).await? {
+    if !may_hold(&client, scope) || !grants::is_alive(&app.store, grant, account, &client).await? {
         return Err(invalid_token());
     }
     Ok(Bearer {

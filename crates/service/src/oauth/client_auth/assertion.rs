@@ -13,6 +13,8 @@ use super::{
 use crate::{App, http::OAuthError, secrets::sha256};
 
 pub(super) const TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+/// The type that later drafts of RFC 7523 give them.
+const TYPED: &str = "client-authentication+jwt";
 /// A clock may be this much ahead of ours (FAPI 2.0 §5.3.2.1).
 const AHEAD_SECONDS: i64 = 10;
 /// An assertion is made for one request; none needs to live longer.
@@ -36,6 +38,12 @@ pub(super) async fn verify(app: &Arc<App>, client: &Client, assertion: &str) -> 
     let Ok(verified) = clients::verify_signed(app, client, assertion, &allowed).await else {
         return Ok(false);
     };
+    // A request object or proof of the same client is no assertion (RFC 8725 §3.11).
+    match verified.header["typ"].as_str() {
+        None => {}
+        Some(typ) if typ.eq_ignore_ascii_case("jwt") || typ.eq_ignore_ascii_case(TYPED) => {}
+        Some(_) => return Ok(false),
+    }
     let now = app.clock.now();
     let Some((jti, expires_at)) = accept(&verified.payload, client, app.issuer(), now) else {
         return Ok(false);
