@@ -139,7 +139,7 @@ test('tokens are bound to a key (RFC 9449)', async () => {
   await assert.rejects(refresh(config, tokens, { DPoP: await handle() }), refused('invalid_grant'))
 })
 
-for (const alg of ['ES256', 'PS256']) {
+for (const alg of ['ES256', 'PS256', 'Ed25519']) {
   test(`a client proves itself with a key of its own (private_key_jwt, ${alg})`, async () => {
     const { publicKey, privateKey } = await client.randomDPoPKeyPair(alg, { extractable: true })
     const jwk = { ...(await crypto.subtle.exportKey('jwk', publicKey)), kid: 'one', use: 'sig' }
