@@ -91,7 +91,8 @@ async fn bound(
     scheme: &str,
     token: &str,
 ) -> Result<(), OAuthError> {
-    let proof = binding::proof(app, context, request.method, request.path, Some(token)).await?;
+    let proof = binding::proof(app, context, request.method, request.path, Some(token)).await;
+    let proof = proof.map_err(OAuthError::at_resource)?;
     let certificate = binding::certificate(context);
     match (claims.key, claims.certificate) {
         (Some(key), _) if scheme == "dpop" && proof.is_some_and(|proof| proof.jkt == key) => Ok(()),
