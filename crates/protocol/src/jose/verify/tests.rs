@@ -75,7 +75,7 @@ fn ed25519_is_eddsa_by_its_full_name() {
     let key = without(jwk(Algorithm::EdDsa), &["alg"]);
     let named = with(key.clone(), "alg", &json!("Ed25519"));
     for key in [key, named] {
-        let read = verify_compact(&token, &[key.clone()], &[Algorithm::EdDsa]).unwrap();
+        let read = verify_compact(&token, std::slice::from_ref(&key), &[Algorithm::EdDsa]).unwrap();
         assert_eq!(read.algorithm, Algorithm::EdDsa);
         assert_eq!(verify_compact(&token, &[key], &[Algorithm::Es256]), Err(VerifyError::Algorithm));
     }
