@@ -1,6 +1,5 @@
 //! What nobody allowed, and what was allowed for something else.
 
-
 use axum::body::Body;
 use http::{Method, Request, header};
 use porteiro_service::oauth::{
