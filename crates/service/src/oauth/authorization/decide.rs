@@ -263,6 +263,8 @@ pub fn needs_consent(
     }
     match client.trust {
         Trust::FirstParty => false,
+        // Anybody could have registered it, and nothing proves that it is the same one.
+        Trust::Unverified if client.is_public() => true,
         Trust::Unverified | Trust::Verified => {
             !remembered.is_some_and(|scope| scope.contains_all(authority.scope()))
         }
