@@ -197,7 +197,7 @@ fn a_request_object_counts_alone_or_is_completed_by_its_carrier() {
     }));
     let alone = RawRequest::from_object(&inside, &outer).unwrap();
     assert!(alone.check().is_err(), "the challenge outside does not count");
-    let completed = alone.completed_from(&outer).check().unwrap();
+    let completed = alone.completed_from(&outer).unwrap().check().unwrap();
     assert_eq!((completed.nonce.as_deref(), completed.state.as_deref()), (Some("inner"), Some("outer")));
     assert_eq!((completed.max_age, completed.is_openid()), (Some(60), true));
     assert!(completed.claims.is_some() && completed.authorization_details.is_some());

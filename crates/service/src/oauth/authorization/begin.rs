@@ -185,6 +185,10 @@ fn nobody() -> Refused {
 pub fn own_id_token(app: &App, token: &str) -> Option<serde_json::Value> {
     let rings = app.keys.current();
     let verified = verify_compact(token, rings.verifying_keys(), Algorithm::ALL).ok()?;
-    let typed = verified.header["typ"].as_str().is_none_or(|typ| typ == "JWT");
-    (typed && verified.payload["iss"] == app.issuer()).then_some(verified.payload)
+    let claims = verified.payload;
+    let typed = verified.header["typ"] == "JWT" && claims["iss"] == app.issuer();
+    // Signed userinfo and signed answers have the same type; only an ID token says all of this (RFC 8725 §3.12).
+    let whole = ["aud", "sub", "sid"].iter().all(|name| claims[*name].is_string())
+        && ["exp", "auth_time"].iter().all(|name| claims[*name].is_i64());
+    (typed && whole).then_some(claims)
 }

@@ -49,6 +49,10 @@ pub fn open(
     if claims["iss"].as_str() != Some(client.id.as_str()) {
         return Err(refused("iss of the request object is not the client"));
     }
+    // RFC 9101 §10.8: else it could be a client assertion, or be used as one.
+    if claims["sub"].as_str() == Some(client.id.as_str()) {
+        return Err(refused("sub of the request object must not be the client"));
+    }
     if !is_for(&claims["aud"], issuer) {
         return Err(refused("aud of the request object is not this issuer"));
     }
@@ -58,7 +62,7 @@ pub fn open(
     // Where requests must be signed, only what is inside counts (RFC 9101 §6.3).
     let strict =
         client.profile == Profile::Fapi2 || client.metadata.require_signed_request_object == Some(true);
-    Ok(if strict { inner } else { inner.completed_from(outer) })
+    if strict { Ok(inner) } else { inner.completed_from(outer) }
 }
 
 fn is_for(audience: &Value, issuer: &str) -> bool {
