@@ -22,7 +22,7 @@ test *arguments:
     eval "$(scripts/up --fast --with-pgbouncer)" && cargo test --workspace --locked {{ arguments }}
 
 # The long forms of the proofs: a million walks, 10,000 stuffing pairs, times of 2 × 2,000 requests, a longer flood.
-prove *arguments='people::property people::once people::stuffing people::enumeration people::flood':
+prove *arguments='people::property people::once people::stuffing people::enumeration people::flood oauth::histories':
     eval "$(scripts/up --fast)" && PORTEIRO_TEST_LONG=1 cargo test --release --locked -p porteiro-tests -- \
         --nocapture --test-threads=1 {{ arguments }}
 

@@ -84,7 +84,7 @@ async fn race(rounds: usize, presenters: usize, refresh: bool) {
     let logged = nodes[0].count("SELECT count(*) FROM security_log WHERE kind = 'grant.reused'").await;
     assert_eq!(logged, i64::try_from(rounds).unwrap(), "each reuse is written down once");
     let what = if refresh { "refresh token" } else { "code" };
-    eprintln!(
+    println!(
         "{rounds} rounds of {presenters} presenters of one {what}: one winner and the family revoked each time, {:?}",
         started.elapsed()
     );

@@ -92,13 +92,13 @@ impl Asked {
             (Some(resource), _) if homes.iter().all(|home| *home == resource) => resource,
             (None, 0) => ISSUER,
             (None, 1) => homes.into_iter().next()?,
-            (Some(_), _) | (None, _) => return None,
+            (Some(_) | None, _) => return None,
         };
         let open = |scope: &&str| {
             let known = SCOPES.iter().find(|(name, _, _)| *name == *scope);
             known.is_some_and(|(_, _, open)| *open || !ceiling.is_stranger)
         };
-        (self.scopes.is_subset(&ceiling.registered) && self.scopes.iter().all(|scope| open(&scope)))
+        (self.scopes.is_subset(&ceiling.registered) && self.scopes.iter().all(|scope| open(scope)))
             .then_some(audience)
     }
 }

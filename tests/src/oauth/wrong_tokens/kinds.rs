@@ -88,7 +88,7 @@ impl World {
         self.add("client secret", self.client.secret.clone().unwrap());
         let mut other = Browser::new(&self.app);
         let flow = other.open(json!({"kind": "sign_in"})).await;
-        self.flow = flow.id().to_owned();
+        flow.id().clone_into(&mut self.flow);
         self.add("flow secret", other.cookies["__Host-bind"].clone());
         let body = json!({"client_name": "X", "redirect_uris": ["https://x.example/cb"]});
         let registered = self.app.json(REGISTER, &body).await.json();

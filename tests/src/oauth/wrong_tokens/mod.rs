@@ -244,7 +244,7 @@ async fn a_token_opens_its_own_door_and_no_other() {
     // What a right one does may end it, so the doors that end things come last.
     let mut doors: Vec<&Door> = DOORS.iter().collect();
     doors.sort_by_key(|door| {
-        matches!(door.name, "refresh_token" | "code") as u8 + 2 * u8::from(door.name == "revocation")
+        u8::from(matches!(door.name, "refresh_token" | "code")) + 2 * u8::from(door.name == "revocation")
     });
     for door in doors {
         for kind in door.opens_for {
