@@ -26,6 +26,10 @@ prove *arguments='people::property people::once people::stuffing people::enumera
     eval "$(scripts/up --fast)" && PORTEIRO_TEST_LONG=1 cargo test --release --locked -p porteiro-tests -- \
         --nocapture --test-threads=1 {{ arguments }}
 
+# Stock client libraries, unmodified, against the binary.
+interop:
+    interop/run
+
 # Write the documents that come from the code.
 generate:
     PORTEIRO_TEST_DATABASE_URL="$(scripts/postgres start --fast)" cargo xtask generate

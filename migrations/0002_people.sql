@@ -56,6 +56,8 @@ CREATE TABLE session (
     proofs jsonb NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     seen_at timestamptz NOT NULL DEFAULT now(),
+    -- It lay idle so long that a second factor counts no more, until something is proved again.
+    lapsed boolean NOT NULL DEFAULT false,
     ended_at timestamptz,
     end_reason text,
     address inet,

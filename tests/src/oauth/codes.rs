@@ -181,6 +181,12 @@ async fn families_end_by_disuse_and_by_age_and_clients_that_did_not_ask_get_none
         async move { app.count(&format!("SELECT {what} FROM oauth_grant ORDER BY grant_id DESC LIMIT 1")).await }
     };
     let days = |seconds: i64| Duration::seconds(seconds).whole_days();
+    // As long as a session may be unused, and no longer than its session lives.
+    assert_eq!(days(life("idle_seconds::bigint").await), 7);
+    let beyond = "SELECT count(*) FROM oauth_grant g JOIN session s USING (session_id, account_id)
+                  WHERE g.ends_at > s.created_at + interval '30 days'";
+    assert_eq!(app.count(beyond).await, 0);
+    client.tokens(&mut browser, &app, &[("scope", "openid offline_access")]).await;
     assert_eq!(days(life("idle_seconds::bigint").await), 14);
     assert_eq!(days(life("extract(epoch FROM ends_at - created_at)::bigint").await), 30);
     app.sql("UPDATE oauth_grant SET expires_at = now()").await;

@@ -1,5 +1,6 @@
 //! The authorization server, standard by standard.
 
+mod attacks;
 mod authorization;
 mod bound;
 mod client_authentication;

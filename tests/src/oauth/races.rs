@@ -1,7 +1,7 @@
 //! One code, one refresh token, many presenters at the same moment on three nodes: one winner, and the grant is revoked,
 //! every time (`performance.md` B.2 shows the statement that misses it).
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use porteiro_testkit::{Browser, TestApp};
 use serde_json::Value;
@@ -57,7 +57,6 @@ async fn race(rounds: usize, presenters: usize, refresh: bool) {
     let nodes = TestApp::builder().people().start_nodes(3).await;
     let mut browser: Browser = super::driver::person(&nodes[0]).await;
     let client = Relying::web(&nodes[0]).await;
-    let started = Instant::now();
     for round in 0..rounds {
         nodes[0].forget_limits().await;
         let (code, verifier) = client.code(&mut browser, &[]).await;
@@ -83,11 +82,6 @@ async fn race(rounds: usize, presenters: usize, refresh: bool) {
     assert_eq!(live, 0, "every family was revoked");
     let logged = nodes[0].count("SELECT count(*) FROM security_log WHERE kind = 'grant.reused'").await;
     assert_eq!(logged, i64::try_from(rounds).unwrap(), "each reuse is written down once");
-    let what = if refresh { "refresh token" } else { "code" };
-    println!(
-        "{rounds} rounds of {presenters} presenters of one {what}: one winner and the family revoked each time, {:?}",
-        started.elapsed()
-    );
 }
 
 /// 500 rounds with `just prove`; a handful where every change is tested.

@@ -99,6 +99,7 @@ fn takers(rule: &Rule) -> String {
         (true, "client_secret.address") => "clients that show a secret".to_owned(),
         (true, "register.address" | "register_day.address") => "`POST /connect/register`".to_owned(),
         (true, "registration_token.address") => "`/connect/register/{client_id}`".to_owned(),
+        (true, "push.address") => "`/connect/par`, public clients".to_owned(),
         (true, _) => "the engine; see above".to_owned(),
     }
 }

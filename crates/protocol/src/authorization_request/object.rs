@@ -45,21 +45,4 @@ impl RawRequest {
         }
         Ok(inner)
     }
-
-    /// OpenID Connect Core §6.1: what the object leaves out is taken from the request that carried it. Not for
-    /// FAPI clients, nor any other whose requests must be signed.
-    ///
-    /// # Errors
-    /// When authorization details stand outside: whoever carries the request could have put them there.
-    pub fn completed_from(mut self, outer: &Self) -> Result<Self, Refused> {
-        if outer.get("authorization_details").is_some() && self.get("authorization_details").is_none() {
-            return Err(refused("authorization_details must be in the request object, not beside it"));
-        }
-        for (name, value) in &outer.values {
-            if name != "request" && name != "request_uri" && !self.values.contains_key(name) {
-                self.values.insert(name.clone(), value.clone());
-            }
-        }
-        Ok(self)
-    }
 }

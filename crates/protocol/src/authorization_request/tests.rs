@@ -188,7 +188,7 @@ fn a_request_may_be_elsewhere() {
 }
 
 #[test]
-fn a_request_object_counts_alone_or_is_completed_by_its_carrier() {
+fn a_request_object_counts_alone() {
     let object = |value: Value| value.as_object().unwrap().clone();
     let outer = request(&[("request", "a.b.c"), ("state", "outer"), ("nonce", "outer")]);
     let inside = object(json!({
@@ -197,10 +197,14 @@ fn a_request_object_counts_alone_or_is_completed_by_its_carrier() {
     }));
     let alone = RawRequest::from_object(&inside, &outer).unwrap();
     assert!(alone.check().is_err(), "the challenge outside does not count");
-    let completed = alone.completed_from(&outer).unwrap().check().unwrap();
-    assert_eq!((completed.nonce.as_deref(), completed.state.as_deref()), (Some("inner"), Some("outer")));
-    assert_eq!((completed.max_age, completed.is_openid()), (Some(60), true));
-    assert!(completed.claims.is_some() && completed.authorization_details.is_some());
+    let mut inside = inside;
+    for name in ["code_challenge", "code_challenge_method"] {
+        inside.insert(name.to_owned(), json!(outer.get(name).unwrap()));
+    }
+    let whole = RawRequest::from_object(&inside, &outer).unwrap().check().unwrap();
+    assert_eq!((whole.nonce.as_deref(), whole.state.as_deref()), (Some("inner"), None));
+    assert_eq!((whole.max_age, whole.is_openid()), (Some(60), true));
+    assert!(whole.claims.is_some() && whole.authorization_details.is_some());
     for bad in [
         json!({"client_id": "c2"}),
         json!({"response_type": "token"}),

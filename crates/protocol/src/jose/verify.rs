@@ -141,10 +141,15 @@ impl<'a> Parts<'a> {
         self.header
             .get("alg")
             .and_then(Value::as_str)
-            .and_then(|name| name.parse().ok())
+            .and_then(|name| usual_name(name).parse().ok())
             .filter(|algorithm| allowed.contains(algorithm))
             .ok_or(VerifyError::Algorithm)
     }
+}
+
+/// RFC 9864 §2.2 names the same signature by its curve, and some libraries know no other name.
+fn usual_name(algorithm: &str) -> &str {
+    if algorithm == "Ed25519" { Algorithm::EdDsa.as_str() } else { algorithm }
 }
 
 /// One public key, ready for one algorithm (RFC 8725 §3.1).
@@ -159,7 +164,9 @@ impl Key {
     fn read(jwk: &Value, algorithm: Algorithm) -> Option<Self> {
         let member = |name: &str| jwk.get(name).and_then(Value::as_str);
         let bytes = |name: &str| member(name).and_then(|text| decode(text).ok());
-        let says = |name: &str, expected: &str| jwk.get(name).is_none_or(|value| value == expected);
+        let says = |name: &str, expected: &str| {
+            jwk.get(name).is_none_or(|value| value.as_str().is_some_and(|text| usual_name(text) == expected))
+        };
         let may_verify = jwk.get("key_ops").is_none_or(|operations| {
             operations.as_array().is_some_and(|names| names.iter().any(|name| name == "verify"))
         });

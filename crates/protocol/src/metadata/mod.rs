@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// Authorization server metadata; the OpenID document is the same with the OpenID members filled in.
 #[derive(Debug, Clone, Default, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the standards' own members")]
 pub struct AuthorizationServer {
     pub issuer: String,
     #[serde(flatten)]

@@ -188,6 +188,8 @@ async fn remove_credential(
                 let reason = Ended::CredentialChanged;
                 logout::session_ended(app, &tx, context, signed_in.account_id, session, reason).await?;
             }
+            let keep = Some(signed_in.session_id);
+            logout::credential_gone(app, &tx, context, signed_in.account_id, id, keep).await?;
             let payload = json!({"credential_id": id, "kind": credential.kind});
             let event = audit::Event {
                 kind: audit::EventKind::CredentialRemoved,

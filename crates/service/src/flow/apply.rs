@@ -117,13 +117,17 @@ async fn once(
     let secret = (state.transport == Transport::Api).then(|| open::new_secret(app));
     let binding =
         secret.as_ref().map_or_else(|| loaded.binding_hash.clone(), |it| sha256(it.as_bytes()).to_vec());
+    // Somebody may have been proved just now: from here on their account stands still.
+    if let Some(account) = state.account() {
+        accounts::lock(tx, account).await?;
+    }
     let mut moved = reload(tx, loaded).await?;
     moved.state = state;
     let gathered = facts::gather(app, tx, &mut moved).await?;
     let completion = match decide::next(&moved.state, &gathered.facts) {
         Next::Complete => Box::pin(complete::complete(app, tx, context, &mut moved, &gathered)).await?,
         Next::Ask { stage, .. } => {
-            moved.state.note_asking(stage);
+            moved.state.note_asking(stage, &gathered.facts);
             None
         }
         Next::Refuse(_) | Next::Cancelled => None,
@@ -254,7 +258,7 @@ async fn change(
         }
         Effect::Allow => {
             if let Some(continued) = &mut state.continuation {
-                continued.consented = true;
+                continued.consented.clone_from(&continued.shown);
             }
             Ok(true)
         }

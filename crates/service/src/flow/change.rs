@@ -74,6 +74,7 @@ async fn replace(
             let reason = sessions::Ended::CredentialChanged;
             logout::session_ended(app, tx, context, account, session, reason).await?;
         }
+        logout::credential_gone(app, tx, context, account, old.id, state.session).await?;
         let proved = state.proofs.iter().any(|proof| proof.credential == Some(old.id.uuid()));
         state.proofs.retain(|proof| proof.credential != Some(old.id.uuid()));
         if proved && new.kind == CredentialKind::Password {

@@ -203,6 +203,9 @@ async fn sign_in(
 ) -> Result<sessions::NewSession, StoreError> {
     // The token the browser came with dies, whoever it belonged to (ASVS 7.2.4, CVE-2026-7507).
     let old = context.session.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Session, text));
+    if let Some(old) = &old {
+        accounts::lock(tx, old.route.owner.into()).await?;
+    }
     if let Some(old) = old
         && sessions::end_presented(tx, &old, Ended::SignedOut).await?
     {
@@ -331,7 +334,8 @@ pub fn present(loaded: &Loaded, completion: &Completion, show: Value) -> Answer 
             }
         }
         Transport::Api => {
-            if let Some(session) = &completion.session {
+            // An app that asked for a code gets a code, with what it asked for, and not the person's whole session.
+            if let Some(session) = completion.session.as_ref().filter(|_| completion.delivery.is_none()) {
                 answer.body["continue"]["session_token"] = json!(*session.text);
             }
         }

@@ -6,7 +6,7 @@
 //! allowed what is asked.
 
 use porteiro_protocol::{
-    assurance::{Decay, Level, Method, Proof, effective_level, event_level, helps, is_fresh},
+    assurance::{Decay, Level, Method, Proof, event_level, helps, is_fresh},
     time::{Duration, OffsetDateTime},
 };
 
@@ -15,7 +15,8 @@ use super::{
     state::{Kind, Refusal, Stage, State, Subject},
 };
 use crate::{
-    credentials::CredentialKind, oauth::authorization::Standing, sessions::FRESH, settings::Registration,
+    credentials::CredentialKind, oauth::authorization::Standing, sessions, sessions::FRESH,
+    settings::Registration,
 };
 
 /// What the deployment allows.
@@ -93,7 +94,7 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         return Next::Refuse(Refusal::SessionEnded);
     }
     // 0. What it leads back to is still worth leading to.
-    if facts.authorization.is_some_and(|standing| standing.refused.is_some()) {
+    if facts.authorization.as_ref().is_some_and(|standing| standing.refused.is_some()) {
         return Next::Refuse(Refusal::RequestRefused);
     }
     // 1. Somebody is proved. Proofs of credentials that are gone do not count any more.
@@ -115,7 +116,7 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     if !account.active {
         return Next::Refuse(Refusal::AccountUnavailable);
     }
-    if facts.authorization.is_some_and(|standing| standing.needs_choice)
+    if facts.authorization.as_ref().is_some_and(|standing| standing.needs_choice)
         && state.session.is_some()
         && !state.has_new_proofs()
     {
@@ -163,13 +164,12 @@ pub fn next(state: &State, facts: &Facts) -> Next {
 
 /// What the flow's proofs are worth now. A session that lay idle is worth less, until something new is proved.
 pub fn level(state: &State, now: OffsetDateTime) -> Level {
-    let used = state.session_seen.filter(|_| !state.has_new_proofs()).unwrap_or(now);
-    effective_level(&state.proofs, used, now, &Decay::default())
+    sessions::level(&state.proofs, state.session_lapsed && !state.has_new_proofs(), now)
 }
 
 /// 9: nothing is left to prove; the person has the last word.
 fn agree(state: &State, facts: &Facts) -> Next {
-    let Some(standing) = facts.authorization else { return Next::Complete };
+    let Some(standing) = &facts.authorization else { return Next::Complete };
     if standing.needs_consent {
         let mut actions = vec![Action::ConsentAllow, Action::ConsentDeny];
         if state.session.is_some() {

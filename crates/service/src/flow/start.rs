@@ -12,7 +12,7 @@ use porteiro_protocol::{
 
 use super::{
     FlowError, complete, decide,
-    decide::Next,
+    decide::{Facts, Next},
     facts, open, phrase,
     representation::Answer,
     state::{Kind, Refusal, Stage, State, Transport},
@@ -39,7 +39,6 @@ pub enum Started {
     /// Somebody has to be asked and may not be, or no answer of theirs would help.
     Blocked {
         code: ErrorCode,
-        signed_in: bool,
     },
     Flow(Box<Answer>),
 }
@@ -55,25 +54,22 @@ pub async fn start(
         Transport::Browser => open::current_session(app, context).await?,
         Transport::Api => None,
     };
-    let is_signed_in = signed_in.is_some();
     let mut state = begin(app, context, continued, prepared, signed_in);
     let silent = prepared.request.prompts(Prompt::None);
-    let (next, done) = decided(app, context, &state).await?;
+    let (next, done, facts) = decided(app, context, &state).await?;
     match next {
         Next::Complete => {
             let delivery =
                 done.ok_or_else(|| FlowError::Internal("a completion without its answer".into()))?;
             Ok(Started::Done { delivery, cookies: Vec::new() })
         }
-        Next::Ask { stage, .. } if silent => {
-            Ok(Started::Blocked { code: in_the_way(stage), signed_in: is_signed_in })
-        }
+        Next::Ask { stage, .. } if silent => Ok(Started::Blocked { code: in_the_way(stage) }),
         Next::Ask { stage, .. } => {
-            state.note_asking(stage);
+            state.note_asking(stage, &facts);
             Ok(Started::Flow(Box::new(open::insert(app, context, state).await?)))
         }
-        Next::Refuse(refusal) => Ok(Started::Blocked { code: code(refusal), signed_in: is_signed_in }),
-        Next::Cancelled => Ok(Started::Blocked { code: ErrorCode::AccessDenied, signed_in: is_signed_in }),
+        Next::Refuse(refusal) => Ok(Started::Blocked { code: code(refusal) }),
+        Next::Cancelled => Ok(Started::Blocked { code: ErrorCode::AccessDenied }),
     }
 }
 
@@ -134,6 +130,9 @@ fn begin(
         // A passkey is offered to people who come, not to people who are here.
         state.offer_dismissed = true;
         if stale {
+            // What was proved before does not count for what is to be proved now.
+            state.proofs.clear();
+            state.inherited = 0;
             state.kind = Kind::Reauthenticate;
             state.need.fresh = true;
         }
@@ -159,11 +158,11 @@ async fn decided(
     app: &Arc<App>,
     context: &RequestContext,
     state: &State,
-) -> Result<(Next, Option<Delivery>), FlowError> {
+) -> Result<(Next, Option<Delivery>, Facts), FlowError> {
     let Some(account) = state.account() else {
         let mut loaded = unsaved(app, &app.store, state).await?;
         let gathered = facts::gather(app, &app.store, &mut loaded).await?;
-        return Ok((decide::next(&loaded.state, &gathered.facts), None));
+        return Ok((decide::next(&loaded.state, &gathered.facts), None, gathered.facts));
     };
     let outcome = app
         .store
@@ -178,7 +177,7 @@ async fn decided(
                     .and_then(complete::Completion::into_delivery),
                 Next::Ask { .. } | Next::Refuse(_) | Next::Cancelled => None,
             };
-            Ok((next, delivery))
+            Ok((next, delivery, gathered.facts))
         })
         .await?;
     Ok(outcome)

@@ -83,9 +83,9 @@ pub struct State {
     /// SHA-256 of the token it had then: a flow does not outlive the token that opened it.
     #[serde(default)]
     pub session_token: Option<Vec<u8>>,
-    /// When that session was last used before this flow: an idle one is worth less.
-    #[serde(default, with = "time::serde::timestamp::option")]
-    pub session_seen: Option<porteiro_protocol::time::OffsetDateTime>,
+    /// That session lay idle: it is worth less until something is proved.
+    #[serde(default)]
+    pub session_lapsed: bool,
     /// How many proofs came with the session.
     #[serde(default)]
     pub inherited: usize,
@@ -133,7 +133,7 @@ impl State {
             need: Need { level: Level::None, fresh: false },
             session: None,
             session_token: None,
-            session_seen: None,
+            session_lapsed: false,
             inherited: 0,
             pending: None,
             wants: None,
@@ -158,15 +158,17 @@ impl State {
         self.subject = Subject::Account(signed_in.account_id);
         self.session = Some(signed_in.session_id);
         self.session_token = Some(signed_in.token_hash.to_vec());
-        self.session_seen = Some(signed_in.seen_at);
+        self.session_lapsed = signed_in.lapsed;
         self.inherited = signed_in.proofs.len();
         self.proofs = signed_in.proofs;
     }
 
-    /// Remembers that the person is being asked.
-    pub fn note_asking(&mut self, stage: Stage) {
-        if let Some(continued) = &mut self.continuation {
-            continued.asking |= stage == Stage::Consent;
+    /// Remembers what the person is shown while they are asked: only to that can they say yes.
+    pub fn note_asking(&mut self, stage: Stage, facts: &super::decide::Facts) {
+        if let (Some(continued), Some(standing)) = (&mut self.continuation, &facts.authorization)
+            && stage == Stage::Consent
+        {
+            continued.shown.clone_from(&standing.digest);
         }
     }
 
@@ -176,14 +178,16 @@ impl State {
         self.subject = Subject::None;
         self.session = None;
         self.session_token = None;
-        self.session_seen = None;
+        self.session_lapsed = false;
+        self.proved_address = None;
         self.inherited = 0;
         self.proofs.clear();
         self.need.fresh = false;
         self.offer_dismissed = false;
         if let Some(continued) = &mut self.continuation {
             continued.confirmed = true;
-            continued.asking = false;
+            continued.shown = None;
+            continued.consented = None;
         }
     }
 

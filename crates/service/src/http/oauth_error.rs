@@ -73,6 +73,16 @@ impl OAuthError {
         self
     }
 
+    /// What is wrong with a proof, said by a protected resource: in a challenge (RFC 9449 §7.1 and §9), where the token
+    /// endpoint says 400. Clients look for the nonce there.
+    #[must_use]
+    pub fn at_resource(self) -> Self {
+        if !matches!(self.code, ErrorCode::InvalidDpopProof | ErrorCode::UseDpopNonce) {
+            return self;
+        }
+        Self { scheme: Some("DPoP"), status: Some(StatusCode::UNAUTHORIZED), ..self }
+    }
+
     /// Too many attempts. No registered code fits better; the status says it.
     #[must_use]
     pub fn slow_down() -> Self {

@@ -156,7 +156,8 @@ async fn client_preflight() -> Response {
 pub fn allow_client(response: &mut Response, origin: Option<&str>, redirect_uris: &[RedirectUri]) {
     let headers = response.headers_mut();
     headers.append(header::VARY, HeaderValue::from_static("origin"));
-    let known = origin.filter(|origin| {
+    // An opaque origin is anybody's.
+    let known = origin.filter(|origin| *origin != "null").filter(|origin| {
         redirect_uris.iter().any(|uri| {
             url::Url::parse(uri.as_str()).is_ok_and(|uri| uri.origin().ascii_serialization() == **origin)
         })

@@ -56,6 +56,7 @@ pub const RULES: &[Rule] = &[
     REGISTER,
     REGISTER_DAY,
     REGISTRATION_TOKEN,
+    PUSH,
 ];
 
 pub const PASSWORD_SUBJECT: Rule = rule("password.subject", 10, 300.0);
@@ -90,6 +91,8 @@ pub const REGISTER: Rule = rule("register.address", 10, 360.0);
 pub const REGISTER_DAY: Rule = rule("register_day.address", 50, 1_728.0);
 /// Everything that is asked with a registration access token, right or wrong.
 pub const REGISTRATION_TOKEN: Rule = rule("registration_token.address", 60, 10.0);
+/// Requests pushed by clients that cannot prove themselves; each is a row.
+pub const PUSH: Rule = rule("push.address", 120, 5.0);
 
 /// One bucket of a rule: whom it counts.
 #[derive(Debug, Clone)]

@@ -43,12 +43,21 @@ pub struct SignedIn {
     pub account_id: AccountId,
     pub proofs: Vec<Proof>,
     pub seen_at: OffsetDateTime,
+    /// It lay idle for longer than AAL2 bears, now or at any time since the last proof.
+    pub lapsed: bool,
     pub now: OffsetDateTime,
+}
+
+/// What proofs are worth now, in a session that did or did not lie idle.
+pub fn level(proofs: &[Proof], lapsed: bool, now: OffsetDateTime) -> Level {
+    let decay = Decay::default();
+    let used = if lapsed { now - decay.aal2_idle - Duration::SECOND } else { now };
+    effective_level(proofs, used, now, &decay)
 }
 
 impl SignedIn {
     pub fn level(&self) -> Level {
-        effective_level(&self.proofs, self.seen_at, self.now, &Decay::default())
+        level(&self.proofs, self.lapsed, self.now)
     }
 
     pub fn is_fresh(&self) -> bool {

@@ -33,6 +33,9 @@ pub struct SessionRecord {
 const ALIVE: &str = "ended_at IS NULL AND seen_at > now() - interval '7 days 60 seconds'
     AND created_at > now() - interval '30 days'";
 
+/// NIST SP 800-63B-4 §2.2.3: an hour unused. Being looked at again does not undo it.
+const LAPSED: &str = "(lapsed OR seen_at < now() - interval '1 hour')";
+
 fn json(proofs: &[Proof]) -> Result<serde_json::Value, StoreError> {
     serde_json::to_value(proofs).map_err(|error| StoreError::Inconsistent(error.to_string()))
 }
@@ -65,7 +68,8 @@ pub(super) async fn find(
     presented: &Presented,
 ) -> Result<Option<(SignedIn, bool)>, StoreError> {
     let sql = format!(
-        "SELECT proofs, seen_at, now() AS now, seen_at < now() - make_interval(secs => $4) AS stale
+        "SELECT proofs, seen_at, {LAPSED} AS lapsed, now() AS now,
+                seen_at < now() - make_interval(secs => $4) AS stale
          FROM session JOIN account USING (account_id)
          WHERE session_id = $1 AND account_id = $2 AND token_hash = $3 AND account.state = 'active' AND {}",
         ALIVE.replace("created_at", "session.created_at")
@@ -82,6 +86,7 @@ pub(super) async fn find(
         account_id: route.owner.into(),
         proofs: session.json("proofs")?,
         seen_at: session.get("seen_at")?,
+        lapsed: session.get("lapsed")?,
         now: session.get("now")?,
     };
     Ok(Some((signed_in, session.get("stale")?)))
@@ -94,7 +99,7 @@ pub async fn of_grant(
     account: AccountId,
 ) -> Result<Option<SignedIn>, StoreError> {
     let sql = format!(
-        "SELECT session_id, token_hash, proofs, seen_at, now() AS now
+        "SELECT session_id, token_hash, proofs, seen_at, {LAPSED} AS lapsed, now() AS now
          FROM session JOIN account USING (account_id)
          WHERE session_id = (SELECT session_id FROM oauth_grant WHERE grant_id = $1 AND account_id = $2)
            AND account_id = $2 AND account.state = 'active' AND {}",
@@ -110,6 +115,7 @@ pub async fn of_grant(
         account_id: account,
         proofs: session.json("proofs")?,
         seen_at: session.get("seen_at")?,
+        lapsed: session.get("lapsed")?,
         now: session.get("now")?,
     }))
 }
@@ -173,9 +179,11 @@ pub(super) async fn touch(store: &Store, presented: &Presented) -> Result<(), St
     store
         .write(
             "sessions.touch",
-            "UPDATE session SET seen_at = now()
-             WHERE session_id = $1 AND account_id = $2 AND token_hash = $3 AND ended_at IS NULL
-               AND seen_at < now() - make_interval(secs => $4)",
+            &format!(
+                "UPDATE session SET seen_at = now(), lapsed = {LAPSED}
+                 WHERE session_id = $1 AND account_id = $2 AND token_hash = $3 AND ended_at IS NULL
+                   AND seen_at < now() - make_interval(secs => $4)"
+            ),
             &[&presented.route.row, &presented.route.owner, &presented.hash.as_slice(), &TOUCH_SECONDS],
         )
         .await
@@ -190,7 +198,7 @@ pub(super) async fn raise(
     proofs: &[Proof],
 ) -> Result<bool, StoreError> {
     let sql = format!(
-        "UPDATE session SET token_hash = $3, proofs = $4, seen_at = now()
+        "UPDATE session SET token_hash = $3, proofs = $4, seen_at = now(), lapsed = false
          WHERE session_id = $1 AND account_id = $2 AND {ALIVE}"
     );
     let raised =
@@ -276,6 +284,8 @@ mod tests {
         assert!(
             ALIVE.contains(&format!("seen_at > now() - interval '{IDLE_DAYS} days {TOUCH_SECONDS} seconds'"))
         );
+        let idle = porteiro_protocol::assurance::Decay::default().aal2_idle;
+        assert!(LAPSED.contains(&format!("interval '{} hour'", idle.whole_hours())));
         assert!(ALIVE.contains(&format!("created_at > now() - interval '{CEILING_DAYS} days'")));
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{
     super::{
         app,
-        driver::{Relying, get_json, parameter, person, verifier},
+        driver::{Relying, agree, get_json, parameter, person, verifier},
         ledger,
     },
     Random,
@@ -121,16 +121,18 @@ impl World {
         "granted"
     }
 
-    /// P3: less of what a client was granted is granted too, and without asking anybody.
+    /// P3: less of what a client was granted is granted too; without asking anybody, where the client is known.
     async fn ask_for_less(&mut self, random: &Random) -> &'static str {
         let withdrawn = |it: &Lineage| it.dead;
         let Some(index) = self.any(random, |it| !withdrawn(it)) else { return "nothing" };
         let (client, audience) = (self.lineages[index].client, self.lineages[index].audience);
         let scopes = subset(random, &self.lineages[index].scopes);
         let (secret, scope) = (verifier(), words(&scopes));
-        let more = [("scope", scope.as_str()), ("resource", audience), ("prompt", "none")];
+        let silent = if self.clients[client].1.is_stranger { "" } else { "none" };
+        let more = [("scope", scope.as_str()), ("resource", audience), ("prompt", silent)];
         let path = self.clients[client].0.path(&secret, &more);
         let body = get_json(&mut self.browser, &path).await.json();
+        let body = if silent.is_empty() { agree(&mut self.browser, body).await } else { body };
         let code = parameter(&body, "code")
             .unwrap_or_else(|| panic!("seed {}: less than {:?}: {body}", self.seed, self.lineages[index]));
         self.lineages.push(Lineage {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{
     super::{
         app,
-        driver::{CALLBACK, Relying, get_json, person, verifier},
+        driver::{CALLBACK, Relying, challenge, get_json, person, verifier},
         encode,
         signing::ClientKey,
     },
@@ -285,26 +285,36 @@ async fn a_token_in_the_address_is_ignored() {
     }
 }
 
-/// ASVS 10.4.15: a signature over the rest of a request says nothing about what stands beside it.
+/// ASVS 10.4.15: a signature over a request says nothing about what stands beside it.
 #[tokio::test]
-async fn details_beside_a_signed_request_are_refused() {
+async fn what_stands_beside_a_signed_request_counts_for_nothing() {
     let app = app().await;
     let mut browser = person(&app).await;
     let key = ClientKey::new();
     let client = Relying::with(&app, Trust::FirstParty, json!({"jwks": key.jwks()})).await;
     let now = app.clock.now().unix_timestamp();
-    let object = || {
-        key.request_object(
-            &json!({"iss": client.id, "aud": super::ISSUER, "exp": now + 60, "state": "signed"}),
-        )
-    };
-    let carried = |object: &str, more: &[(&str, &str)]| {
-        format!("{}&{}", client.path(&verifier(), more), encode(&[("request", object)]))
-    };
-    let answer = browser.get(&carried(&object(), &[])).await;
-    assert_eq!(super::value(&super::location(&answer), "state").as_deref(), Some("signed"));
-    let details = [("authorization_details", "[{\"type\":\"payment\"}]")];
-    let answer = browser.get(&carried(&object(), &details)).await;
-    stays(&answer, "details beside the object");
-    assert_eq!(answer.json()["error"], "invalid_request_object");
+    let secret = verifier();
+    let object = key.request_object(&json!({
+        "iss": client.id, "aud": super::ISSUER, "exp": now + 60, "client_id": client.id, "response_type": "code",
+        "redirect_uri": CALLBACK, "scope": "openid", "state": "signed", "code_challenge_method": "S256",
+        "code_challenge": challenge(&secret),
+    }));
+    let beside = [
+        ("authorization_details", "[{\"type\":\"payment\"}]"),
+        ("resource", super::super::LEDGER),
+        ("scope", "openid email invoices:write"),
+        ("state", "beside"),
+        ("nonce", "beside"),
+    ];
+    let path = format!("{}&{}", client.path(&verifier(), &beside), encode(&[("request", &object)]));
+    let url = super::location(&browser.get(&path).await);
+    assert_eq!(super::value(&url, "state").as_deref(), Some("signed"));
+    let tokens = client.redeem(&app, &super::value(&url, "code").unwrap(), &secret).await.json();
+    assert_eq!(tokens["scope"], "openid");
+    assert!(tokens.get("authorization_details").is_none(), "{tokens}");
+    let jwks = app.get("/.well-known/jwks.json").await.json();
+    let id = porteiro_testkit::verify(tokens["id_token"].as_str().unwrap(), &jwks).unwrap();
+    assert!(id.get("nonce").is_none(), "{id}");
+    let access = porteiro_testkit::verify(tokens["access_token"].as_str().unwrap(), &jwks).unwrap();
+    assert_eq!(access["aud"], super::ISSUER);
 }

@@ -220,3 +220,26 @@ async fn refresh_tokens_are_for_clients_that_asked_for_them() {
     let answer = once.refresh(&app, text(&theirs, "refresh_token"), &[]).await;
     refused(&answer, "unauthorized_client");
 }
+
+/// Nor does it help the thief to have signed out: what was to outlive the session does not outlive the password.
+#[tokio::test]
+async fn a_new_password_ends_what_the_old_one_left_behind() {
+    let app = app().await;
+    let mut owner = person(&app).await;
+    let mut thief = Browser::new(&app);
+    let mut flow = thief.open(json!({"kind": "sign_in"})).await;
+    let login = json!({"identifier": "ana@example.test", "password": PASSWORD});
+    flow.act(&mut thief, "password/check", login).await;
+    flow.act(&mut thief, "enrol/skip", nothing()).await;
+    let client = known(&app, &mut thief).await;
+    let offline = client.tokens(&mut thief, &app, &[("scope", "openid offline_access")]).await;
+    let sessions = thief.get("/v1/account/sessions").await.json();
+    let current = sessions["items"].as_array().unwrap().iter().find(|it| it["current"] == true).unwrap();
+    let id = text(current, "id").to_owned();
+    assert_eq!(thief.delete(&format!("/v1/account/sessions/{id}")).await.status, 204);
+    let mut flow = enrol(&mut owner, "password").await;
+    flow.act(&mut owner, "password/check", json!({"password": PASSWORD})).await;
+    let change = json!({"new_password": "another long password", "current_password": PASSWORD});
+    flow.act(&mut owner, "password/set", change).await;
+    are_dead(&app, &client, &offline).await;
+}

@@ -68,6 +68,21 @@ fn every_algorithm_verifies_with_its_own_key_only() {
     }
 }
 
+/// RFC 9864 §2.2: another name, the same key and signature, and let in by the same list.
+#[test]
+fn ed25519_is_eddsa_by_its_full_name() {
+    let token = sign(Algorithm::EdDsa, &json!({"alg": "Ed25519"}));
+    let key = without(jwk(Algorithm::EdDsa), &["alg"]);
+    let named = with(key.clone(), "alg", &json!("Ed25519"));
+    for key in [key, named] {
+        let read = verify_compact(&token, std::slice::from_ref(&key), &[Algorithm::EdDsa]).unwrap();
+        assert_eq!(read.algorithm, Algorithm::EdDsa);
+        assert_eq!(verify_compact(&token, &[key], &[Algorithm::Es256]), Err(VerifyError::Algorithm));
+    }
+    let other = with(without(jwk(Algorithm::Es256), &["alg"]), "alg", &json!("Ed25519"));
+    assert_eq!(verify_compact(&token, &[other], Algorithm::ALL), Err(VerifyError::UnknownKey));
+}
+
 /// RFC 7515 appendix A.3 and RFC 8037 appendix A.4 (whose payload is text, so its signature is as far as it goes).
 #[test]
 fn published_vectors() {

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 pub use decide::{Claims, read};
 
-use super::{binding, grants, grants::GrantId};
+use super::{authorization::decide::may_hold, binding, grants, grants::GrantId};
 use crate::{
     App,
     http::{OAuthError, RequestContext},
@@ -91,7 +91,8 @@ async fn bound(
     scheme: &str,
     token: &str,
 ) -> Result<(), OAuthError> {
-    let proof = binding::proof(app, context, request.method, request.path, Some(token)).await?;
+    let proof = binding::proof(app, context, request.method, request.path, Some(token)).await;
+    let proof = proof.map_err(OAuthError::at_resource)?;
     let certificate = binding::certificate(context);
     match (claims.key, claims.certificate) {
         (Some(key), _) if scheme == "dpop" && proof.is_some_and(|proof| proof.jkt == key) => Ok(()),
@@ -126,7 +127,7 @@ pub async fn check(
     }
     let client = app.directory.client(&app.store, &claims.client_id).await?;
     let client = client.ok_or_else(invalid_token)?;
-    if !grants::is_alive(&app.store, grant, account, &client).await? {
+    if !may_hold(&client, scope) || !grants::is_alive(&app.store, grant, account, &client).await? {
         return Err(invalid_token());
     }
     Ok(Bearer {

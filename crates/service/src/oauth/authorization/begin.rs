@@ -44,29 +44,26 @@ pub enum Begun {
 pub async fn begin(app: &Arc<App>, context: &RequestContext, raw: RawRequest) -> Result<Begun, FlowError> {
     let continued = match continued_from(app, raw).await? {
         Ok(continued) => continued,
-        Err(stopped) => return stop(app, stopped, false).await,
+        Err(stopped) => return stop(app, stopped).await,
     };
     let prepared = match prepare(app, &app.store, &continued).await? {
         Ok(prepared) => prepared,
-        Err(stopped) => {
-            let signed_in = flow::current_session(app, context).await?.is_some();
-            return stop(app, stopped, signed_in).await;
-        }
+        Err(stopped) => return stop(app, stopped).await,
     };
     let continued = match hinted(app, &prepared) {
         Ok(hinted) => Continued { hinted, ..continued },
         Err(refused) => {
-            return stop(app, Stopped::Client(Box::new(Turned::new(&prepared, refused))), false).await;
+            return stop(app, Stopped::Client(Box::new(Turned::new(&prepared, refused)))).await;
         }
     };
     match flow::start(app, context, continued, &prepared).await? {
         Started::Done { delivery, cookies } => Ok(Begun::Delivered { delivery, cookies }),
-        Started::Blocked { code, signed_in } => {
+        Started::Blocked { code } => {
             let turned = Turned::new(&prepared, refuse(code, "the person would have to be asked"));
-            stop(app, Stopped::Client(Box::new(turned)), signed_in).await
+            stop(app, Stopped::Client(Box::new(turned))).await
         }
         Started::Flow(answer) => {
-            let otherwise = if decide::may_redirect_unauthenticated(&prepared.client) {
+            let otherwise = if decide::may_redirect_errors(&prepared.client) {
                 let refused =
                     refuse(ErrorCode::InteractionRequired, "there is no screen to send the person to");
                 Some(delivered(respond::refusal(app, &Turned::new(&prepared, refused)).await)?)
@@ -83,10 +80,10 @@ fn delivered<T>(outcome: Result<T, crate::oauth::keys::SignError>) -> Result<T, 
 }
 
 /// Tells the client, where that is safe; else whoever is looking.
-async fn stop(app: &Arc<App>, stopped: Stopped, signed_in: bool) -> Result<Begun, FlowError> {
+async fn stop(app: &Arc<App>, stopped: Stopped) -> Result<Begun, FlowError> {
     match stopped {
         Stopped::Page { code, detail } => Ok(Begun::Page { code, detail }),
-        Stopped::Client(turned) if signed_in || decide::may_redirect_unauthenticated(&turned.client) => {
+        Stopped::Client(turned) if decide::may_redirect_errors(&turned.client) => {
             let delivery = delivered(respond::refusal(app, &turned).await)?;
             Ok(Begun::Delivered { delivery, cookies: Vec::new() })
         }
@@ -109,8 +106,8 @@ pub async fn continued_from(
         challenge: false,
         hinted: None,
         confirmed: false,
-        asking: false,
-        consented: false,
+        shown: None,
+        consented: None,
     };
     let source = match raw.source() {
         Ok(source) => source,
@@ -157,7 +154,7 @@ pub async fn continued_from(
 }
 
 /// OpenID Connect Core §3.1.2.1: a token of ours for this client, however old.
-fn hinted(app: &App, prepared: &Prepared) -> Result<Option<AccountId>, Refused> {
+pub fn hinted(app: &App, prepared: &Prepared) -> Result<Option<AccountId>, Refused> {
     let claims = prepared.request.claims.as_ref();
     let asked = claims.and_then(|claims| claims.id_token.get("sub")).and_then(|sub| sub.value.as_ref());
     let asked = match asked {
@@ -185,10 +182,8 @@ fn nobody() -> Refused {
 pub fn own_id_token(app: &App, token: &str) -> Option<serde_json::Value> {
     let rings = app.keys.current();
     let verified = verify_compact(token, rings.verifying_keys(), Algorithm::ALL).ok()?;
-    let claims = verified.payload;
-    let typed = verified.header["typ"] == "JWT" && claims["iss"] == app.issuer();
-    // Signed userinfo and signed answers have the same type; only an ID token says all of this (RFC 8725 §3.12).
-    let whole = ["aud", "sub", "sid"].iter().all(|name| claims[*name].is_string())
-        && ["exp", "auth_time"].iter().all(|name| claims[*name].is_i64());
-    (typed && whole).then_some(claims)
+    let typed = verified.header["typ"].as_str().is_none_or(|typ| typ == "JWT");
+    // Other things of ours have the same type; only an ID token says who, in which session, since when.
+    let whole = ["sub", "sid", "auth_time"].iter().all(|name| !verified.payload[*name].is_null());
+    (typed && whole && verified.payload["iss"] == app.issuer()).then_some(verified.payload)
 }

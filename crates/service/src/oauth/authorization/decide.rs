@@ -3,6 +3,7 @@
 use porteiro_protocol::{
     assurance::Level,
     authority::Authority,
+    authorization_details::DetailValidator,
     authorization_request::{AuthorizationRequest, Prompt, Refused, ResponseMode},
     error::ErrorCode,
     redirect_uri::RedirectUri,
@@ -102,16 +103,19 @@ pub fn mode(request: &AuthorizationRequest) -> ResponseMode {
 
 /// Any of the listed values will do, so the least of those we know; none that we know cannot be met (decision 14).
 pub fn needed_level(request: &AuthorizationRequest) -> Result<Level, Refused> {
-    let mut asked: Vec<&str> = request.acr_values.iter().map(String::as_str).collect();
+    let values: Vec<&str> = request.acr_values.iter().map(String::as_str).collect();
     let acr = request.claims.as_ref().and_then(|claims| claims.id_token.get("acr"));
-    if let Some(acr) = acr.filter(|acr| acr.essential) {
-        asked.clear();
-        asked.extend(acr.value.iter().chain(acr.values.iter().flatten()).filter_map(|value| value.as_str()));
-    }
-    if asked.is_empty() {
+    let essential = acr.filter(|acr| acr.essential).into_iter();
+    let essential = essential.flat_map(|acr| acr.value.iter().chain(acr.values.iter().flatten()));
+    let essential: Vec<&str> = essential.map(|value| value.as_str().unwrap_or_default()).collect();
+    Ok(least(&values)?.max(least(&essential)?))
+}
+
+fn least(values: &[&str]) -> Result<Level, Refused> {
+    if values.is_empty() {
         return Ok(Level::None);
     }
-    asked.into_iter().filter_map(Level::parse_acr).min().ok_or_else(|| {
+    values.iter().filter_map(|value| Level::parse_acr(value)).min().ok_or_else(|| {
         refuse(ErrorCode::UnmetAuthenticationRequirements, "none of these levels is one we can reach")
     })
 }
@@ -235,6 +239,8 @@ fn may_ask(client: &Client, api: Option<&Api>, name: &str) -> Result<(), Refused
 fn check_details(client: &Client, api: Option<&Api>, details: &[serde_json::Value]) -> Result<(), Refused> {
     let refused = |text: &str| refuse(ErrorCode::InvalidAuthorizationDetails, text);
     let allowed = &client.metadata.authorization_details_types;
+    // Compiling a schema costs more than applying it: once per type.
+    let mut ready: Vec<(&str, DetailValidator)> = Vec::new();
     for detail in details {
         let name = detail["type"].as_str().unwrap_or_default();
         if !allowed.is_empty() && !allowed.iter().any(|one| one == name) {
@@ -243,9 +249,29 @@ fn check_details(client: &Client, api: Option<&Api>, details: &[serde_json::Valu
         let api = api.ok_or_else(|| refused("name the API with resource"))?;
         let known = api.details.iter().find(|one| one.name == name);
         let known = known.ok_or_else(|| refused("this API knows no such type"))?;
-        known.validate(detail).map_err(|error| refused(&error))?;
+        if !ready.iter().any(|(one, _)| *one == name) {
+            ready.push((name, known.validator().map_err(|error| refused(&error.to_string()))?));
+        }
+        let validator = ready.iter().find(|(one, _)| *one == name).map(|(_, validator)| validator);
+        let outcome = validator.map_or(Ok(()), |validator| validator.validate(detail));
+        outcome.map_err(|error| refused(&error))?;
     }
     Ok(())
+}
+
+/// Whether a scope of our own is still one for this client.
+pub fn may_hold(client: &Client, name: &str) -> bool {
+    may_ask(client, None, name).is_ok()
+}
+
+/// Whether what was granted may still be given to this client: it, its trust and the API may have changed since.
+pub fn still_allowed(client: &Client, api: Option<&Api>, authority: &Authority) -> Result<(), Refused> {
+    let ceiling = client.metadata.scope.as_ref();
+    if ceiling.is_some_and(|ceiling| !ceiling.contains_all(authority.scope())) {
+        return Err(refuse(ErrorCode::InvalidScope, "the client does not have all of these scopes any more"));
+    }
+    authority.scope().iter().try_for_each(|name| may_ask(client, api, name))?;
+    check_details(client, api, authority.details())
 }
 
 /// Whether a person must be asked. What they said before counts only where the client is surely the same one: it proves
@@ -263,32 +289,34 @@ pub fn needs_consent(
     }
     match client.trust {
         Trust::FirstParty => false,
-        // Anybody could have registered it, and nothing proves that it is the same one.
-        Trust::Unverified if client.is_public() => true,
-        Trust::Unverified | Trust::Verified => {
-            !remembered.is_some_and(|scope| scope.contains_all(authority.scope()))
-        }
+        // Where its answers go, it said itself: it is asked about every time (decision 16).
+        Trust::Unverified => true,
+        Trust::Verified => !remembered.is_some_and(|scope| scope.contains_all(authority.scope())),
     }
 }
 
 /// How long what the client gets may be refreshed.
-pub fn life(client: &Client) -> Life {
+pub fn life(client: &Client, offline: bool) -> Life {
     const DAY: i32 = 86_400;
     if !client.may_use_grant("refresh_token") || client.profile == Profile::Fapi2 {
         // The grant lives only as long as the tokens of its one redemption.
         return Life { total_seconds: 60 + 600, idle_seconds: 600 };
     }
-    match client.trust {
+    let life = match client.trust {
         Trust::Unverified if client.is_public() => Life { total_seconds: 14 * DAY, idle_seconds: 3 * DAY },
         Trust::Unverified | Trust::Verified | Trust::FirstParty => {
             Life { total_seconds: 30 * DAY, idle_seconds: 14 * DAY }
         }
-    }
+    };
+    // What does not outlive the session ends by disuse when a session would; the statement that writes it sees to the
+    // session's own end.
+    let longest = if offline { life.idle_seconds } else { 7 * DAY };
+    Life { idle_seconds: life.idle_seconds.min(longest), ..life }
 }
 
-/// An error may go to a redirect URI before anybody signed in only if somebody has checked the client (RFC 9700 §4.11.2):
-/// else registering would make us anybody's redirector.
-pub fn may_redirect_unauthenticated(client: &Client) -> bool {
+/// An error may go to a redirect URI without the person's doing only if somebody has checked the client (RFC 9700
+/// §4.11.2): else registering would make us anybody's redirector.
+pub fn may_redirect_errors(client: &Client) -> bool {
     match client.trust {
         Trust::Unverified => false,
         Trust::Verified | Trust::FirstParty => true,

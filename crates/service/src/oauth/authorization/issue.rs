@@ -57,7 +57,11 @@ pub async fn issue(
         let text = "this code_challenge was used before: make a new verifier for every request";
         return turned(app, prepared, ErrorCode::InvalidRequest, text).await;
     }
-    if continued.consented {
+    if continued.hinted.is_some_and(|hinted| hinted != sitting.account) {
+        let text = "somebody else signed in than was asked for";
+        return turned(app, prepared, ErrorCode::LoginRequired, text).await;
+    }
+    if continued.consented.is_some() {
         let authority = &prepared.authority;
         store::remember(tx, sitting.account, client, authority.audience(), authority.scope()).await?;
     }
@@ -69,14 +73,15 @@ pub async fn issue(
         .issue(HandleKind::Code, route, &*app.entropy)
         .map_err(|error| StoreError::Inconsistent(error.to_string()))?;
     let terms = terms(prepared, sitting);
+    let offline = prepared.authority.scope().contains("offline_access");
     let new = NewGrant {
         id,
         account: sitting.account,
         client_id: &client.id,
         session: sitting.session,
         code_hash: code.hash,
-        life: decide::life(client),
-        offline: prepared.authority.scope().contains("offline_access"),
+        life: decide::life(client, offline),
+        offline,
         code_challenge: challenge,
         redirect_uri: prepared.redirect_uri.as_deref(),
         bound_key: prepared.request.dpop_jkt.as_deref().and_then(thumbprint),
@@ -89,7 +94,7 @@ pub async fn issue(
         "client_id": client.id,
         "audience": prepared.authority.audience(),
         "scope": prepared.authority.scope(),
-        "consented": continued.consented,
+        "consented": continued.consented.is_some(),
     });
     let event = audit::Event { kind: EventKind::GrantIssued, subject: sitting.account.uuid(), payload };
     audit::record(app, tx, context, event).await?;
@@ -119,9 +124,14 @@ fn terms(prepared: &Prepared, sitting: &Sitting<'_>) -> Terms {
     Terms {
         level: sitting.level,
         auth_time: when.unwrap_or(sitting.now).unix_timestamp(),
-        amr: amr(sitting.proofs).into_iter().map(str::to_owned).collect(),
+        // `mfa` means AAL2, and proofs that lapsed do not make it.
+        amr: amr(sitting.proofs)
+            .into_iter()
+            .filter(|value| *value != "mfa" || sitting.level == Level::Aal2)
+            .map(str::to_owned)
+            .collect(),
+        credentials: sitting.proofs.iter().filter_map(|proof| proof.credential).collect(),
         nonce: prepared.request.nonce.clone(),
-        claims: prepared.request.claims.clone(),
         details: prepared.authority.details().to_vec(),
     }
 }

@@ -16,6 +16,7 @@ mod object;
 mod respond;
 mod store;
 
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
     assurance::Level,
     authority::Authority,
@@ -24,9 +25,10 @@ use porteiro_protocol::{
     id::AccountId,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use uuid::Uuid;
 
-pub use begin::{Begun, begin, continued_from, own_id_token};
+pub use begin::{Begun, begin, continued_from, hinted, own_id_token};
 pub use describe::describe;
 pub use issue::{Sitting, issue};
 pub use object::open as open_request_object;
@@ -40,6 +42,7 @@ use super::{
 use crate::{
     App,
     http::Route,
+    secrets::sha256,
     store::{Reader, StoreError},
 };
 
@@ -49,7 +52,6 @@ pub fn routes() -> Vec<Route> {
 
 /// The request a flow leads back to. It is checked again whenever it is used.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, stored as such")]
 pub struct Continued {
     pub request: RawRequest,
     /// Used up when the flow completes.
@@ -61,10 +63,10 @@ pub struct Continued {
     pub hinted: Option<AccountId>,
     /// The person said which account it is.
     pub confirmed: bool,
-    /// The person is being asked in this flow: what they say elsewhere meanwhile is no answer here.
-    pub asking: bool,
-    /// The person allowed it in this flow.
-    pub consented: bool,
+    /// What the person is being shown, by its digest: what they say elsewhere meanwhile is no answer here.
+    pub shown: Option<String>,
+    /// What the person allowed in this flow, by its digest: nothing else.
+    pub consented: Option<String>,
 }
 
 /// A request that passed every check.
@@ -178,11 +180,27 @@ fn error_mode(client: &Client, raw: &RawRequest) -> ResponseMode {
 }
 
 /// What the flow engine must know of the request it leads back to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     pub refused: Option<ErrorCode>,
     pub needs_choice: bool,
     pub needs_consent: bool,
+    /// Of everything a person decides about.
+    pub digest: Option<String>,
+}
+
+/// Who asks, how far they are trusted, for what, and where the answer goes. If any of it changes, a yes is void.
+fn digest(prepared: &Prepared) -> String {
+    let Prepared { client, redirect_uri, authority, .. } = prepared;
+    let decided = json!([
+        client.id,
+        client.metadata.client_name,
+        client.trust,
+        client.changed_at.unix_timestamp_nanos().to_string(),
+        redirect_uri,
+        authority
+    ]);
+    URL_SAFE_NO_PAD.encode(sha256(decided.to_string().as_bytes()))
 }
 
 /// Where the request stands, for whoever the flow is about.
@@ -206,8 +224,9 @@ pub async fn standing(
         Some(account) => remembered(reader, account, &prepared.client, prepared.authority.audience()).await?,
         None => None,
     };
-    let needs_consent = !continued.consented
-        && (continued.asking
+    let digest = digest(prepared);
+    let needs_consent = continued.consented.as_ref() != Some(&digest)
+        && (continued.shown.is_some()
             || decide::needs_consent(
                 &prepared.client,
                 prepared.redirect_uri.as_deref(),
@@ -216,9 +235,9 @@ pub async fn standing(
                 before.as_ref(),
             ));
     let needs_choice = !continued.confirmed && prepared.request.prompts(Prompt::SelectAccount);
-    Ok(Standing { refused: None, needs_choice, needs_consent })
+    Ok(Standing { refused: None, needs_choice, needs_consent, digest: Some(digest) })
 }
 
 const fn refused(code: ErrorCode) -> Standing {
-    Standing { refused: Some(code), needs_choice: false, needs_consent: false }
+    Standing { refused: Some(code), needs_choice: false, needs_consent: false, digest: None }
 }

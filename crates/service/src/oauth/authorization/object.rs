@@ -58,11 +58,8 @@ pub fn open(
     }
     times(client, claims, now)?;
     let claims = claims.as_object().ok_or_else(|| refused("the request object is not an object"))?;
-    let inner = RawRequest::from_object(claims, outer)?;
-    // Where requests must be signed, only what is inside counts (RFC 9101 §6.3).
-    let strict =
-        client.profile == Profile::Fapi2 || client.metadata.require_signed_request_object == Some(true);
-    if strict { Ok(inner) } else { inner.completed_from(outer) }
+    // Only what is inside counts (RFC 9101 §6.3): what stands beside it, nobody signed.
+    RawRequest::from_object(claims, outer)
 }
 
 fn is_for(audience: &Value, issuer: &str) -> bool {

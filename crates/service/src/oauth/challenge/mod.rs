@@ -68,11 +68,12 @@ async fn begin(
     let continued = Continued { challenge: true, ..continued };
     let prepared =
         authorization::prepare(app, &app.store, &continued).await.map_err(OAuthError::from)?.map_err(told)?;
+    let hinted = authorization::hinted(app, &prepared)
+        .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
+    let continued = Continued { hinted, ..continued };
     match flow::start(app, context, continued, &prepared).await? {
         Started::Flow(answer) => Ok(answer),
-        Started::Blocked { code, .. } => {
-            Err(OAuthError::new(code, "the person would have to be asked").into())
-        }
+        Started::Blocked { code } => Err(OAuthError::new(code, "the person would have to be asked").into()),
         Started::Done { .. } => Err(FlowError::Internal("nobody was asked".into()).into()),
     }
 }

@@ -176,6 +176,7 @@ mod tests {
             secret_hash: None,
             created_at: OffsetDateTime::UNIX_EPOCH,
             changed_at: OffsetDateTime::UNIX_EPOCH,
+            grants_from: OffsetDateTime::UNIX_EPOCH,
         })
     }
 

@@ -11,7 +11,6 @@ mod store;
 use porteiro_protocol::{
     assurance::Level,
     authority::Authority,
-    authorization_request::ClaimsRequest,
     id::{AccountId, Id, SessionId},
     time::OffsetDateTime,
 };
@@ -20,7 +19,7 @@ use uuid::Uuid;
 
 pub use store::{
     Held, Revoked, clients_of_session, diagnose, insert, is_alive, list, present, revoke_all,
-    revoke_of_client, revoke_of_session, revoke_one,
+    revoke_of_client, revoke_of_credential, revoke_of_session, revoke_one,
 };
 
 use crate::store::text_enum;
@@ -44,8 +43,9 @@ pub struct Terms {
     pub amr: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claims: Option<ClaimsRequest>,
+    /// What the person proved it with: if one of these goes, so does the grant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credentials: Vec<Uuid>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<serde_json::Value>,
 }

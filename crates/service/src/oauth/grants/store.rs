@@ -2,7 +2,7 @@ use std::sync::LazyLock;
 
 use porteiro_protocol::{
     authority::Authority,
-    id::{AccountId, SessionId},
+    id::{AccountId, CredentialId, SessionId},
     scope::Scope,
     time::OffsetDateTime,
 };
@@ -24,8 +24,10 @@ pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
     tx.execute(
         "INSERT INTO oauth_grant (grant_id, account_id, client_id, current_hash, expires_at, bound_key, ends_at,
                 idle_seconds, session_id, offline, code_challenge, redirect_uri, scope, audience, terms)
-         VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6, now() + make_interval(secs => $7), $8, $9,
-                 $10, $11, $12, $13, $14, $15)",
+         VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6,
+                 least(now() + make_interval(secs => $7), CASE WHEN NOT $10 THEN (
+                     SELECT created_at + interval '30 days' FROM session WHERE session_id = $9 AND account_id = $2)
+                 END), $8, $9, $10, $11, $12, $13, $14, $15)",
         &[
             &new.id.uuid(),
             &new.account.uuid(),
@@ -235,6 +237,31 @@ pub async fn revoke_of_client(
              WHERE account_id = $1 AND client_id = $2 AND revoked_at IS NULL
              RETURNING grant_id, client_id",
             &[&account.uuid(), &client_id, &why.as_str()],
+        )
+        .await?;
+    revoked(&rows)
+}
+
+/// What was proved with a credential that is gone, except what was begun where its owner changed it.
+pub async fn revoke_of_credential(
+    tx: &Tx,
+    account: AccountId,
+    credential: CredentialId,
+    keep: Option<SessionId>,
+    why: Why,
+) -> Result<Vec<Revoked>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $4
+             WHERE account_id = $1 AND terms->'credentials' ? $2 AND session_id IS DISTINCT FROM $3
+               AND revoked_at IS NULL
+             RETURNING grant_id, client_id",
+            &[
+                &account.uuid(),
+                &credential.to_string(),
+                &keep.map(porteiro_protocol::id::Id::uuid),
+                &why.as_str(),
+            ],
         )
         .await?;
     revoked(&rows)

@@ -14,14 +14,15 @@ use std::sync::Arc;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
     form::Parameters,
-    id::{AccountId, SessionId},
+    id::{AccountId, CredentialId, SessionId},
 };
 use serde_json::{Value, json};
 
 pub use backchannel::{JOB, deliver, token};
 
 use super::{
-    authorization, clients,
+    authorization,
+    clients::{self, Trust},
     grants::{self, Revoked, Why},
 };
 use crate::{
@@ -62,6 +63,20 @@ pub async fn session_ended(
         backchannel::tell(app, tx, &client_id, account, session).await?;
     }
     Ok(())
+}
+
+/// A credential is gone: so is what was allowed on the strength of it, wherever and however long ago.
+pub async fn credential_gone(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    account: AccountId,
+    credential: CredentialId,
+    keep: Option<SessionId>,
+) -> Result<(), StoreError> {
+    let why = Why::CredentialChanged;
+    let revoked = grants::revoke_of_credential(tx, account, credential, keep, why).await?;
+    note(app, tx, context, account, &revoked, why).await
 }
 
 /// Nothing anybody was allowed holds any more.
@@ -113,11 +128,14 @@ async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> R
         },
         None => None,
     };
-    let to = match destination(app, form, hint.as_ref()).await? {
-        Ok(to) => to,
+    let (to, checked) = match destination(app, form, hint.as_ref()).await? {
+        Ok(destination) => destination,
         Err(refused) => return Ok(Left::Refused(refused)),
     };
-    let Some(signed_in) = signed_in else { return Ok(Left::Out { to, ended: false }) };
+    // A client nobody has checked gets people back only when it signed them out: else it could send anybody anywhere.
+    let Some(signed_in) = signed_in else {
+        return Ok(Left::Out { to: to.filter(|_| checked), ended: false });
+    };
     let token = confirmation(app, &signed_in);
     let same = hint.is_some_and(|claims| claims["sid"] == signed_in.session_id.to_string());
     let said_so = form.get("confirm").is_some_and(|confirm| {
@@ -136,18 +154,22 @@ async fn destination(
     app: &Arc<App>,
     form: &Parameters,
     hint: Option<&Value>,
-) -> Result<Result<Option<String>, &'static str>, StoreError> {
+) -> Result<Result<(Option<String>, bool), &'static str>, StoreError> {
     let audience = hint.and_then(|claims| claims["aud"].as_str());
     if let (Some(named), Some(audience)) = (form.get("client_id"), audience)
         && named != audience
     {
         return Ok(Err("client_id is not the client of id_token_hint"));
     }
-    let Some(uri) = form.get("post_logout_redirect_uri") else { return Ok(Ok(None)) };
+    let Some(uri) = form.get("post_logout_redirect_uri") else { return Ok(Ok((None, false))) };
     let Some(audience) = audience else {
         return Ok(Err("post_logout_redirect_uri needs an id_token_hint"));
     };
     let client = clients::find(&app.store, audience).await?;
+    let checked = client.as_ref().is_some_and(|client| match client.trust {
+        Trust::Unverified => false,
+        Trust::Verified | Trust::FirstParty => true,
+    });
     let registered = client.is_some_and(|client| {
         client.metadata.post_logout_redirect_uris.iter().any(|known| known.matches(uri))
     });
@@ -155,7 +177,8 @@ async fn destination(
         return Ok(Err("post_logout_redirect_uri is not one the client has registered"));
     }
     let state = form.get("state");
-    Ok(Ok(Some(state.map_or_else(|| uri.to_owned(), |state| with_state(uri, state)))))
+    let to = state.map_or_else(|| uri.to_owned(), |state| with_state(uri, state));
+    Ok(Ok((Some(to), checked)))
 }
 
 fn with_state(uri: &str, state: &str) -> String {

@@ -35,7 +35,7 @@ async fn par(
         binding::proof(&app, &context, "POST", PATH, None).await.map_err(IntoResponse::into_response)?;
     // RFC 9449 §10.1: the code will be bound to the key the request was pushed with.
     let key = proof.map(|proof| URL_SAFE_NO_PAD.encode(proof.jkt));
-    let request_uri = push(&app, &client, &form, key).await.map_err(IntoResponse::into_response)?;
+    let request_uri = push(&app, &context, &client, &form, key).await.map_err(IntoResponse::into_response)?;
     let body = json!({"request_uri": request_uri, "expires_in": SECONDS});
     let mut response = (StatusCode::CREATED, axum::Json(body)).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -22,7 +22,8 @@ use super::{
 };
 use crate::{
     App,
-    http::{OAuthError, Route},
+    http::{OAuthError, RequestContext, Route},
+    limits::{self, Bucket, PUSH, network},
     secrets::{HandleKind, Route as HandleRoute},
     store::StoreError,
 };
@@ -56,11 +57,18 @@ enum PushedRequest {}
 /// Takes a request in. The answer is its address.
 async fn push(
     app: &Arc<App>,
+    context: &RequestContext,
     authenticated: &AuthenticatedClient,
     form: &Parameters,
     key: Option<String>,
 ) -> Result<String, OAuthError> {
     let client = &authenticated.client;
+    if client.is_public() {
+        let key = app.secrets.limit_key(PUSH.name, &network(context.address));
+        if limits::take(&app.store, &[Bucket { rule: PUSH, key }]).await?.is_some() {
+            return Err(OAuthError::slow_down());
+        }
+    }
     if form.get("request_uri").is_some() {
         return Err(OAuthError::new(ErrorCode::InvalidRequest, "request_uri cannot be pushed"));
     }
@@ -69,7 +77,12 @@ async fn push(
         .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
     let continued = authorization::continued_from(app, raw).await?.map_err(told)?;
     let id = Id::<PushedRequest>::ordered(app.clock.now(), &*app.entropy);
-    let continued = Continued { pushed: Some(id.uuid()), ..continued };
+    // Said again of what was inside a signed object.
+    let request = continued
+        .request
+        .of_client(&client.id, key.as_deref())
+        .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
+    let continued = Continued { request, pushed: Some(id.uuid()), ..continued };
     if continued.request.addressee().map(|addressee| addressee.client_id) != Ok(client.id.as_str()) {
         return Err(OAuthError::new(ErrorCode::InvalidRequest, "the request is another client's"));
     }

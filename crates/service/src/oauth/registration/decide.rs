@@ -62,6 +62,13 @@ pub(super) fn weighty_changes(before: &ClientMetadata, after: &ClientMetadata) -
         ("jwks", before.jwks != after.jwks),
         ("jwks_uri", before.jwks_uri != after.jwks_uri),
         ("token_endpoint_auth_method", before.token_endpoint_auth_method != after.token_endpoint_auth_method),
+        ("tls_client_auth", subject(before) != subject(after)),
+        ("dpop_bound_access_tokens", before.dpop_bound_access_tokens != after.dpop_bound_access_tokens),
+        (
+            "tls_client_certificate_bound_access_tokens",
+            before.tls_client_certificate_bound_access_tokens
+                != after.tls_client_certificate_bound_access_tokens,
+        ),
         ("grant_types", before.grant_types != after.grant_types),
         ("scope", before.scope != after.scope),
         ("client_name", before.client_name != after.client_name),
@@ -69,6 +76,17 @@ pub(super) fn weighty_changes(before: &ClientMetadata, after: &ClientMetadata) -
     .into_iter()
     .filter_map(|(name, changed)| changed.then_some(name))
     .collect()
+}
+
+/// Whose certificate it is (RFC 8705 §2.1.2).
+fn subject(metadata: &ClientMetadata) -> [&Option<String>; 5] {
+    [
+        &metadata.tls_client_auth_subject_dn,
+        &metadata.tls_client_auth_san_dns,
+        &metadata.tls_client_auth_san_uri,
+        &metadata.tls_client_auth_san_ip,
+        &metadata.tls_client_auth_san_email,
+    ]
 }
 
 /// Whether a person could take the one name for the other, or for a part of it.

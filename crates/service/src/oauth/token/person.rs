@@ -20,6 +20,7 @@ use crate::{
     limits::{self, Bucket, LIMIT_LOGGED},
     oauth::{
         apis::Api,
+        authorization::decide::still_allowed,
         grants::{self, Live, LogEntry, Outcome, Presentation},
     },
     secrets::{HandleKind, Issued, Presented, Route},
@@ -156,6 +157,9 @@ pub async fn for_person(
         .authority
         .narrowed(asked, types)
         .map_err(|widening| OAuthError::new(widening.code(), widening.to_string()))?;
+    let api = apis.iter().find(|api| api.identifier == authority.audience());
+    still_allowed(request.client, api, &authority)
+        .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
     issue::access_token(
         request.app,
         apis,

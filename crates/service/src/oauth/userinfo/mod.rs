@@ -1,5 +1,5 @@
-//! Userinfo (OpenID Connect Core §5.3): what a person allowed the client to know, by the claims of its scopes and by the
-//! `claims` parameter. The token may be for any API; `openid` makes it good here too.
+//! Userinfo (OpenID Connect Core §5.3): what a person allowed the client to know, by the claims of its scopes. The
+//! `claims` parameter adds nothing to them: a person is asked about scopes, and a claim belongs to one. The token may be for any API; `openid` makes it good here too.
 
 mod endpoint;
 mod store;
@@ -45,16 +45,15 @@ async fn respond(
     Ok((client, answer))
 }
 
-/// `sub` always; the rest as far as it was asked for and is known.
+/// `sub` always; the rest as far as it was allowed and is known.
 fn claims(bearer: &Bearer, person: &store::Person) -> Map<String, Value> {
     let by_scope = STANDARD_SCOPES
         .iter()
         .filter(|scope| bearer.scope.contains(scope.name))
         .flat_map(|scope| scope.claims.iter().copied());
-    let by_name = person.asked.iter().flat_map(|asked| asked.userinfo.keys().map(String::as_str));
     let mut claims = Map::new();
     claims.insert("sub".into(), json!(bearer.account));
-    for name in by_scope.chain(by_name) {
+    for name in by_scope {
         if let Some(value) = person.claim(name) {
             claims.insert(name.to_owned(), value);
         }

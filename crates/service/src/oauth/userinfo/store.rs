@@ -1,13 +1,12 @@
-use porteiro_protocol::{authorization_request::ClaimsRequest, id::AccountId};
+use porteiro_protocol::id::AccountId;
 use serde_json::{Value, json};
 
-use super::super::grants::{GrantId, Terms};
+use super::super::grants::GrantId;
 use crate::store::{Decode, Store, StoreError};
 
-/// What is known of a person, and what this client asked for by name.
+/// What is known of a person.
 #[derive(Debug)]
 pub(super) struct Person {
-    pub(super) asked: Option<ClaimsRequest>,
     name: String,
     locale: String,
     updated_at: i64,
@@ -40,7 +39,7 @@ pub(super) async fn find(
     let rows = store
         .read(
             "userinfo.find",
-            "SELECT g.terms, a.display_name, a.locale, extract(epoch FROM a.created_at)::bigint AS updated_at,
+            "SELECT a.display_name, a.locale, extract(epoch FROM a.created_at)::bigint AS updated_at,
                     (SELECT body->>'address' FROM credential c WHERE c.account_id = a.account_id
                        AND c.kind = 'email' ORDER BY c.created_at, c.credential_id LIMIT 1) AS email,
                     (SELECT body->>'number' FROM credential c WHERE c.account_id = a.account_id
@@ -53,9 +52,7 @@ pub(super) async fn find(
         .await?;
     let Some(row) = rows.first() else { return Ok(None) };
     let person = Decode::new("account", account, row);
-    let terms: Terms = person.json("terms")?;
     Ok(Some(Person {
-        asked: terms.claims,
         name: person.get("display_name")?,
         locale: person.get("locale")?,
         updated_at: person.get("updated_at")?,

@@ -1,0 +1,188 @@
+// What a relying party may expect, said by a library that knows nothing of Porteiro. interop/run runs it.
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { before, test } from 'node:test'
+import { promisify } from 'node:util'
+import * as client from 'openid-client'
+import { Person, mailFrom } from './person.mjs'
+import { connect, goodbye, refresh, register, signIn, signOut } from './sign-in.mjs'
+
+const issuer = process.env.PORTEIRO_ISSUER
+const mail = mailFrom(process.env.PORTEIRO_OUTPUT)
+let ana
+
+before(async () => {
+  ana = new Person(issuer, 'Ana', 'ana@example.test', mail)
+  assert.equal((await ana.register()).stage, 'complete')
+})
+
+/** What the library throws when the server says no. */
+const refused = (error) => ({ error })
+
+/** Tokens of Ana's that do all they should, and then nothing any more. */
+async function journey(config, options = {}, trusted = false) {
+  // A browser of its own: what one test signs out, another may need.
+  const person = ana.elsewhere()
+  const began = Math.floor(Date.now() / 1000)
+  const tokens = await signIn(config, person.visit, options)
+  const { client_id } = config.clientMetadata()
+
+  const claims = tokens.claims()
+  assert.equal(claims.iss, issuer)
+  assert.equal(claims.aud, client_id)
+  assert.ok(claims.auth_time >= began - 5 && claims.exp > began && claims.sid)
+  assert.ok(claims.amr.includes('pwd'), `${claims.amr}`)
+  assert.equal(tokens.token_type, options.DPoP ? 'dpop' : 'bearer')
+
+  const about = await client.fetchUserInfo(config, tokens.access_token, claims.sub, options)
+  assert.deepEqual([about.name, about.email, about.email_verified], ['Ana', 'ana@example.test', true])
+
+  const fresh = await refresh(config, tokens, options)
+  assert.notEqual(fresh.refresh_token, tokens.refresh_token)
+  assert.equal((await client.fetchUserInfo(config, fresh.access_token, claims.sub, options)).sub, claims.sub)
+
+  const out = await signOut(config, person.visit, tokens)
+  assert.equal(out.origin + out.pathname, goodbye)
+  await assert.rejects(refresh(config, fresh, options), refused('invalid_grant'))
+  await assert.rejects(client.fetchUserInfo(config, fresh.access_token, claims.sub, options), { status: 401 })
+  // Nobody is signed in any more, and nobody is asked. Who registered itself does not even get them back before somebody
+  // signs in, or registering would make a redirector (RFC 9700 §4.11.2): the person is told on the spot.
+  const told = trusted ? refused('login_required') : /connect\/authorize.*400.*"login_required"/
+  await assert.rejects(signIn(config, person.visit, { ...options, prompt: 'none' }), told)
+  return { tokens, claims }
+}
+
+test('the issuer is discovered by both of its documents', async () => {
+  for (const algorithm of ['oidc', 'oauth2']) {
+    const config = await client.discovery(new URL(issuer), 'nobody', undefined, undefined, { algorithm })
+    const server = config.serverMetadata()
+    assert.equal(server.issuer, issuer)
+    assert.ok(server.supportsPKCE(), 'S256 is announced')
+  }
+})
+
+test('a client of the operator signs a person in, refreshes and signs out', async () => {
+  const config = await connect(issuer, {
+    client_id: process.env.PORTEIRO_CLIENT_ID,
+    client_secret: process.env.PORTEIRO_CLIENT_SECRET,
+  })
+  await journey(config, {}, true)
+  await journey(config, { pushed: true }, true)
+})
+
+test('a public client that registered itself signs a person in, refreshes and signs out', async () => {
+  const config = await register(issuer)
+  assert.equal(config.clientMetadata().client_secret, undefined)
+  await journey(config)
+})
+
+test('who is signed in and agreed before is not asked again', async () => {
+  const config = await register(issuer, { token_endpoint_auth_method: 'client_secret_post' })
+  const person = ana.elsewhere()
+  const first = await signIn(config, person.visit)
+  const again = await signIn(config, person.visit, { prompt: 'none' })
+  assert.equal(again.claims().sub, first.claims().sub)
+  assert.equal(again.claims().auth_time, first.claims().auth_time)
+})
+
+test('a refresh token that comes twice ends the whole family', async () => {
+  const config = await register(issuer)
+  const tokens = await signIn(config, ana.elsewhere().visit)
+  const fresh = await refresh(config, tokens)
+  await assert.rejects(refresh(config, tokens), refused('invalid_grant'))
+  await assert.rejects(refresh(config, fresh), refused('invalid_grant'))
+  await assert.rejects(client.fetchUserInfo(config, fresh.access_token, tokens.claims().sub), { status: 401 })
+})
+
+for (const [method, authentication] of [
+  ['client_secret_basic', client.ClientSecretBasic],
+  ['client_secret_post', client.ClientSecretPost],
+]) {
+  test(`a confidential client introspects and revokes, by ${method}`, async () => {
+    const config = await register(issuer, { token_endpoint_auth_method: method }, authentication())
+    const tokens = await signIn(config, ana.elsewhere().visit)
+    const told = await client.tokenIntrospection(config, tokens.access_token)
+    assert.deepEqual([told.active, told.sub], [true, tokens.claims().sub])
+    assert.equal(told.client_id, config.clientMetadata().client_id)
+    assert.equal((await client.tokenIntrospection(config, tokens.refresh_token)).active, true)
+
+    await client.tokenRevocation(config, tokens.refresh_token)
+    for (const token of [tokens.access_token, tokens.refresh_token]) {
+      assert.deepEqual(await client.tokenIntrospection(config, token), { active: false })
+    }
+    await assert.rejects(refresh(config, tokens), refused('invalid_grant'))
+  })
+}
+
+test('the request is pushed ahead (RFC 9126)', async () => {
+  const config = await register(issuer, { require_pushed_authorization_requests: true })
+  await journey(config, { pushed: true })
+  await assert.rejects(signIn(config, ana.elsewhere().visit), /400.*"invalid_request"/)
+})
+
+test('tokens are bound to a key (RFC 9449)', async () => {
+  const config = await register(issuer, { dpop_bound_access_tokens: true })
+  const handle = async () => client.getDPoPHandle(config, await client.randomDPoPKeyPair('ES256'))
+  await journey(config, { DPoP: await handle() })
+  await journey(config, { DPoP: await handle(), pushed: true })
+
+  const keys = await client.randomDPoPKeyPair('ES256')
+  const tokens = await signIn(config, ana.elsewhere().visit, { DPoP: client.getDPoPHandle(config, keys) })
+  const { sub } = tokens.claims()
+  // An application that was restarted has the key and no nonce: the library is told one and tries again.
+  const DPoP = client.getDPoPHandle(config, keys)
+  assert.equal((await client.fetchUserInfo(config, tokens.access_token, sub, { DPoP })).sub, sub)
+  // Of no use without the key.
+  await assert.rejects(client.fetchUserInfo(config, tokens.access_token, sub), { status: 401 })
+  await assert.rejects(client.fetchUserInfo(config, tokens.access_token, sub, { DPoP: await handle() }), { status: 401 })
+  await assert.rejects(refresh(config, tokens, { DPoP: await handle() }), refused('invalid_grant'))
+})
+
+for (const alg of ['ES256', 'PS256', 'Ed25519']) {
+  test(`a client proves itself with a key of its own (private_key_jwt, ${alg})`, async () => {
+    const { publicKey, privateKey } = await client.randomDPoPKeyPair(alg, { extractable: true })
+    const jwk = { ...(await crypto.subtle.exportKey('jwk', publicKey)), kid: 'one', use: 'sig' }
+    delete jwk.key_ops
+    delete jwk.ext
+    const config = await register(
+      issuer,
+      {
+        token_endpoint_auth_method: 'private_key_jwt',
+        jwks: { keys: [jwk] },
+      },
+      client.PrivateKeyJwt({ key: privateKey, kid: 'one' }),
+    )
+    assert.equal(config.clientMetadata().client_secret, undefined)
+    const { tokens } = await journey(config, { pushed: true })
+    assert.equal((await client.tokenIntrospection(config, tokens.access_token)).active, false)
+  })
+}
+
+test('the answer comes signed (JARM), and posted', async () => {
+  const config = await register(issuer, { authorization_signed_response_alg: 'ES256' })
+  await journey(config, { response_mode: 'form_post' })
+  client.useJwtResponseMode(config)
+  await journey(config)
+})
+
+test('the ID token is signed as the client asked', async () => {
+  for (const alg of ['ES256', 'PS256', 'RS256', 'EdDSA']) {
+    const config = await register(issuer, { id_token_signed_response_alg: alg })
+    client.enableNonRepudiationChecks(config)
+    const tokens = await signIn(config, ana.elsewhere().visit)
+    assert.equal(JSON.parse(Buffer.from(tokens.id_token.split('.')[0], 'base64url')).alg, alg)
+  }
+})
+
+test('who says no is heard', async () => {
+  const config = await register(issuer)
+  const deny = (address) => ana.elsewhere().visit(address, 'deny')
+  await assert.rejects(signIn(config, deny), refused('access_denied'))
+})
+
+test('the example runs as it stands', async () => {
+  const run = promisify(execFile)(process.execPath, ['sign-in.mjs', issuer, process.env.PORTEIRO_OUTPUT])
+  const { stdout } = await run
+  assert.match(stdout, /signed in[^]*refreshed[^]*signed out to https:\/\/app\.example\.test\/bye/)
+})
