@@ -98,8 +98,7 @@ impl Asked {
             let known = SCOPES.iter().find(|(name, _, _)| *name == *scope);
             known.is_some_and(|(_, _, open)| *open || !ceiling.is_stranger)
         };
-        (self.scopes.is_subset(&ceiling.registered) && self.scopes.iter().all(|scope| open(scope)))
-            .then_some(audience)
+        (self.scopes.is_subset(&ceiling.registered) && self.scopes.iter().all(open)).then_some(audience)
     }
 }
 

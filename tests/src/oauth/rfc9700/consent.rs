@@ -47,14 +47,17 @@ async fn an_app_that_cannot_prove_itself_is_asked_about_every_time() {
 
 /// Decision 16, ASVS 10.4.7: whoever registered it, nobody vouches that it is the same one.
 #[tokio::test]
-async fn a_public_client_that_nobody_checked_is_asked_about_every_time() {
+async fn a_client_that_nobody_checked_is_asked_about_every_time() {
     let app = app().await;
     let mut browser = person(&app).await;
-    let client = Relying::public(&app, Trust::Unverified).await;
-    client.tokens(&mut browser, &app, &[]).await;
-    assert!(asks(&client, &mut browser, &[]).await);
-    let silent = get_json(&mut browser, &client.path(&verifier(), &[("prompt", "none")])).await;
-    assert_eq!(parameter(&silent.json(), "code"), None, "{}", silent.text());
+    for method in ["none", "client_secret_post"] {
+        let metadata = json!({"token_endpoint_auth_method": method});
+        let client = Relying::with(&app, Trust::Unverified, metadata).await;
+        client.tokens(&mut browser, &app, &[]).await;
+        assert!(asks(&client, &mut browser, &[]).await, "{method}");
+        let silent = get_json(&mut browser, &client.path(&verifier(), &[("prompt", "none")])).await;
+        assert_eq!(parameter(&silent.json(), "code"), None, "{}", silent.text());
+    }
 }
 
 #[tokio::test]
