@@ -220,9 +220,9 @@ async fn addresses_that_could_not_be_trusted_cannot_be_registered() {
 
 /// RFC 9700 §4.11.2: or whoever registers would have an open redirector of us.
 #[tokio::test]
-async fn a_stranger_gets_no_error_by_redirect_before_anybody_signed_in() {
+async fn a_stranger_gets_no_error_by_redirect_whether_anybody_is_signed_in_or_not() {
     let app = app().await;
-    let mut nobody = Browser::new(&app);
+    let (mut browser, mut nobody) = (person(&app).await, Browser::new(&app));
     let stranger = Relying::with(&app, Trust::Unverified, json!({})).await;
     let checked = Relying::web(&app).await;
     for more in [
@@ -237,7 +237,9 @@ async fn a_stranger_gets_no_error_by_redirect_before_anybody_signed_in() {
         vec![("id_token_hint", "x.y.z")],
         vec![],
     ] {
-        stays(&nobody.get(&stranger.path(&verifier(), &more)).await, &format!("{more:?}"));
+        for agent in [&mut browser, &mut nobody] {
+            stays(&agent.get(&stranger.path(&verifier(), &more)).await, &format!("{more:?}"));
+        }
     }
     assert_eq!(error(&nobody.get(&checked.path(&verifier(), &[("prompt", "none")])).await), "login_required");
 }
