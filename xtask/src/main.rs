@@ -15,6 +15,7 @@ mod generate;
 mod hygiene;
 mod layers;
 mod migrations;
+mod rfc9700;
 mod routes;
 mod schema;
 mod security;

@@ -10,13 +10,16 @@ mod details;
 mod directory;
 pub mod driver;
 mod first_party;
+mod histories;
 mod introspection;
 mod logout;
 mod mutual_tls;
 mod races;
 mod registration;
 mod requests;
+mod rfc9700;
 mod signing;
+mod wrong_tokens;
 
 use std::sync::Arc;
 

@@ -41,6 +41,11 @@ impl ClientKey {
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
     }
 
+    /// Under the header of this kind of token.
+    pub fn typed(&self, typ: &str, claims: &Value) -> String {
+        self.sign(&json!({"alg": "ES256", "typ": typ, "kid": self.jwk()["kid"]}), claims)
+    }
+
     pub fn request_object(&self, claims: &Value) -> String {
         let header = json!({"alg": "ES256", "typ": "oauth-authz-req+jwt", "kid": self.jwk()["kid"]});
         self.sign(&header, claims)

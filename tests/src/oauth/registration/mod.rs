@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::app;
 
-const REGISTER: &str = "/connect/register";
+pub const REGISTER: &str = "/connect/register";
 
 /// A client as the OpenID suites and the MCP libraries introduce theirs.
 fn website(more: &Value) -> Value {

@@ -49,6 +49,10 @@ pub fn open(
     if claims["iss"].as_str() != Some(client.id.as_str()) {
         return Err(refused("iss of the request object is not the client"));
     }
+    // RFC 9101 §10.8: else it could be a client assertion, or be used as one.
+    if claims["sub"].as_str() == Some(client.id.as_str()) {
+        return Err(refused("sub of the request object must not be the client"));
+    }
     if !is_for(&claims["aud"], issuer) {
         return Err(refused("aud of the request object is not this issuer"));
     }
