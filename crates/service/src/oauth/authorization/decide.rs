@@ -26,6 +26,8 @@ pub struct Asked<'a> {
     pub pushed: bool,
     /// It was in a request object the client signed.
     pub signed: bool,
+    /// There is no redirect: the answer goes back on the way the request came.
+    pub direct: bool,
     pub apis: &'a [Api],
     pub issuer: &'a str,
 }
@@ -46,6 +48,7 @@ impl std::fmt::Debug for Check {
 /// once more when its flow completes.
 pub const CHECKS: &[Check] = &[
     Check { name: "the client may use the code grant", run: code_grant },
+    Check { name: "it says where the answer goes", run: redirect_uri },
     Check { name: "it came the way the client must send it", run: way },
     Check { name: "the answer can travel as asked", run: response_mode },
     Check { name: "the level asked for is one there is", run: level },
@@ -68,6 +71,14 @@ fn code_grant(asked: &Asked<'_>) -> Result<(), Refused> {
     } else {
         Err(refuse(ErrorCode::UnauthorizedClient, "the client did not register the authorization_code grant"))
     }
+}
+
+/// OpenID Connect Core §3.1.2.1 wants it always; OAuth 2.1 only where several are registered.
+fn redirect_uri(asked: &Asked<'_>) -> Result<(), Refused> {
+    if asked.request.is_openid() && asked.request.redirect_uri.is_none() && !asked.direct {
+        return Err(refuse(ErrorCode::InvalidRequest, "redirect_uri is missing"));
+    }
+    Ok(())
 }
 
 /// RFC 9126 §6, RFC 9101 §10.5, FAPI 2.0 §5.3.2.2.

@@ -147,6 +147,7 @@ pub async fn prepare(
             request: &request,
             pushed: continued.pushed.is_some(),
             signed: continued.signed,
+            direct: continued.challenge,
             apis: &apis,
             issuer: app.issuer(),
         };
