@@ -6,6 +6,7 @@ mod client_credentials;
 mod codes;
 mod directory;
 pub mod driver;
+mod grouping;
 mod mutual_tls;
 mod registration;
 
