@@ -51,6 +51,11 @@ down:
 measure *arguments:
     scripts/measure {{ arguments }}
 
+# The release binary beside bare pgbench, as in docs/performance.md; arguments: --families, --seconds, --rounds, --short, --age, --write.
+bench *arguments:
+    cargo build --release --locked -p porteiro -p porteiro-bench
+    "$CARGO_TARGET_DIR/release/porteiro-bench" {{ arguments }}
+
 # psql on the development database; arguments go to psql.
 db *arguments:
     scripts/postgres start >/dev/null

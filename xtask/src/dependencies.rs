@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::{Finding, files, finding::line_of};
 
 const POSTGRES: &[&str] = &["tokio-postgres", "deadpool-postgres", "tokio-postgres-rustls"];
-const MAY_USE_POSTGRES: &[&str] = &["crates/service", "crates/testkit", "tests", "xtask"];
+const MAY_USE_POSTGRES: &[&str] = &["crates/service", "crates/testkit", "tests", "xtask", "bench"];
 const IMPURE: &[&str] = &["tokio", "axum", "reqwest", "hyper", "tokio-postgres"];
 
 pub fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {

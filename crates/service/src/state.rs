@@ -11,7 +11,10 @@ use crate::{
     credentials::{hashing::Hasher, passkey::RelyingParty},
     fetch::Fetcher,
     mail::Mailer,
-    oauth::{client_auth::ClientAuthorities, clients::FetchedKeys, directory::Directory, keys::Keys},
+    oauth::{
+        client_auth::ClientAuthorities, clients::FetchedKeys, directory::Directory, grants::Presenter,
+        keys::Keys,
+    },
     secrets::Secrets,
     settings::Checked,
     sms::SmsProvider,
@@ -23,6 +26,7 @@ pub struct App {
     pub store: Store,
     pub keys: Keys,
     pub directory: Directory,
+    pub presenter: Presenter,
     pub client_keys: FetchedKeys,
     /// `None`: no certificate proves a client by its subject.
     pub client_authorities: Option<ClientAuthorities>,
@@ -83,6 +87,7 @@ impl App {
             secrets: Secrets::derive(parts.keys.master()).map_err(|error| error.to_string())?,
             hasher: Hasher::new(&*parts.entropy).map_err(|error| error.to_string())?,
             directory: Directory::default(),
+            presenter: Presenter::new(settings.group_statements),
             client_keys: FetchedKeys::default(),
             client_authorities,
             passkeys,

@@ -10,6 +10,7 @@ mod details;
 mod directory;
 pub mod driver;
 mod first_party;
+mod grouping;
 mod histories;
 mod introspection;
 mod logout;

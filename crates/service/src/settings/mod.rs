@@ -32,6 +32,10 @@ pub struct Settings {
     #[schemars(range(min = 1, max = 1000))]
     pub database_pool_size: usize,
 
+    /// Whether codes and refresh tokens that wait for the database at the same moment share one statement. Nobody waits
+    /// longer for it; off only to compare.
+    pub group_statements: bool,
+
     /// The address people and programs use, and the issuer in every token: scheme, host and, where needed,
     /// port; nothing behind it. https in production.
     pub base_url: String,
@@ -226,6 +230,7 @@ impl Default for Settings {
             database_url: Sensitive::default(),
             database_ca_file: None,
             database_pool_size: 16,
+            group_statements: true,
             base_url: String::new(),
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             tls_certificate_file: None,

@@ -1,5 +1,7 @@
 //! What can go wrong between us and PostgreSQL, sorted by what the caller may conclude.
 
+use std::sync::Arc;
+
 use tokio_postgres::error::SqlState;
 
 #[derive(Debug, thiserror::Error)]
@@ -9,7 +11,7 @@ pub enum StoreError {
     Unavailable(String),
     /// The connection broke while a change was under way: it may or may not have happened.
     #[error("the database connection broke; the outcome is unknown")]
-    Unknown(#[source] tokio_postgres::Error),
+    Unknown(#[source] Arc<tokio_postgres::Error>),
     /// PostgreSQL refused the statement; nothing changed.
     #[error("the database refused: {}", in_words(.0))]
     Refused(#[source] tokio_postgres::Error),
@@ -48,6 +50,20 @@ impl StoreError {
         self.sql_state() == Some(&SqlState::UNIQUE_VIOLATION)
     }
 
+    /// PostgreSQL itself said no: whatever the statement was to do, it did not.
+    pub(crate) fn changed_nothing(&self) -> bool {
+        self.sql_state().is_some()
+    }
+
+    /// The same once more, for another who shared the statement.
+    pub(crate) fn shared(&self) -> Self {
+        match self {
+            Self::Unavailable(text) => Self::Unavailable(text.clone()),
+            Self::Unknown(error) => Self::Unknown(Arc::clone(error)),
+            Self::Refused(_) | Self::Row(_) | Self::Inconsistent(_) => Self::Inconsistent(self.to_string()),
+        }
+    }
+
     fn sql_state(&self) -> Option<&SqlState> {
         match self {
             Self::Refused(error) => error.code(),
@@ -82,8 +98,8 @@ impl StoreError {
 impl From<tokio_postgres::Error> for StoreError {
     fn from(error: tokio_postgres::Error) -> Self {
         match error.code() {
-            Some(state) if going_away(state) => Self::Unknown(error),
-            None if broken_line(&error) => Self::Unknown(error),
+            Some(state) if going_away(state) => Self::Unknown(Arc::new(error)),
+            None if broken_line(&error) => Self::Unknown(Arc::new(error)),
             Some(_) | None => Self::Refused(error),
         }
     }

@@ -51,6 +51,8 @@ impl Store {
         let manager = connect::manager(settings)?;
         let pool = Pool::builder(manager)
             .max_size(settings.database_pool_size)
+            // The connection that was used last has what is asked for most at hand.
+            .queue_mode(deadpool_postgres::QueueMode::Lifo)
             .runtime(deadpool_postgres::Runtime::Tokio1)
             .wait_timeout(Some(ACQUIRE_TIMEOUT))
             .create_timeout(Some(Duration::from_secs(5)))

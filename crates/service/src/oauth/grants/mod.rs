@@ -6,6 +6,7 @@
 //! 3. Whoever ends what a grant hangs on (session, account, consent) revokes it in the same transaction, so that a
 //!    refresh has nothing else to ask.
 
+mod grouped;
 mod store;
 
 use porteiro_protocol::{
@@ -17,9 +18,10 @@ use porteiro_protocol::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+pub use grouped::Presenter;
 pub use store::{
-    Held, Revoked, clients_of_session, diagnose, insert, is_alive, list, present, revoke_all,
-    revoke_of_client, revoke_of_credential, revoke_of_session, revoke_one,
+    Held, Revoked, clients_of_session, diagnose, insert, is_alive, list, revoke_all, revoke_of_client,
+    revoke_of_credential, revoke_of_session, revoke_one, statement,
 };
 
 use crate::store::text_enum;

@@ -101,7 +101,22 @@ static ONE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-pub async fn present(store: &Store, p: &Presentation) -> Result<Outcome, StoreError> {
+/// The statement itself, for whoever measures it bare.
+pub fn statement() -> &'static str {
+    &ONE
+}
+
+static GROUP: LazyLock<String> = LazyLock::new(|| {
+    presenting(
+        "unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::int[], $6::bytea[], $7::bytea[], $8::bytea[],
+                $9::text[], $10::text[], $11::text[], $12::uuid[], $13::uuid[], $14::jsonb[], $15::bool[])
+             AS p (grant_id, account_id, client_id, hash, generation, next_hash, bound_key, challenge,
+                   redirect_uri, scope, audience, entry_id, request_id, personal, binds)",
+    )
+});
+
+/// The row as it is now; none where it was refused.
+pub(super) async fn present(store: &Store, p: &Presentation) -> Result<Option<Row>, StoreError> {
     let rows = store
         .write(
             "grants.present",
@@ -113,8 +128,8 @@ pub async fn present(store: &Store, p: &Presentation) -> Result<Outcome, StoreEr
                 &p.hash.as_slice(),
                 &p.generation,
                 &p.next_hash.as_slice(),
-                &p.key.as_ref().map(<[u8; 32]>::as_slice),
-                &p.challenge.as_ref().map(<[u8; 32]>::as_slice),
+                &bytes(p.key.as_ref()),
+                &bytes(p.challenge.as_ref()),
                 &p.redirect_uri,
                 &p.scope,
                 &p.audience,
@@ -125,10 +140,54 @@ pub async fn present(store: &Store, p: &Presentation) -> Result<Outcome, StoreEr
             ],
         )
         .await?;
-    rows.first().map_or(Ok(Outcome::Refused), outcome)
+    Ok(rows.into_iter().next())
 }
 
-fn outcome(row: &Row) -> Result<Outcome, StoreError> {
+/// Several at once, each of another grant. Those without a row were refused.
+pub(super) async fn present_group(
+    store: &Store,
+    group: &[Presentation],
+) -> Result<Vec<(Uuid, Row)>, StoreError> {
+    let rows = store
+        .write(
+            "grants.present_group",
+            &GROUP,
+            &[
+                &each(group, |p| p.grant),
+                &each(group, |p| p.account),
+                &each(group, |p| p.client_id.as_str()),
+                &each(group, |p| p.hash.as_slice()),
+                &each(group, |p| p.generation),
+                &each(group, |p| p.next_hash.as_slice()),
+                &each(group, |p| bytes(p.key.as_ref())),
+                &each(group, |p| bytes(p.challenge.as_ref())),
+                &each(group, |p| p.redirect_uri.as_deref()),
+                &each(group, |p| p.scope.as_deref()),
+                &each(group, |p| p.audience.as_deref()),
+                &each(group, |p| p.log.id),
+                &each(group, |p| p.log.request),
+                &each(group, |p| &p.log.personal),
+                &each(group, |p| p.binds),
+            ],
+        )
+        .await?;
+    let keyed = |row| {
+        let (_, grant) = Decode::keyed::<Uuid>("oauth_grant", "grant_id", &row)?;
+        Ok((grant, row))
+    };
+    rows.into_iter().map(keyed).collect()
+}
+
+fn each<'a, T>(group: &'a [Presentation], of: impl Fn(&'a Presentation) -> T) -> Vec<T> {
+    group.iter().map(of).collect()
+}
+
+fn bytes(hash: Option<&[u8; 32]>) -> Option<&[u8]> {
+    hash.map(<[u8; 32]>::as_slice)
+}
+
+pub(super) fn outcome(row: Option<&Row>) -> Result<Outcome, StoreError> {
+    let Some(row) = row else { return Ok(Outcome::Refused) };
     let (grant, _) = Decode::keyed::<Uuid>("oauth_grant", "grant_id", row)?;
     if !grant.get::<bool>("moved")? {
         return Ok(Outcome::Reused);

@@ -10,6 +10,8 @@ mod store;
 
 use std::sync::Arc;
 
+pub use store::STATEMENT;
+
 use porteiro_protocol::{error::ErrorCode, form::Parameters};
 use serde_json::{Map, Value, json};
 

@@ -16,6 +16,13 @@ pub(super) struct RefreshToken {
     pub(super) expires_at: OffsetDateTime,
 }
 
+/// What introspecting a refresh token asks, in one statement.
+pub const STATEMENT: &str = "SELECT g.scope, g.audience, g.rotated_at, g.expires_at
+     FROM oauth_grant g JOIN account a USING (account_id)
+     WHERE g.grant_id = $1 AND g.account_id = $2 AND g.client_id = $3 AND g.current_hash = $4
+       AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now() AND a.state = 'active'
+       AND g.created_at >= $5";
+
 /// The current token of a living grant. Looking at one that was used does not count as using it.
 pub(super) async fn refresh_token(
     store: &Store,
@@ -25,11 +32,7 @@ pub(super) async fn refresh_token(
     let rows = store
         .read(
             "introspection.refresh_token",
-            "SELECT g.scope, g.audience, g.rotated_at, g.expires_at
-             FROM oauth_grant g JOIN account a USING (account_id)
-             WHERE g.grant_id = $1 AND g.account_id = $2 AND g.client_id = $3 AND g.current_hash = $4
-               AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now() AND a.state = 'active'
-               AND g.created_at >= $5",
+            STATEMENT,
             &[
                 &handle.route.row,
                 &handle.route.owner,

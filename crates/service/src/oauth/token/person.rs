@@ -72,7 +72,7 @@ pub async fn present(
             personal: json!({"address": context.address.to_string(), "user_agent": context.user_agent}),
         },
     };
-    match grants::present(&app.store, &presentation).await? {
+    match app.presenter.present(&app.store, presentation).await? {
         Outcome::Moved(live) if live.created_at < request.client.grants_from => Err(invalid_grant()),
         Outcome::Moved(live) => Ok((live, next)),
         Outcome::Reused => Err(invalid_grant()),

@@ -1,0 +1,112 @@
+//! `pgbench` with the statements of the service, one per transaction, prepared. It has no memory, so it presents a hash
+//! that stays the right one: the same work (`performance.md` B.3).
+
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, ensure};
+use porteiro_service::oauth::{grants, introspection};
+
+use crate::{
+    families::{Numbering, account_sql, hash_sql},
+    load::Measured,
+    machine::Postgres,
+};
+
+/// The statement with numbers in place of parameters, highest first: `$1` is the beginning of `$10`.
+fn spliced(statement: &str, parameters: &[String]) -> String {
+    let mut text = statement.replace('\n', " ");
+    for (index, value) in parameters.iter().enumerate().rev() {
+        text = text.replace(&format!("${}", index + 1), value);
+    }
+    text
+}
+
+/// An odd family: nobody else presents it.
+fn script(numbering: &Numbering, statement: &str) -> String {
+    format!("\\set half random(0, {})\n\\set i :half * 2 + 1\n{statement};\n", numbering.families / 2 - 1)
+}
+
+pub fn refresh(numbering: &Numbering, client: &str) -> String {
+    let null = || "NULL".to_owned();
+    let number = ":i::int8";
+    let parameters = [
+        numbering.grant_sql(number),
+        account_sql(number),
+        format!("'{client}'"),
+        hash_sql(number),
+        "1".into(),
+        hash_sql(number),
+        null(),
+        null(),
+        null(),
+        null(),
+        null(),
+        "'019a0000-0000-7000-8000-000000000000'".into(),
+        "'019a0000-0000-7000-8000-000000000000'".into(),
+        "'{\"address\": \"127.0.0.1\", \"user_agent\": \"porteiro-bench\"}'".into(),
+        "false".into(),
+    ];
+    script(numbering, &spliced(grants::statement(), &parameters))
+}
+
+pub fn introspection(numbering: &Numbering, client: &str) -> String {
+    let number = ":i::int8";
+    let parameters = [
+        numbering.grant_sql(number),
+        account_sql(number),
+        format!("'{client}'"),
+        hash_sql(number),
+        "'2000-01-01'".into(),
+    ];
+    script(numbering, &spliced(introspection::STATEMENT, &parameters))
+}
+
+/// One run.
+pub async fn run(postgres: &Postgres, script: &str, concurrency: usize, seconds: u64) -> Result<Measured> {
+    let folder = postgres.state.join("pgbench");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder)?;
+    let file = folder.join("script.sql");
+    std::fs::write(&file, script)?;
+    let mut command = Command::new(postgres.program("pgbench")?);
+    command
+        // Without it the planner looks at every partition again for each of them: slower by half.
+        .env("PGOPTIONS", "-c plan_cache_mode=force_generic_plan")
+        .current_dir(&folder)
+        .args(["--no-vacuum", "--protocol=prepared", "--log", "--sampling-rate=0.1", "--file"])
+        .arg(&file)
+        .arg(format!("--client={concurrency}"))
+        .arg(format!("--jobs={}", concurrency.min(2)))
+        .arg(format!("--time={seconds}"))
+        .arg(&postgres.url)
+        .stdin(Stdio::null());
+    let output = tokio::task::spawn_blocking(move || command.output()).await?.context("pgbench")?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    ensure!(output.status.success(), "pgbench: {}", String::from_utf8_lossy(&output.stderr));
+    let number = |name: &str| -> Option<f64> {
+        let line = said.lines().find(|line| line.starts_with(name))?;
+        line[name.len()..].split_whitespace().next()?.parse().ok()
+    };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of transactions")]
+    let operations =
+        number("number of transactions actually processed: ").context("pgbench says no count")? as u64;
+    let per_second = number("tps = ").context("pgbench says no rate")?;
+    let mut micros = latencies(&folder)?;
+    Ok(Measured::new(operations, per_second, &mut micros))
+}
+
+/// Third column: microseconds.
+fn latencies(folder: &Path) -> Result<Vec<u32>> {
+    let mut micros = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("pgbench_log")) {
+            let text = std::fs::read_to_string(path)?;
+            micros.extend(text.lines().filter_map(|line| line.split(' ').nth(2)?.parse::<u32>().ok()));
+        }
+    }
+    Ok(micros)
+}

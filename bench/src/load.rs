@@ -1,0 +1,246 @@
+//! The load: keep-alive connections over loopback, each waiting for its answer before it asks again.
+
+use std::{
+    cell::RefCell,
+    net::SocketAddr,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use crate::{
+    database::{Caller, SCOPE},
+    families::Families,
+};
+
+/// What one run showed.
+#[derive(Debug, Clone, Copy)]
+pub struct Measured {
+    pub operations: u64,
+    pub per_second: f64,
+    /// Milliseconds.
+    pub p50: f64,
+    pub p99: f64,
+}
+
+impl Measured {
+    pub fn new(operations: u64, per_second: f64, micros: &mut [u32]) -> Self {
+        micros.sort_unstable();
+        let at = |percent: usize| {
+            f64::from(micros.get(micros.len() * percent / 100).copied().unwrap_or_default()) / 1_000.0
+        };
+        Self { operations, per_second, p50: at(50), p99: at(99) }
+    }
+}
+
+/// What is asked, again and again.
+#[derive(Debug, Clone)]
+pub enum Kind {
+    Floor,
+    Refresh(Caller),
+    ClientCredentials(Caller),
+    IntrospectRefresh(Caller),
+    IntrospectAccess(Caller),
+}
+
+struct Connection {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Connection {
+    async fn open(address: SocketAddr) -> Result<Self> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, buffer: Vec::with_capacity(8_192) })
+    }
+
+    /// Sends a request and reads the whole answer; only 200 will do. The body stays in the buffer.
+    async fn ask(&mut self, request: &[u8]) -> Result<&str> {
+        self.stream.write_all(request).await?;
+        self.buffer.clear();
+        let (head, length) = loop {
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                bail!("the server closed the connection");
+            }
+            if let Some(end) = self.buffer.windows(4).position(|window| window == b"\r\n\r\n") {
+                let head = std::str::from_utf8(&self.buffer[..end])?;
+                let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+                break (end + 4, length.context("no content-length")?.parse::<usize>()?);
+            }
+        };
+        while self.buffer.len() < head + length {
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                bail!("the server closed the connection");
+            }
+        }
+        if !self.buffer.starts_with(b"HTTP/1.1 200") {
+            bail!("{}", String::from_utf8_lossy(&self.buffer));
+        }
+        Ok(std::str::from_utf8(&self.buffer[head..])?)
+    }
+}
+
+fn post(path: &str, caller: &Caller, form: &str) -> Vec<u8> {
+    let (header, named) = match &caller.secret {
+        Some(secret) => {
+            let credentials = STANDARD.encode(format!("{}:{secret}", caller.id));
+            (format!("authorization: Basic {credentials}\r\n"), String::new())
+        }
+        None => (String::new(), format!("&client_id={}", caller.id)),
+    };
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: id.example.org\r\nuser-agent: porteiro-bench\r\n{header}\
+         content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n\r\n{form}{named}",
+        form.len() + named.len()
+    )
+    .into_bytes()
+}
+
+/// A member of a flat JSON object, as text.
+fn member<'a>(body: &'a str, name: &str) -> Result<&'a str> {
+    let start = body.find(name).with_context(|| format!("no {name} in {body}"))? + name.len();
+    let value = body[start..].strip_prefix("\":\"").context("a text")?;
+    Ok(&value[..value.find('"').context("an end")?])
+}
+
+/// Runs one kind of request at one concurrency for a while.
+pub async fn run(
+    address: SocketAddr,
+    kind: &Kind,
+    families: &Rc<RefCell<Families>>,
+    concurrency: usize,
+    limit: Limit,
+) -> Result<Measured> {
+    let mut connections = Vec::new();
+    for _ in 0..concurrency {
+        connections.push(Connection::open(address).await?);
+    }
+    let started = Instant::now();
+    let state = Rc::new(RefCell::new(Progress { micros: Vec::new(), started, limit }));
+    let mut workers = tokio::task::JoinSet::new();
+    for connection in connections {
+        let (kind, families, state) = (kind.clone(), Rc::clone(families), Rc::clone(&state));
+        workers.spawn_local(async move { work(connection, &kind, &families, &state).await });
+    }
+    while let Some(ended) = workers.join_next().await {
+        ended??;
+    }
+    let elapsed = started.elapsed().as_secs_f64();
+    let micros = &mut state.borrow_mut().micros;
+    #[expect(clippy::cast_precision_loss, reason = "a rate")]
+    let per_second = micros.len() as f64 / elapsed;
+    Ok(Measured::new(micros.len() as u64, per_second, micros))
+}
+
+/// How long a run goes on.
+#[derive(Debug, Clone, Copy)]
+pub enum Limit {
+    Seconds(u64),
+    Operations(usize),
+}
+
+struct Progress {
+    micros: Vec<u32>,
+    started: Instant,
+    limit: Limit,
+}
+
+impl Progress {
+    fn is_over(&self) -> bool {
+        match self.limit {
+            Limit::Seconds(seconds) => self.started.elapsed() >= Duration::from_secs(seconds),
+            Limit::Operations(count) => self.micros.len() >= count,
+        }
+    }
+}
+
+async fn work(
+    mut connection: Connection,
+    kind: &Kind,
+    families: &RefCell<Families>,
+    state: &RefCell<Progress>,
+) -> Result<()> {
+    let mut turn = Turn::prepare(&mut connection, kind, families).await?;
+    while !state.borrow().is_over() {
+        let request = turn.request(kind, families)?;
+        let sent = Instant::now();
+        let body = connection.ask(&request).await?;
+        state.borrow_mut().micros.push(u32::try_from(sent.elapsed().as_micros()).unwrap_or(u32::MAX));
+        turn.answered(kind, families, body)?;
+    }
+    Ok(())
+}
+
+/// Between a request and the next of the same worker.
+struct Turn {
+    family: u64,
+    fixed: Option<Vec<u8>>,
+}
+
+impl Turn {
+    async fn prepare(connection: &mut Connection, kind: &Kind, families: &RefCell<Families>) -> Result<Self> {
+        let fixed = match kind {
+            Kind::Floor => Some(b"GET /healthz HTTP/1.1\r\nhost: id.example.org\r\n\r\n".to_vec()),
+            Kind::ClientCredentials(caller) => {
+                let form = format!("grant_type=client_credentials&scope={SCOPE}");
+                Some(post("/connect/token", caller, &form))
+            }
+            // Every worker a token of its own, from a refresh of its own.
+            Kind::IntrospectAccess(caller) => {
+                let (family, token) = families.borrow_mut().take(caller.secret.is_none())?;
+                let form = format!("grant_type=refresh_token&refresh_token={token}");
+                let body = connection.ask(&post("/connect/token", caller, &form)).await?;
+                families.borrow_mut().put(family, member(body, "refresh_token")?.into());
+                let form = format!("token={}", member(body, "access_token")?);
+                Some(post("/connect/introspect", caller, &form))
+            }
+            Kind::Refresh(_) | Kind::IntrospectRefresh(_) => None,
+        };
+        Ok(Self { family: 0, fixed })
+    }
+
+    fn request(&mut self, kind: &Kind, families: &RefCell<Families>) -> Result<Vec<u8>> {
+        if let Some(fixed) = &self.fixed {
+            return Ok(fixed.clone());
+        }
+        let (Kind::Refresh(caller) | Kind::IntrospectRefresh(caller)) = kind else { bail!("nothing to ask") };
+        let (family, token) = families.borrow_mut().take(caller.secret.is_none())?;
+        self.family = family;
+        if matches!(kind, Kind::Refresh(_)) {
+            let form = format!("grant_type=refresh_token&refresh_token={token}");
+            return Ok(post("/connect/token", caller, &form));
+        }
+        let request = post("/connect/introspect", caller, &format!("token={token}"));
+        families.borrow_mut().put(family, token);
+        Ok(request)
+    }
+
+    fn answered(&self, kind: &Kind, families: &RefCell<Families>, body: &str) -> Result<()> {
+        match kind {
+            Kind::Refresh(_) => families.borrow_mut().put(self.family, member(body, "refresh_token")?.into()),
+            Kind::IntrospectRefresh(_) | Kind::IntrospectAccess(_) => {
+                if !body.contains("\"active\":true") {
+                    bail!("a living token is called inactive: {body}");
+                }
+            }
+            Kind::ClientCredentials(_) => drop(member(body, "access_token")?),
+            Kind::Floor => {}
+        }
+        Ok(())
+    }
+}
+
+/// The service's own count of statements, by operation.
+pub async fn statements(metrics: SocketAddr) -> Result<u64> {
+    let mut connection = Connection::open(metrics).await?;
+    let body = connection.ask(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
+    let counts = body.lines().filter(|line| line.starts_with("porteiro_store_seconds_count"));
+    Ok(counts.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum())
+}

@@ -1,0 +1,209 @@
+//! Whoever waits for the database at the same moment shares one statement (`performance.md` D.3).
+//!
+//! 1. While one group is with the database the next one forms. Nobody waits for a group to fill: alone means at once.
+//! 2. A group of one is the plain statement. In a larger one every grant is named once; whoever presents it again waits
+//!    for the next group, where the row says what that means. Ordered by id, so that two nodes lock in one order.
+//! 3. What PostgreSQL refused changed nothing: then each is presented alone. After a broken connection nothing is
+//!    repeated: the outcome is unknown to everybody in the group.
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::sync::oneshot;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::{Outcome, Presentation, store};
+use crate::store::{Store, StoreError};
+
+const LARGEST: usize = 128;
+/// A row that somebody else holds keeps its group waiting; after this long the next group goes beside it.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+type Answer = Result<Option<Row>, StoreError>;
+
+/// Through which every code and refresh token is presented.
+#[derive(Clone)]
+pub struct Presenter {
+    /// `None`: each alone.
+    queue: Option<Arc<Queue>>,
+}
+
+impl std::fmt::Debug for Presenter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.queue.is_some() { "<grouped>" } else { "<each alone>" })
+    }
+}
+
+#[derive(Default)]
+struct Queue {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Waiting>,
+    /// Whether somebody takes groups off the queue. Nobody does while it is empty, so nothing outlives the work.
+    serving: bool,
+}
+
+struct Waiting {
+    presentation: Presentation,
+    reply: oneshot::Sender<Answer>,
+}
+
+impl Presenter {
+    pub fn new(grouped: bool) -> Self {
+        Self { queue: grouped.then(Arc::default) }
+    }
+
+    pub async fn present(&self, store: &Store, presentation: Presentation) -> Result<Outcome, StoreError> {
+        let row = match &self.queue {
+            None => store::present(store, &presentation).await?,
+            Some(queue) => {
+                let answer = queue.join(store, presentation);
+                answer.await.unwrap_or_else(|_| {
+                    Err(StoreError::Inconsistent("a group was lost; the outcome is unknown".into()))
+                })?
+            }
+        };
+        store::outcome(row.as_ref())
+    }
+}
+
+impl Queue {
+    fn join(self: &Arc<Self>, store: &Store, presentation: Presentation) -> oneshot::Receiver<Answer> {
+        let (reply, answer) = oneshot::channel();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.waiting.push_back(Waiting { presentation, reply });
+        if !std::mem::replace(&mut state.serving, true) {
+            tokio::spawn(Arc::clone(self).serve(store.clone()));
+        }
+        answer
+    }
+
+    /// Group after group until nobody waits. A task of its own: the request that began it may be given up.
+    async fn serve(self: Arc<Self>, store: Store) {
+        while let Some(group) = self.next_group() {
+            let work = tokio::spawn(present_all(store.clone(), group));
+            let _ = tokio::time::timeout(PATIENCE, work).await;
+        }
+    }
+
+    fn next_group(&self) -> Option<Vec<Waiting>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let group = state.take_group();
+        state.serving = !group.is_empty();
+        state.serving.then_some(group)
+    }
+}
+
+impl State {
+    /// The first who wait, each grant once, without those who have given up.
+    fn take_group(&mut self) -> Vec<Waiting> {
+        let (mut group, mut again) = (Vec::new(), Vec::new());
+        let mut grants = HashSet::new();
+        while group.len() < LARGEST
+            && let Some(one) = self.waiting.pop_front()
+        {
+            if one.reply.is_closed() {
+                continue;
+            }
+            if grants.insert(one.presentation.grant) {
+                group.push(one);
+            } else {
+                again.push(one);
+            }
+        }
+        for one in again.into_iter().rev() {
+            self.waiting.push_front(one);
+        }
+        group.sort_unstable_by_key(|one| one.presentation.grant);
+        group
+    }
+}
+
+async fn present_all(store: Store, group: Vec<Waiting>) {
+    let (presentations, replies): (Vec<_>, Vec<_>) =
+        group.into_iter().map(|one| (one.presentation, one.reply)).unzip();
+    if presentations.len() > 1 {
+        match store::present_group(&store, &presentations).await {
+            Ok(rows) => return answer(&presentations, replies, rows),
+            Err(error) if error.changed_nothing() => {}
+            Err(error) => {
+                for reply in replies {
+                    let _ = reply.send(Err(error.shared()));
+                }
+                return;
+            }
+        }
+    }
+    for (presentation, reply) in presentations.iter().zip(replies) {
+        let _ = reply.send(store::present(&store, presentation).await);
+    }
+}
+
+/// To each the row of its grant; no row means refused.
+fn answer(presentations: &[Presentation], replies: Vec<oneshot::Sender<Answer>>, rows: Vec<(Uuid, Row)>) {
+    let mut rows: HashMap<Uuid, Row> = rows.into_iter().collect();
+    for (presentation, reply) in presentations.iter().zip(replies) {
+        let _ = reply.send(Ok(rows.remove(&presentation.grant)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::LogEntry, *};
+
+    fn waiting(state: &mut State, grant: u128, generation: i32) -> oneshot::Receiver<Answer> {
+        let (reply, answer) = oneshot::channel();
+        let presentation = Presentation {
+            grant: Uuid::from_u128(grant),
+            account: Uuid::nil(),
+            client_id: String::new(),
+            hash: [0; 32],
+            generation,
+            next_hash: [0; 32],
+            key: None,
+            binds: false,
+            challenge: None,
+            redirect_uri: None,
+            scope: None,
+            audience: None,
+            log: LogEntry { id: Uuid::nil(), request: Uuid::nil(), personal: serde_json::Value::Null },
+        };
+        state.waiting.push_back(Waiting { presentation, reply });
+        answer
+    }
+
+    fn named(group: &[Waiting]) -> Vec<(u128, i32)> {
+        group.iter().map(|one| (one.presentation.grant.as_u128(), one.presentation.generation)).collect()
+    }
+
+    #[test]
+    fn a_group_names_each_grant_once_in_order_and_forgets_who_gave_up() {
+        let mut state = State::default();
+        let order = [(9, 1), (3, 1), (9, 2), (5, 1), (9, 3), (3, 2)];
+        let answers: Vec<_> =
+            order.map(|(grant, generation)| waiting(&mut state, grant, generation)).into_iter().collect();
+        drop(waiting(&mut state, 7, 1));
+        let groups: Vec<_> = (0..4).map(|_| state.take_group()).collect();
+        assert_eq!(named(&groups[0]), [(3, 1), (5, 1), (9, 1)]);
+        assert_eq!(named(&groups[1]), [(3, 2), (9, 2)], "whoever came first goes first");
+        assert_eq!(named(&groups[2]), [(9, 3)]);
+        assert!(groups[3].is_empty());
+        drop(answers);
+    }
+
+    #[test]
+    fn a_group_has_an_end_and_the_queue_an_order() {
+        let mut state = State::default();
+        let answers: Vec<_> = (0..300).map(|grant| waiting(&mut state, grant, 1)).collect();
+        let sizes: Vec<usize> = (0..4).map(|_| state.take_group().len()).collect();
+        assert_eq!(sizes, [128, 128, 44, 0]);
+        drop(answers);
+    }
+}
