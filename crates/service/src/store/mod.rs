@@ -18,7 +18,7 @@ mod tx;
 
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::{Object, Pool};
+use deadpool_postgres::{Hook, HookError, Object, Pool};
 use tokio_postgres::{Row, types::ToSql};
 
 pub use connect::{ConnectError, connect_once};
@@ -53,6 +53,11 @@ impl Store {
             .max_size(settings.database_pool_size)
             // The connection that was used last has what is asked for most at hand.
             .queue_mode(deadpool_postgres::QueueMode::Lifo)
+            .post_create(Hook::async_fn(|connection, _| {
+                Box::pin(async move {
+                    connection.batch_execute(connect::PLANNING).await.map_err(HookError::Backend)
+                })
+            }))
             .runtime(deadpool_postgres::Runtime::Tokio1)
             .wait_timeout(Some(ACQUIRE_TIMEOUT))
             .create_timeout(Some(Duration::from_secs(5)))
