@@ -8,6 +8,7 @@
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
+    pin::pin,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -46,13 +47,37 @@ struct Queue {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waiting>,
-    /// Whether somebody takes groups off the queue. Nobody does while it is empty, so nothing outlives the work.
+    /// Whether somebody is with the database and will see to those who wait. Nobody is while nobody waits, so nothing
+    /// outlives the work.
     serving: bool,
 }
 
 struct Waiting {
     presentation: Presentation,
     reply: oneshot::Sender<Answer>,
+}
+
+/// Where somebody who comes finds themselves.
+enum Place {
+    /// Nobody is before them: they go at once, and alone.
+    First(Box<Presentation>),
+    Waiting(oneshot::Receiver<Answer>),
+}
+
+/// Held by the first; when it is over, given up or taking long, whoever waits meanwhile is served.
+struct Turn<'a> {
+    queue: &'a Arc<Queue>,
+    store: &'a Store,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if self.queue.is_awaited()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(Arc::clone(self.queue).serve(self.store.clone()));
+        }
+    }
 }
 
 impl Presenter {
@@ -63,34 +88,54 @@ impl Presenter {
     pub async fn present(&self, store: &Store, presentation: Presentation) -> Result<Outcome, StoreError> {
         let row = match &self.queue {
             None => store::present(store, &presentation).await?,
-            Some(queue) => {
-                let answer = queue.join(store, presentation);
-                answer.await.unwrap_or_else(|_| {
-                    Err(StoreError::Inconsistent("a group was lost; the outcome is unknown".into()))
-                })?
-            }
+            Some(queue) => queue.present(store, presentation).await?,
         };
         store::outcome(row.as_ref())
     }
 }
 
 impl Queue {
-    fn join(self: &Arc<Self>, store: &Store, presentation: Presentation) -> oneshot::Receiver<Answer> {
-        let (reply, answer) = oneshot::channel();
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.waiting.push_back(Waiting { presentation, reply });
-        if !std::mem::replace(&mut state.serving, true) {
-            tokio::spawn(Arc::clone(self).serve(store.clone()));
+    async fn present(self: &Arc<Self>, store: &Store, presentation: Presentation) -> Answer {
+        match self.join(presentation) {
+            Place::First(presentation) => {
+                let turn = Turn { queue: self, store };
+                let mut work = pin!(store::present(store, &presentation));
+                let soon = tokio::time::timeout(PATIENCE, &mut work).await;
+                drop(turn);
+                match soon {
+                    Ok(answer) => answer,
+                    Err(_) => work.await,
+                }
+            }
+            Place::Waiting(answer) => answer.await.unwrap_or_else(|_| {
+                Err(StoreError::Inconsistent("a group was lost; the outcome is unknown".into()))
+            }),
         }
-        answer
     }
 
-    /// Group after group until nobody waits. A task of its own: the request that began it may be given up.
+    fn join(&self, presentation: Presentation) -> Place {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !std::mem::replace(&mut state.serving, true) {
+            return Place::First(Box::new(presentation));
+        }
+        let (reply, answer) = oneshot::channel();
+        state.waiting.push_back(Waiting { presentation, reply });
+        Place::Waiting(answer)
+    }
+
+    /// Group after group until nobody waits. A task of its own: any request may be given up.
     async fn serve(self: Arc<Self>, store: Store) {
         while let Some(group) = self.next_group() {
             let work = tokio::spawn(present_all(store.clone(), group));
             let _ = tokio::time::timeout(PATIENCE, work).await;
         }
+    }
+
+    /// Whether somebody waits; if not, the next to come is the first again.
+    fn is_awaited(&self) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.serving = !state.waiting.is_empty();
+        state.serving
     }
 
     fn next_group(&self) -> Option<Vec<Waiting>> {
