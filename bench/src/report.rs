@@ -226,14 +226,17 @@ fn circumstances(options: &Options, families: u64, postgres: &Postgres) -> Strin
     };
     let server = postgres.program("postgres").unwrap_or_default();
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let runs = if options.age {
+        "2,000,000 rotations at concurrency 32".to_owned()
+    } else {
+        format!("{} rounds of {} s", options.rounds, options.seconds)
+    };
     format!(
-        "{}, commit {}, {} cores, {}, {families} families, {} rounds of {} s, load average before the report {}.",
+        "{}, commit {}, {} cores, {}, {families} families, {runs}, load average at the end {}.",
         said("date", &["+%-d %B %Y"]),
         said("git", &["rev-parse", "--short", "HEAD"]),
         std::thread::available_parallelism().map_or(0, usize::from),
         said(&server.display().to_string(), &["--version"]),
-        options.rounds,
-        options.seconds,
         load.split(' ').next().unwrap_or_default(),
     )
 }
