@@ -46,8 +46,8 @@ async function journey(config, options = {}, trusted = false) {
   assert.equal(out.origin + out.pathname, goodbye)
   await assert.rejects(refresh(config, fresh, options), refused('invalid_grant'))
   await assert.rejects(client.fetchUserInfo(config, fresh.access_token, claims.sub, options), { status: 401 })
-  // Nobody is signed in any more, and nobody is asked. Who registered itself does not even get them back before somebody
-  // signs in, or registering would make a redirector (RFC 9700 §4.11.2): the person is told on the spot.
+  // Nobody is signed in any more, and nobody is asked. Who registered itself does not even get them back, or registering
+  // would make a redirector (RFC 9700 §4.11.2): the person is told on the spot.
   const told = trusted ? refused('login_required') : /connect\/authorize.*400.*"login_required"/
   await assert.rejects(signIn(config, person.visit, { ...options, prompt: 'none' }), told)
   return { tokens, claims }
@@ -77,13 +77,20 @@ test('a public client that registered itself signs a person in, refreshes and si
   await journey(config)
 })
 
-test('who is signed in and agreed before is not asked again', async () => {
-  const config = await register(issuer, { token_endpoint_auth_method: 'client_secret_post' })
+test('who is signed in and agreed before is not asked again, where somebody has checked the client', async () => {
+  const config = await connect(issuer, {
+    client_id: process.env.PORTEIRO_CLIENT_ID,
+    client_secret: process.env.PORTEIRO_CLIENT_SECRET,
+  })
   const person = ana.elsewhere()
   const first = await signIn(config, person.visit)
   const again = await signIn(config, person.visit, { prompt: 'none' })
   assert.equal(again.claims().sub, first.claims().sub)
   assert.equal(again.claims().auth_time, first.claims().auth_time)
+  // Who registered itself asks every time.
+  const stranger = await register(issuer)
+  await signIn(stranger, person.visit)
+  await assert.rejects(signIn(stranger, person.visit, { prompt: 'none' }), /400.*"consent_required"/)
 })
 
 test('a refresh token that comes twice ends the whole family', async () => {
