@@ -91,6 +91,11 @@ impl Settings {
         if let Some(Err(advice)) = self.mtls_base_url.as_deref().map(|url| base_url(url, mode)) {
             find("mtls_base_url", advice);
         }
+        if let Some(url) = self.interaction_url.as_deref()
+            && !is_page(url, mode)
+        {
+            find("interaction_url", "is not the https address of a page, without anything behind a #".into());
+        }
         if self.key_refresh_seconds >= self.key_publish_lead_seconds {
             find(
                 "key_refresh_seconds",
@@ -118,6 +123,15 @@ impl Settings {
             Err(findings)
         }
     }
+}
+
+/// An address people can be sent to. Plain http only where everything is on this machine.
+fn is_page(text: &str, mode: Mode) -> bool {
+    let scheme = |url: &Url| match mode {
+        Mode::Production => url.scheme() == "https",
+        Mode::Development => matches!(url.scheme(), "https" | "http"),
+    };
+    Url::parse(text).is_ok_and(|url| scheme(&url) && url.has_host() && url.fragment().is_none())
 }
 
 /// An origin and nothing else: paths under an issuer make the well-known addresses ambiguous (RFC 8414 §3.1
