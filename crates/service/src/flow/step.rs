@@ -7,7 +7,7 @@ use porteiro_protocol::{
     id::{AccountId, ChallengeId, CredentialId, FlowId, Id},
     time::OffsetDateTime,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     decide::Facts,
@@ -187,8 +187,4 @@ pub const fn failed(method: Method, credential: &Credential, reason: &'static st
         credential: Some((credential.account_id, credential.id, credential.kind)),
         reason,
     }
-}
-
-pub fn nothing_to_show() -> Value {
-    json!(null)
 }

@@ -5,12 +5,13 @@ use std::time::Duration;
 use axum::{
     body::Body,
     extract::{FromRequest, Request},
-    http::header,
+    http::{Method, header},
+    response::{IntoResponse, Response},
 };
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use porteiro_protocol::{form::Parameters, json::parse_strict};
+use porteiro_protocol::{error::ErrorCode, form::Parameters, json::parse_strict};
 
-use super::{Problem, ProblemCode};
+use super::{OAuthError, Problem, ProblemCode, unreadable_form};
 
 /// How long a body may take to arrive (fault F13).
 const ARRIVAL: Duration = Duration::from_secs(10);
@@ -19,6 +20,26 @@ const FORM_LIMIT: usize = 64 * 1024;
 /// A form, each parameter at most once.
 #[derive(Debug)]
 pub struct Form(pub Parameters);
+
+/// What was sent in the query of a GET or in the form of a POST (OAuth 2.1 §3.1), each parameter at most once.
+#[derive(Debug)]
+pub struct Sent(pub Parameters);
+
+impl<S: Sync> FromRequest<S> for Sent {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
+        if request.method() == Method::POST {
+            return Form::from_request(request, state)
+                .await
+                .map(|Form(parameters)| Self(parameters))
+                .map_err(unreadable_form);
+        }
+        Parameters::parse(request.uri().query().unwrap_or_default().as_bytes())
+            .map(Self)
+            .map_err(|error| OAuthError::new(ErrorCode::InvalidRequest, error.to_string()).into_response())
+    }
+}
 
 /// JSON of at most `LIMIT` bytes and `DEPTH` levels, without repeated names.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ mod problem;
 mod route;
 
 pub use address::{ClientAddress, ClientCertificate, Peer};
-pub use body::{Form, Json};
+pub use body::{Form, Json, Sent};
 pub use cache::cached_json;
 pub use context::{BIND_COOKIE, DEVICE_COOKIE, RequestContext, SESSION_COOKIE, set_cookie};
 pub use layers::{RequestInfo, build};

@@ -42,7 +42,6 @@ pub struct SignedIn {
     pub token_hash: [u8; 32],
     pub account_id: AccountId,
     pub proofs: Vec<Proof>,
-    pub seen_at: OffsetDateTime,
     /// It lay idle for longer than AAL2 bears, now or at any time since the last proof.
     pub lapsed: bool,
     pub now: OffsetDateTime,

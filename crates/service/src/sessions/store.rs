@@ -68,7 +68,7 @@ pub(super) async fn find(
     presented: &Presented,
 ) -> Result<Option<(SignedIn, bool)>, StoreError> {
     let sql = format!(
-        "SELECT proofs, seen_at, {LAPSED} AS lapsed, now() AS now,
+        "SELECT proofs, {LAPSED} AS lapsed, now() AS now,
                 seen_at < now() - make_interval(secs => $4) AS stale
          FROM session JOIN account USING (account_id)
          WHERE session_id = $1 AND account_id = $2 AND token_hash = $3 AND account.state = 'active' AND {}",
@@ -85,7 +85,6 @@ pub(super) async fn find(
         token_hash: presented.hash,
         account_id: route.owner.into(),
         proofs: session.json("proofs")?,
-        seen_at: session.get("seen_at")?,
         lapsed: session.get("lapsed")?,
         now: session.get("now")?,
     };
@@ -99,7 +98,7 @@ pub async fn of_grant(
     account: AccountId,
 ) -> Result<Option<SignedIn>, StoreError> {
     let sql = format!(
-        "SELECT session_id, token_hash, proofs, seen_at, {LAPSED} AS lapsed, now() AS now
+        "SELECT session_id, token_hash, proofs, {LAPSED} AS lapsed, now() AS now
          FROM session JOIN account USING (account_id)
          WHERE session_id = (SELECT session_id FROM oauth_grant WHERE grant_id = $1 AND account_id = $2)
            AND account_id = $2 AND account.state = 'active' AND {}",
@@ -114,7 +113,6 @@ pub async fn of_grant(
         token_hash: hash.try_into().map_err(|_| session.wrong("token_hash", "not 32 bytes"))?,
         account_id: account,
         proofs: session.json("proofs")?,
-        seen_at: session.get("seen_at")?,
         lapsed: session.get("lapsed")?,
         now: session.get("now")?,
     }))

@@ -45,11 +45,6 @@ impl StoreError {
         matches!(self, Self::Unknown(_))
     }
 
-    /// A unique constraint was there first.
-    pub fn is_unique_violation(&self) -> bool {
-        self.sql_state() == Some(&SqlState::UNIQUE_VIOLATION)
-    }
-
     /// PostgreSQL itself said no: whatever the statement was to do, it did not.
     pub(crate) fn changed_nothing(&self) -> bool {
         self.sql_state().is_some()

@@ -123,11 +123,6 @@ impl Store {
     {
         observed(name, tx::run(self, name, work)).await
     }
-
-    /// A connection of its own beside the pool's, for what must not wait for it.
-    pub fn pool_size(&self) -> usize {
-        self.pool.status().max_size
-    }
 }
 
 /// Something that can be asked: the store itself, or a transaction under way.

@@ -16,9 +16,8 @@ use porteiro_protocol::{
     jose::{Algorithm, verify_compact},
     scope::Scope,
 };
-use serde_json::Value;
 
-pub use decide::{Claims, read};
+pub use decide::Claims;
 
 use super::{authorization::decide::may_hold, binding, grants, grants::GrantId};
 use crate::{
@@ -138,9 +137,4 @@ pub async fn check(
         level: claims.level,
         auth_time: claims.auth_time.unwrap_or_default(),
     })
-}
-
-/// For whoever asks: what a token says, as RFC 7662 wants it said.
-pub fn claims_json(claims: &Claims) -> &Value {
-    &claims.raw
 }

@@ -4,66 +4,38 @@ use std::sync::Arc;
 
 use axum::{
     extract::State,
-    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use porteiro_protocol::{
     authorization_request::{AuthorizationResponse, RawRequest},
     error::ErrorCode,
-    form::Parameters,
 };
 use serde_json::json;
 
 use super::{Begun, Delivery, begin};
 use crate::{
     App,
-    http::{
-        Access, Form, OAuthError, Problem, RequestContext, Route, form_post_page, prefers_json,
-        unreadable_form,
-    },
+    http::{Access, OAuthError, RequestContext, Route, Sent, form_post_page, prefers_json},
 };
 
 pub fn routes() -> Vec<Route> {
     let public = Access::Public("where a person begins; nothing is issued before they prove who they are");
     vec![
-        Route::get("/connect/authorize", public, by_query).standard("OAuth 2.1"),
-        Route::post("/connect/authorize", public, by_form).standard("OpenID Connect Core 1.0"),
+        Route::get("/connect/authorize", public, answer).standard("OAuth 2.1"),
+        Route::post("/connect/authorize", public, answer).standard("OpenID Connect Core 1.0"),
     ]
 }
 
-async fn by_query(
-    State(app): State<Arc<App>>,
-    context: RequestContext,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Response {
-    match Parameters::parse(uri.query().unwrap_or_default().as_bytes()) {
-        Ok(parameters) => answer(&app, &context, &headers, &parameters).await,
-        Err(error) => OAuthError::new(ErrorCode::InvalidRequest, error.to_string()).into_response(),
-    }
-}
-
-async fn by_form(
-    State(app): State<Arc<App>>,
-    context: RequestContext,
-    headers: HeaderMap,
-    form: Result<Form, Problem>,
-) -> Response {
-    match form {
-        Ok(Form(parameters)) => answer(&app, &context, &headers, &parameters).await,
-        Err(problem) => unreadable_form(problem),
-    }
-}
-
 async fn answer(
-    app: &Arc<App>,
-    context: &RequestContext,
-    headers: &HeaderMap,
-    parameters: &Parameters,
+    State(app): State<Arc<App>>,
+    context: RequestContext,
+    headers: HeaderMap,
+    Sent(parameters): Sent,
 ) -> Response {
-    let json = prefers_json(headers);
-    let mut response = match Box::pin(begin(app, context, RawRequest::from_parameters(parameters))).await {
-        Ok(begun) => present(app, begun, json),
+    let json = prefers_json(&headers);
+    let mut response = match Box::pin(begin(&app, &context, RawRequest::from_parameters(&parameters))).await {
+        Ok(begun) => present(&app, begun, json),
         Err(error) => error.into_response(),
     };
     let headers = response.headers_mut();

@@ -41,7 +41,7 @@ use super::{
 };
 use crate::{
     App,
-    http::Route,
+    http::{OAuthError, Route},
     secrets::sha256,
     store::{Reader, StoreError},
 };
@@ -105,6 +105,16 @@ impl From<Undeliverable> for Stopped {
     }
 }
 
+/// For endpoints at which the client itself is the caller.
+impl From<Stopped> for OAuthError {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Page { code, detail } => Self::new(code, detail),
+            Stopped::Client(turned) => Self::new(turned.refused.code, turned.refused.description),
+        }
+    }
+}
+
 impl Turned {
     pub fn new(prepared: &Prepared, refused: Refused) -> Self {
         Self {
@@ -117,7 +127,7 @@ impl Turned {
     }
 }
 
-/// Steps 2: from the database, every time.
+/// Step 2: from the database, every time.
 pub async fn prepare(
     app: &App,
     reader: &impl Reader,

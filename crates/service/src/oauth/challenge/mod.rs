@@ -13,7 +13,7 @@ use std::sync::Arc;
 use porteiro_protocol::{authorization_request::RawRequest, error::ErrorCode, form::Parameters};
 
 use super::{
-    authorization::{self, Continued, Stopped},
+    authorization::{self, Continued},
     client_auth::AuthenticatedClient,
     clients::Trust,
 };
@@ -64,10 +64,13 @@ async fn begin(
         .of_client(&client.id, None)
         .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
     let raw = raw.without_redirect();
-    let continued = authorization::continued_from(app, raw).await.map_err(OAuthError::from)?.map_err(told)?;
+    let continued =
+        authorization::continued_from(app, raw).await.map_err(OAuthError::from)?.map_err(OAuthError::from)?;
     let continued = Continued { challenge: true, ..continued };
-    let prepared =
-        authorization::prepare(app, &app.store, &continued).await.map_err(OAuthError::from)?.map_err(told)?;
+    let prepared = authorization::prepare(app, &app.store, &continued)
+        .await
+        .map_err(OAuthError::from)?
+        .map_err(OAuthError::from)?;
     let hinted = authorization::hinted(app, &prepared)
         .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
     let continued = Continued { hinted, ..continued };
@@ -75,12 +78,5 @@ async fn begin(
         Started::Flow(answer) => Ok(answer),
         Started::Blocked { code } => Err(OAuthError::new(code, "the person would have to be asked").into()),
         Started::Done { .. } => Err(FlowError::Internal("nobody was asked".into()).into()),
-    }
-}
-
-fn told(stopped: Stopped) -> OAuthError {
-    match stopped {
-        Stopped::Page { code, detail } => OAuthError::new(code, detail),
-        Stopped::Client(turned) => OAuthError::new(turned.refused.code, turned.refused.description),
     }
 }

@@ -23,7 +23,6 @@ use crate::{
     App,
     http::{OAuthError, RequestContext},
     limits::{self, Bucket, CLIENT_SECRET, network},
-    secrets::sha256,
     settings::Settings,
     store::text_enum,
 };
@@ -81,9 +80,6 @@ pub fn is_served(settings: &Settings, name: &str) -> bool {
 #[derive(Debug)]
 pub struct AuthenticatedClient {
     pub client: Arc<Client>,
-    /// SHA-256 of the certificate that came with the request, however the client proved itself: tokens may be bound to
-    /// it (RFC 8705 §§3 and 4).
-    pub certificate: Option<[u8; 32]>,
 }
 
 /// What a request brings to prove a client.
@@ -163,8 +159,7 @@ pub async fn authenticate(
         None => false,
     };
     if let (true, Some(client)) = (proved, client) {
-        let certificate = context.certificate.as_ref().map(|der| sha256(der));
-        return Ok(AuthenticatedClient { client, certificate });
+        return Ok(AuthenticatedClient { client });
     }
     if limits::take(&app.store, std::slice::from_ref(&bucket)).await?.is_some() {
         return Err(OAuthError::slow_down());

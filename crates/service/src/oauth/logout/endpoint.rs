@@ -4,18 +4,17 @@ use std::sync::Arc;
 
 use axum::{
     extract::State,
-    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use porteiro_protocol::{error::ErrorCode, form::Parameters};
+use porteiro_protocol::error::ErrorCode;
 use serde_json::json;
 
 use super::{Left, leave};
 use crate::{
     App,
     http::{
-        Access, Form, OAuthError, Problem, RequestContext, Route, SESSION_COOKIE, plain_page, prefers_json,
-        set_cookie, unreadable_form,
+        Access, OAuthError, RequestContext, Route, SESSION_COOKIE, Sent, plain_page, prefers_json, set_cookie,
     },
 };
 
@@ -23,43 +22,19 @@ pub fn routes() -> Vec<Route> {
     let public = Access::Public("signs out only the session it comes with");
     let standard = "OpenID Connect RP-Initiated Logout 1.0";
     vec![
-        Route::get("/connect/logout", public, by_query).standard(standard),
-        Route::post("/connect/logout", public, by_form).standard(standard),
+        Route::get("/connect/logout", public, answer).standard(standard),
+        Route::post("/connect/logout", public, answer).standard(standard),
     ]
 }
 
-async fn by_query(
-    State(app): State<Arc<App>>,
-    context: RequestContext,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Response {
-    match Parameters::parse(uri.query().unwrap_or_default().as_bytes()) {
-        Ok(parameters) => answer(&app, &context, &headers, &parameters).await,
-        Err(error) => OAuthError::new(ErrorCode::InvalidRequest, error.to_string()).into_response(),
-    }
-}
-
-async fn by_form(
-    State(app): State<Arc<App>>,
-    context: RequestContext,
-    headers: HeaderMap,
-    form: Result<Form, Problem>,
-) -> Response {
-    match form {
-        Ok(Form(parameters)) => answer(&app, &context, &headers, &parameters).await,
-        Err(problem) => unreadable_form(problem),
-    }
-}
-
 async fn answer(
-    app: &Arc<App>,
-    context: &RequestContext,
-    headers: &HeaderMap,
-    parameters: &Parameters,
+    State(app): State<Arc<App>>,
+    context: RequestContext,
+    headers: HeaderMap,
+    Sent(parameters): Sent,
 ) -> Response {
-    let json = prefers_json(headers);
-    let mut response = match leave(app, context, parameters).await {
+    let json = prefers_json(&headers);
+    let mut response = match leave(&app, &context, &parameters).await {
         Ok(left) => present(left, json),
         Err(error) => error.into_response(),
     };

@@ -17,7 +17,7 @@ use uuid::Uuid;
 pub use store::consume;
 
 use super::{
-    authorization::{self, Continued, Stopped},
+    authorization::{self, Continued},
     client_auth::AuthenticatedClient,
 };
 use crate::{
@@ -75,7 +75,7 @@ async fn push(
     let raw = RawRequest::from_parameters(form)
         .of_client(&client.id, key.as_deref())
         .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
-    let continued = authorization::continued_from(app, raw).await?.map_err(told)?;
+    let continued = authorization::continued_from(app, raw).await?.map_err(OAuthError::from)?;
     let id = Id::<PushedRequest>::ordered(app.clock.now(), &*app.entropy);
     // Said again of what was inside a signed object.
     let request = continued
@@ -86,7 +86,7 @@ async fn push(
     if continued.request.addressee().map(|addressee| addressee.client_id) != Ok(client.id.as_str()) {
         return Err(OAuthError::new(ErrorCode::InvalidRequest, "the request is another client's"));
     }
-    authorization::prepare(app, &app.store, &continued).await?.map_err(told)?;
+    authorization::prepare(app, &app.store, &continued).await?.map_err(OAuthError::from)?;
     let route = HandleRoute { owner: Uuid::nil(), row: id.uuid(), generation: 0 };
     let handle = app.secrets.handles.issue(HandleKind::Pushed, route, &*app.entropy).map_err(|error| {
         tracing::error!(%error, "a request address could not be made");
@@ -95,13 +95,6 @@ async fn push(
     let stored = Stored { request: continued.request, signed: continued.signed };
     store::insert(&app.store, id.uuid(), &client.id, &handle.hash, &stored).await?;
     Ok(format!("{PREFIX}{}", handle.text.as_str()))
-}
-
-fn told(stopped: Stopped) -> OAuthError {
-    match stopped {
-        Stopped::Page { code, detail } => OAuthError::new(code, detail),
-        Stopped::Client(turned) => OAuthError::new(turned.refused.code, turned.refused.description),
-    }
 }
 
 /// The request behind an address, if it is this client's and still good.
