@@ -9,6 +9,9 @@ CREATE TABLE client (
     secret_hash bytea,
     -- Of the token that reads, replaces and removes the registration (RFC 7592); only who registered itself has one.
     registration_hash bytea,
+    -- Whether its tokens speak for organizations; one that belongs to an organization speaks for no other.
+    organization_mode text NOT NULL DEFAULT 'optional' CHECK (organization_mode IN ('none', 'optional', 'required')),
+    organization_id uuid,
     created_at timestamptz NOT NULL DEFAULT now(),
     -- When this row last changed; never twice the same. Nodes that remember the row compare it.
     changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -18,6 +21,7 @@ CREATE TABLE client (
     last_used_at timestamptz,
     disabled_at timestamptz
 );
+CREATE INDEX client_by_organization ON client (organization_id) WHERE organization_id IS NOT NULL;
 CREATE INDEX client_changed_at ON client (changed_at);
 -- How many there are is asked at every registration.
 CREATE INDEX client_unverified ON client (client_id) WHERE trust = 'unverified' AND disabled_at IS NULL;
@@ -32,6 +36,8 @@ CREATE TABLE api (
     details jsonb NOT NULL,
     -- Clients that may introspect its tokens.
     introspected_by text[] NOT NULL,
+    -- Whether its scopes are permissions: held through roles in an organization, and only there.
+    organizational boolean NOT NULL DEFAULT false,
     token_seconds integer NOT NULL CHECK (token_seconds BETWEEN 30 AND 600),
     algorithm text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),

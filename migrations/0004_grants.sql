@@ -12,12 +12,17 @@ CREATE TABLE oauth_grant (
     revoked_at timestamptz,
     revoke_reason text,
     reuse_generation integer,
+    -- The organization's authority_version at which all of the scope was held; -1: to be checked again.
+    authority_version bigint,
     -- The key or certificate a public client's refresh tokens are bound to (RFC 9449 §5, RFC 8705 §4).
     bound_key bytea,
     -- From here on nothing changes: rotating a token rewrites only what stands above.
     ends_at timestamptz NOT NULL,
     idle_seconds integer NOT NULL,
     session_id uuid NOT NULL,
+    -- The one organization it speaks for, and as whom there.
+    organization_id uuid,
+    membership_id uuid,
     -- Whether it outlives the session (OpenID Connect Core §11).
     offline boolean NOT NULL,
     code_challenge bytea NOT NULL,
@@ -35,9 +40,11 @@ CREATE TABLE consent (
     account_id uuid NOT NULL,
     client_id text NOT NULL,
     audience text NOT NULL,
+    -- Acting for whom; nil for nobody but themselves.
+    organization_id uuid NOT NULL,
     scope text NOT NULL,
     given_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (account_id, client_id, audience)
+    PRIMARY KEY (account_id, client_id, audience, organization_id)
 );
 COMMENT ON TABLE consent IS 'shard: account_id. What a person has allowed a client, and need not be asked again.';
 

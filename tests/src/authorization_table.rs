@@ -76,7 +76,11 @@ async fn every_route_answers_strangers_as_the_table_says() {
             Access::FlowOwner => {
                 assert_eq!(answer.status, StatusCode::NOT_FOUND, "{name} exists for a stranger");
             }
-            Access::Session | Access::RegistrationToken | Access::Token(_) => {
+            Access::Session
+            | Access::RegistrationToken
+            | Access::Token(_)
+            | Access::Organization(_)
+            | Access::Platform(_) => {
                 assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{name} answers a stranger");
             }
         }

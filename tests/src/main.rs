@@ -17,6 +17,7 @@ mod jobs;
 mod keys;
 mod mail;
 mod oauth;
+mod organizations;
 mod people;
 mod pgbouncer;
 mod readiness;

@@ -1,16 +1,19 @@
-//! What a grant allows: scopes and details at one API. A type that can only narrow (RFC 6749 §6, RFC 8707 §2.2,
+//! What a grant allows: scopes and details at one API, for one organization or none. A type that can only narrow (RFC 6749 §6, RFC 8707 §2.2,
 //! RFC 9396 §6): what a request asks beyond it is refused, never left out.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{error::ErrorCode, scope::Scope};
+use crate::{error::ErrorCode, id::OrganizationId, scope::Scope};
 
 /// Made once, where somebody allowed it; from then on only [`Authority::narrowed`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Authority {
     scope: Scope,
     audience: String,
+    /// The one organization it is for; none: it carries no organization's authority.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    organization: Option<OrganizationId>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     details: Vec<Value>,
 }
@@ -20,6 +23,7 @@ pub struct Authority {
 pub struct Asked<'a> {
     pub scope: Option<&'a Scope>,
     pub audience: Option<&'a str>,
+    pub organization: Option<OrganizationId>,
     pub details: Option<&'a [Value]>,
 }
 
@@ -30,6 +34,8 @@ pub enum Widening {
     Scope,
     #[error("resource is not the one that was granted")]
     Audience,
+    #[error("organization is not the one that was granted")]
+    Organization,
     #[error("authorization_details ask for more than was granted")]
     Details,
 }
@@ -39,7 +45,7 @@ impl Widening {
     pub const fn code(self) -> ErrorCode {
         match self {
             Self::Scope => ErrorCode::InvalidScope,
-            Self::Audience => ErrorCode::InvalidTarget,
+            Self::Audience | Self::Organization => ErrorCode::InvalidTarget,
             Self::Details => ErrorCode::InvalidAuthorizationDetails,
         }
     }
@@ -48,7 +54,19 @@ impl Widening {
 impl Authority {
     #[must_use]
     pub const fn granted(scope: Scope, audience: String, details: Vec<Value>) -> Self {
-        Self { scope, audience, details }
+        Self { scope, audience, organization: None, details }
+    }
+
+    /// The same, for one organization alone. Said once, where it is granted.
+    #[must_use]
+    pub const fn acting_for(mut self, organization: OrganizationId) -> Self {
+        self.organization = Some(organization);
+        self
+    }
+
+    #[must_use]
+    pub const fn organization(&self) -> Option<OrganizationId> {
+        self.organization
     }
 
     #[must_use]
@@ -79,6 +97,9 @@ impl Authority {
         if asked.audience.is_some_and(|audience| audience != self.audience) {
             return Err(Widening::Audience);
         }
+        if asked.organization.is_some_and(|organization| Some(organization) != self.organization) {
+            return Err(Widening::Organization);
+        }
         if asked.scope.is_some_and(|scope| !self.scope.contains_all(scope)) {
             return Err(Widening::Scope);
         }
@@ -88,6 +109,7 @@ impl Authority {
         Ok(Self {
             scope: asked.scope.unwrap_or(&self.scope).clone(),
             audience: self.audience.clone(),
+            organization: self.organization,
             details: asked.details.map_or_else(|| self.details.clone(), <[Value]>::to_vec),
         })
     }
@@ -96,6 +118,7 @@ impl Authority {
     #[must_use]
     pub fn is_within(&self, other: &Self, narrows: impl Fn(&[Value], &[Value]) -> bool) -> bool {
         self.audience == other.audience
+            && self.organization == other.organization
             && other.scope.contains_all(&self.scope)
             && narrows(&other.details, &self.details)
     }
@@ -127,7 +150,7 @@ mod tests {
             audience in prop::option::of("[ab]"),
         ) {
             let held = Authority::granted(held, "a".into(), held_details);
-            let request = Asked { scope: asked.as_ref(), audience: audience.as_deref(), details: asked_details.as_deref() };
+            let request = Asked { scope: asked.as_ref(), audience: audience.as_deref(), details: asked_details.as_deref(), organization: None };
             if let Ok(narrowed) = held.narrowed(request, same) {
                 prop_assert!(narrowed.is_within(&held, same));
                 if let Some(asked) = &asked {
@@ -145,6 +168,20 @@ mod tests {
             let less: Scope = asked.iter().take(fewer).collect::<Vec<_>>().join(" ").parse().unwrap();
             let ask = |scope| held.narrowed(Asked { scope: Some(scope), ..Asked::default() }, same).is_ok();
             prop_assert!(!ask(&asked) || ask(&less));
+        }
+
+        #[test]
+        fn no_narrowing_moves_to_another_organization(
+            granted in prop::option::of(0..3u128), asked in prop::option::of(0..3u128), scope in scope(),
+        ) {
+            let id = |number: u128| OrganizationId::from(uuid::Uuid::from_u128(number));
+            let plain = Authority::granted(scope, "a".into(), Vec::new());
+            let held = granted.map_or(plain.clone(), |number| plain.acting_for(id(number)));
+            let narrowed = held.narrowed(Asked { organization: asked.map(id), ..Asked::default() }, same);
+            prop_assert_eq!(narrowed.is_ok(), asked.is_none() || asked == granted);
+            if let Ok(narrowed) = narrowed {
+                prop_assert_eq!(narrowed.organization(), granted.map(id));
+            }
         }
 
         #[test]

@@ -116,7 +116,11 @@ kinds! {
     Challenge => ChallengeId,
     Credential => CredentialId,
     Flow => FlowId,
+    Invitation => InvitationId,
     Job => JobId,
+    Membership => MembershipId,
+    Organization => OrganizationId,
+    Refusal => RefusalId,
     Request => RequestId,
     Session => SessionId,
 }

@@ -4,6 +4,7 @@
 //! them given its records.* Time and entropy are arguments everywhere.
 
 pub mod address;
+pub mod api_key;
 pub mod assurance;
 pub mod authority;
 pub mod authorization_details;
@@ -20,6 +21,7 @@ pub mod json;
 pub mod metadata;
 pub mod one_time_code;
 pub mod password;
+pub mod permission;
 pub mod pkce;
 mod plain_text;
 pub mod recovery_code;

@@ -5,6 +5,7 @@
 
 mod account;
 pub mod accounts;
+pub mod api_keys;
 pub mod audit;
 pub mod bootstrap;
 pub mod credentials;
@@ -15,13 +16,19 @@ pub mod http;
 pub mod jobs;
 pub mod limits;
 pub mod mail;
+pub mod management;
+pub mod members;
 pub mod oauth;
+pub mod organizations;
+pub mod platform;
+pub mod roles;
 pub mod secrets;
 pub mod sessions;
 pub mod settings;
 pub mod sms;
 mod state;
 pub mod store;
+pub mod trail;
 
 use std::sync::Arc;
 

@@ -46,6 +46,16 @@ codes! {
     UnknownAction = "unknown_action", BAD_REQUEST, "That is not offered now";
     FlowNotFound = "flow_not_found", NOT_FOUND, "There is no such flow here";
     StepStale = "step_stale", CONFLICT, "The flow has moved on";
+    LastOwner = "last_owner", CONFLICT, "An organization keeps an owner";
+    OrganizationSuspended = "organization_suspended", CONFLICT, "The organization is suspended";
+    AuthorityExceeded = "authority_exceeded", FORBIDDEN, "More was asked for than you hold";
+    ReasonRequired = "reason_required", FORBIDDEN, "Say why";
+    VersionRequired = "version_required", PRECONDITION_REQUIRED, "Say which version you have seen";
+    VersionMismatch = "version_mismatch", PRECONDITION_FAILED, "It has changed since you looked";
+    IdempotencyConflict = "idempotency_conflict", UNPROCESSABLE_ENTITY, "The key was used for another request";
+    IdempotencyInProgress = "idempotency_in_progress", CONFLICT, "The same request is still under way";
+    SecretAlreadyShown = "secret_already_shown", CONFLICT, "It was made before, and its secret is shown once";
+    Quota = "quota", UNPROCESSABLE_ENTITY, "There are as many as there may be";
     Conflict = "conflict", CONFLICT, "That cannot be done as things are";
     FlowExpired = "flow_expired", GONE, "The flow took too long";
     FlowFinished = "flow_finished", GONE, "The flow is over";

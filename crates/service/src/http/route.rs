@@ -12,7 +12,11 @@ use axum::{
 };
 use porteiro_protocol::redirect_uri::RedirectUri;
 
-use crate::App;
+use crate::{
+    App,
+    management::{self, Guard},
+    roles::permissions::Reach,
+};
 
 /// Who may call a route, and why that is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +33,10 @@ pub enum Access {
     Token(&'static str),
     /// Whoever is signed in. The session is checked before the handler runs.
     Session,
+    /// Whoever holds this permission in the organization of the path.
+    Organization(&'static str),
+    /// Whoever holds this permission in the installation.
+    Platform(&'static str),
 }
 
 impl std::fmt::Display for Access {
@@ -40,6 +48,8 @@ impl std::fmt::Display for Access {
             Self::RegistrationToken => write!(f, "whoever holds the client's registration access token"),
             Self::Token(scope) => write!(f, "an access token with the scope `{scope}`"),
             Self::Session => write!(f, "whoever is signed in"),
+            Self::Organization(permission) => write!(f, "`{permission}` in the organization"),
+            Self::Platform(permission) => write!(f, "`{permission}` in the installation"),
         }
     }
 }
@@ -123,12 +133,24 @@ impl Route {
 
     /// The handler behind the check its access asks for.
     pub(super) fn guarded(mut self, app: &Arc<App>) -> Self {
-        if self.access == Access::Session {
-            self.handler = self.handler.layer(axum::middleware::from_fn_with_state(
-                Arc::clone(app),
-                crate::account::require_session,
-            ));
-        }
+        let (permission, reach) = match self.access {
+            Access::Session => {
+                let check = crate::account::require_session;
+                let layer = axum::middleware::from_fn_with_state(Arc::clone(app), check);
+                self.handler = self.handler.layer(layer);
+                return self;
+            }
+            Access::Organization(permission) => (permission, Reach::Organization),
+            Access::Platform(permission) => (permission, Reach::Platform),
+            Access::Public(_)
+            | Access::FlowOwner
+            | Access::Client
+            | Access::RegistrationToken
+            | Access::Token(_) => return self,
+        };
+        let guard = Guard { app: Arc::clone(app), permission, reach };
+        let layer = axum::middleware::from_fn_with_state(guard, management::require);
+        self.handler = self.handler.layer(layer);
         self
     }
 

@@ -1,6 +1,7 @@
 //! The authorization server: one folder per standard.
 
 pub mod access_token;
+pub mod acting;
 pub mod apis;
 pub mod authorization;
 pub mod binding;

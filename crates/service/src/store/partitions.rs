@@ -47,6 +47,11 @@ pub const PARTITIONED: &[Partitioned] = &[
     // Kept for years: an operator who wants less drops partitions, nobody deletes entries.
     appended("security_log", Duration::days(30), Duration::days(3_650)),
     appended("security_log_personal", Duration::days(30), Duration::days(3_650)),
+    // What customers see of it: 400 days.
+    appended("trail", Duration::days(30), Duration::days(400)),
+    appended("trail_personal", Duration::days(30), Duration::days(400)),
+    appended("refusal", Duration::days(7), Duration::days(35)),
+    appended("idempotent_request", Duration::days(1), Duration::days(2)),
 ];
 
 /// How many future partitions exist, so that a missed run costs nothing.

@@ -1,7 +1,7 @@
 //! What an access token of ours must look like (RFC 9068 §4). Pure.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use porteiro_protocol::{assurance::Level, jose::VerifiedJws, scope::Scope};
+use porteiro_protocol::{assurance::Level, id::OrganizationId, jose::VerifiedJws, scope::Scope};
 use serde_json::Value;
 
 use super::GrantId;
@@ -13,11 +13,16 @@ pub struct Claims {
     pub client_id: String,
     pub scope: Scope,
     pub grant: Option<GrantId>,
+    /// The one organization it speaks for.
+    pub organization: Option<OrganizationId>,
+    /// Who really acts (RFC 8693 §4.1).
+    pub actor: Option<String>,
     pub level: Level,
     pub auth_time: Option<i64>,
     pub key: Option<[u8; 32]>,
     pub certificate: Option<[u8; 32]>,
     pub expires: i64,
+    pub issued: i64,
     pub raw: Value,
 }
 
@@ -45,6 +50,14 @@ pub fn read(verified: &VerifiedJws, issuer: &str, now: i64) -> Option<Claims> {
         Value::Null => None,
         value => Some(value.as_str()?.parse().ok()?),
     };
+    let organization = match &claims["org"] {
+        Value::Null => None,
+        value => Some(value.as_str()?.parse().ok()?),
+    };
+    let actor = match &claims["act"] {
+        Value::Null => None,
+        value => Some(value["sub"].as_str()?.to_owned()),
+    };
     text("jti")?;
     Some(Claims {
         subject: text("sub")?,
@@ -52,11 +65,14 @@ pub fn read(verified: &VerifiedJws, issuer: &str, now: i64) -> Option<Claims> {
         client_id: text("client_id")?,
         scope: text("scope")?.parse().ok()?,
         grant,
+        organization,
+        actor,
         level: claims["acr"].as_str().and_then(Level::parse_acr).unwrap_or(Level::None),
         auth_time: claims["auth_time"].as_i64(),
         key: thumbprint("jkt")?,
         certificate: thumbprint("x5t#S256")?,
         expires,
+        issued,
         raw: claims.clone(),
     })
 }

@@ -11,18 +11,21 @@ use std::sync::Arc;
 
 use porteiro_protocol::{
     assurance::Level,
+    authority::Authority,
     error::ErrorCode,
-    id::AccountId,
+    id::{AccountId, MembershipId},
     jose::{Algorithm, verify_compact},
     scope::Scope,
 };
 
 pub use decide::Claims;
 
-use super::{authorization::decide::may_hold, binding, grants, grants::GrantId};
+use super::{acting, authorization::decide::may_hold, binding, clients::Client, grants, grants::GrantId};
 use crate::{
     App,
     http::{OAuthError, RequestContext},
+    members::{self, Member, Whom},
+    store::StoreError,
 };
 
 /// Where a request may carry its token.
@@ -43,6 +46,59 @@ pub struct Bearer {
     pub scope: Scope,
     pub level: Level,
     pub auth_time: i64,
+}
+
+/// Whoever a good token speaks for, as the database says now. Only [`spoken`] makes one.
+#[derive(Debug)]
+pub struct Spoken {
+    pub claims: Claims,
+    pub client: Arc<Client>,
+    /// The person behind it; none where a client speaks for itself.
+    pub account: Option<AccountId>,
+    /// As whom they speak, where the token is an organization's.
+    pub member: Option<Member>,
+}
+
+/// Whether a token whose signature holds counts: its grant, the account or membership behind it, its client, and what
+/// it carries. One statement.
+pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreError> {
+    let Some(client) = app.directory.client(&app.store, &claims.client_id).await? else { return Ok(None) };
+    let (account, member) = match (claims.organization, claims.grant) {
+        (None, Some(grant)) => {
+            let Ok(account) = claims.subject.parse::<AccountId>() else { return Ok(None) };
+            if !grants::is_alive(&app.store, grant, account, &client).await? {
+                return Ok(None);
+            }
+            (Some(account), None)
+        }
+        // A client that speaks for itself lives as long as its registration.
+        (None, None) if claims.subject == claims.client_id => (None, None),
+        (None, None) => return Ok(None),
+        (Some(organization), grant) => {
+            let Ok(id) = claims.subject.parse::<MembershipId>() else { return Ok(None) };
+            let member = match grant {
+                Some(grant) => members::find_with_grant(&app.store, organization, id, grant, &client).await?,
+                None => members::find(&app.store, organization, Whom::Id(id))
+                    .await?
+                    .filter(|member| member.client_id.as_deref() == Some(client.id.as_str())),
+            };
+            let Some(member) = member else { return Ok(None) };
+            if !still_held(app, &claims, &member).await? {
+                return Ok(None);
+            }
+            (member.account, Some(member))
+        }
+    };
+    Ok(Some(Spoken { claims, client, account, member }))
+}
+
+/// What the token carries is held by its subject still, and it is not from before they were disabled.
+async fn still_held(app: &App, claims: &Claims, member: &Member) -> Result<bool, StoreError> {
+    let apis = app.directory.apis(&app.store).await?;
+    let api = apis.iter().find(|api| api.identifier == claims.audience);
+    let authority = Authority::granted(claims.scope.clone(), claims.audience.clone(), Vec::new());
+    let held = acting::check(member, &authority, api).is_ok();
+    Ok(held && claims.issued > member.grants_from.unix_timestamp())
 }
 
 /// RFC 6750 §3.1: one answer for whatever is wrong with a token.

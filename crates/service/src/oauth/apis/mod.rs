@@ -24,6 +24,9 @@ pub struct Api {
     /// Clients that speak for the API: they may introspect the tokens made for it (RFC 7662).
     #[serde(default)]
     pub introspected_by: Vec<String>,
+    /// Whether its scopes are permissions: held through roles in an organization, and only there.
+    #[serde(default)]
+    pub organizational: bool,
     #[serde(default = "default_seconds")]
     pub token_seconds: i32,
     #[serde(default = "default_algorithm")]
@@ -75,6 +78,12 @@ impl Api {
             let parsed = scope.name.parse::<porteiro_protocol::scope::Scope>();
             if parsed.map_or(true, |parsed| parsed.iter().count() != 1) {
                 return Err(format!("'{}' is not a scope", scope.name));
+            }
+            if self.organizational && porteiro_protocol::permission::Permission::parse(&scope.name).is_err() {
+                return Err(format!(
+                    "'{}' is not a permission (resource:action), as the scopes of an organizational API are",
+                    scope.name
+                ));
             }
             if super::scopes::is_standard(&scope.name) {
                 return Err(format!("'{}' is a standard scope and belongs to no API", scope.name));

@@ -14,6 +14,7 @@ impl TryFrom<&Row> for Api {
             scopes: api.json("scopes")?,
             details: api.json("details")?,
             introspected_by: api.get("introspected_by")?,
+            organizational: api.get("organizational")?,
             token_seconds: api.get("token_seconds")?,
             algorithm: api.parsed("algorithm")?,
         })
@@ -29,7 +30,7 @@ pub async fn list_dated(reader: &impl Reader) -> Result<Vec<(Api, OffsetDateTime
     let rows = reader
         .rows(
             "apis.list",
-            "SELECT identifier, name, scopes, details, introspected_by, token_seconds, algorithm, changed_at
+            "SELECT identifier, name, scopes, details, introspected_by, organizational, token_seconds, algorithm, changed_at
              FROM api ORDER BY identifier",
             &[],
         )
@@ -50,10 +51,12 @@ pub async fn register(store: &Store, api: &Api) -> Result<(), StoreError> {
     store
         .write(
             "apis.register",
-            "INSERT INTO api (identifier, name, scopes, token_seconds, algorithm, details, introspected_by)
-             VALUES ($1, $2, $3, $4, $5, $6, $7)
+            "INSERT INTO api (identifier, name, scopes, token_seconds, algorithm, details, introspected_by,
+                    organizational)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
              ON CONFLICT (identifier) DO UPDATE SET name = excluded.name, scopes = excluded.scopes,
                  details = excluded.details, introspected_by = excluded.introspected_by,
+                 organizational = excluded.organizational,
                  token_seconds = excluded.token_seconds, algorithm = excluded.algorithm,
                  changed_at = greatest(clock_timestamp(), api.changed_at + interval '1 microsecond')",
             &[
@@ -64,6 +67,7 @@ pub async fn register(store: &Store, api: &Api) -> Result<(), StoreError> {
                 &api.algorithm.as_str(),
                 &details,
                 &api.introspected_by,
+                &api.organizational,
             ],
         )
         .await

@@ -62,8 +62,7 @@ pub async fn issue(
         return turned(app, prepared, ErrorCode::LoginRequired, text).await;
     }
     if continued.consented.is_some() {
-        let authority = &prepared.authority;
-        store::remember(tx, sitting.account, client, authority.audience(), authority.scope()).await?;
+        store::remember(tx, sitting.account, client, &prepared.authority).await?;
     }
     let id: GrantId = Id::ordered(app.clock.now(), &*app.entropy);
     let route = Route { owner: sitting.account.uuid(), row: id.uuid(), generation: 0 };

@@ -232,7 +232,11 @@ pub async fn standing(
         return Ok(refused(ErrorCode::LoginRequired));
     }
     let before = match account {
-        Some(account) => remembered(reader, account, &prepared.client, prepared.authority.audience()).await?,
+        Some(account) => {
+            let authority = &prepared.authority;
+            remembered(reader, account, &prepared.client, authority.audience(), authority.organization())
+                .await?
+        }
         None => None,
     };
     let digest = digest(prepared);

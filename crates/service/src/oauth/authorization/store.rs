@@ -1,22 +1,33 @@
-use porteiro_protocol::{id::AccountId, scope::Scope};
+use porteiro_protocol::{
+    authority::Authority,
+    id::{AccountId, OrganizationId},
+    scope::Scope,
+};
 use uuid::Uuid;
 
 use super::super::clients::Client;
 use crate::store::{Decode, Reader, StoreError, Tx};
 
-/// What a person said yes to before, for this client and API.
+/// Whom a yes was for: an organization, or nobody but the person.
+fn acting_for(organization: Option<OrganizationId>) -> Uuid {
+    organization.map_or(Uuid::nil(), porteiro_protocol::id::Id::uuid)
+}
+
+/// What a person said yes to before, for this client and API, acting for the same.
 pub async fn remembered(
     reader: &impl Reader,
     account: AccountId,
     client: &Client,
     audience: &str,
+    organization: Option<OrganizationId>,
 ) -> Result<Option<Scope>, StoreError> {
     let rows = reader
         .rows(
             "authorization.remembered",
             "SELECT scope FROM consent
-             WHERE account_id = $1 AND client_id = $2 AND audience = $3 AND given_at >= $4",
-            &[&account.uuid(), &client.id, &audience, &client.grants_from],
+             WHERE account_id = $1 AND client_id = $2 AND audience = $3 AND given_at >= $4
+               AND organization_id = $5",
+            &[&account.uuid(), &client.id, &audience, &client.grants_from, &acting_for(organization)],
         )
         .await?;
     let read = |row| Decode::new("consent", &client.id, row).parsed("scope");
@@ -28,16 +39,23 @@ pub async fn remember(
     tx: &Tx,
     account: AccountId,
     client: &Client,
-    audience: &str,
-    scope: &Scope,
+    authority: &Authority,
 ) -> Result<(), StoreError> {
+    let organization = acting_for(authority.organization());
     tx.execute(
-        "INSERT INTO consent (account_id, client_id, audience, scope) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (account_id, client_id, audience) DO UPDATE SET given_at = now(),
+        "INSERT INTO consent (account_id, client_id, audience, scope, organization_id) VALUES ($1, $2, $3, $4, $6)
+         ON CONFLICT (account_id, client_id, audience, organization_id) DO UPDATE SET given_at = now(),
              scope = CASE WHEN consent.given_at < $5 THEN excluded.scope ELSE (
                  SELECT string_agg(DISTINCT name, ' ') FROM unnest(
                      string_to_array(consent.scope, ' ') || string_to_array(excluded.scope, ' ')) name) END",
-        &[&account.uuid(), &client.id, &audience, &scope.to_string(), &client.grants_from],
+        &[
+            &account.uuid(),
+            &client.id,
+            &authority.audience(),
+            &authority.scope().to_string(),
+            &client.grants_from,
+            &organization,
+        ],
     )
     .await
     .map(|_| ())

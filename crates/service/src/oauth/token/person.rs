@@ -90,7 +90,8 @@ async fn explain(
     let (app, route) = (request.app, handle.route);
     let client_id = &request.client.id;
     if let Some(live) = grants::diagnose(&app.store, route.row, route.owner, client_id, &handle.hash).await? {
-        let asked = Asked { scope, audience: request.form.get("resource"), details: None };
+        let asked =
+            Asked { scope, audience: request.form.get("resource"), details: None, organization: None };
         if let Err(widening) = live.authority.narrowed(asked, |_, _| true) {
             return Ok(OAuthError::new(widening.code(), widening.to_string()));
         }
@@ -148,7 +149,7 @@ pub async fn for_person(
     details: Option<&[Value]>,
 ) -> Result<TokenResponse, OAuthError> {
     // The statement and `narrowed` have refused whatever widens; this is the type saying so again.
-    let asked = Asked { scope, audience: request.form.get("resource"), details };
+    let asked = Asked { scope, audience: request.form.get("resource"), details, organization: None };
     let types = |held: &[Value], asked: &[Value]| {
         let api = apis.iter().find(|api| api.identifier == live.authority.audience());
         list_narrows(api.map(|api| api.details.as_slice()).unwrap_or_default(), held, asked)

@@ -1,0 +1,132 @@
+//! API keys: `pt_key_<id>_<secret>_<checksum>`. The id is safe to log; the secret is 256 bits and shown once; the checksum
+//! lets a leak scanner tell a key from something that looks like one, without asking anybody.
+
+use std::fmt;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use zeroize::Zeroizing;
+
+use crate::entropy::Entropy;
+
+pub const PREFIX: &str = "pt_key_";
+const ID: usize = 12;
+const SECRET: usize = 43;
+const CHECKSUM: usize = 6;
+/// Without what is easily confused, and without '_', which separates.
+const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+
+/// A key in memory. It does not print.
+pub struct ApiKey {
+    id: String,
+    secret: Zeroizing<[u8; 32]>,
+}
+
+impl ApiKey {
+    #[must_use]
+    pub fn generate(entropy: &dyn Entropy) -> Self {
+        let random: [u8; ID] = entropy.bytes();
+        let id = random.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect();
+        Self { id, secret: Zeroizing::new(entropy.bytes()) }
+    }
+
+    /// `None` for whatever is not a key, down to the checksum: nobody need be asked.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let rest = text.strip_prefix(PREFIX)?;
+        if !rest.is_ascii() || rest.len() != ID + 1 + SECRET + 1 + CHECKSUM {
+            return None;
+        }
+        let (id, rest) = rest.split_at(ID);
+        let (secret, sum) = rest.strip_prefix('_')?.split_at(SECRET);
+        if sum.strip_prefix('_')? != checksum(id, secret) {
+            return None;
+        }
+        Self::from_parts(id, secret)
+    }
+
+    /// From the two halves HTTP Basic carries: the id as the user, the secret as the password.
+    #[must_use]
+    pub fn from_parts(id: &str, secret: &str) -> Option<Self> {
+        let well_formed = id.len() == ID && id.bytes().all(|byte| ALPHABET.contains(&byte));
+        let mut bytes = Zeroizing::new([0; 32]);
+        if !well_formed || secret.len() != SECRET {
+            return None;
+        }
+        let written = URL_SAFE_NO_PAD.decode_slice(secret, bytes.as_mut_slice()).ok()?;
+        (written == bytes.len()).then(|| Self { id: id.to_owned(), secret: bytes })
+    }
+
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// SHA-256 of the secret: all that is stored.
+    #[must_use]
+    pub fn hash(&self) -> [u8; 32] {
+        let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, self.secret.as_slice());
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(digest.as_ref());
+        bytes
+    }
+
+    /// To be shown to its owner, once.
+    #[must_use]
+    pub fn reveal(&self) -> Zeroizing<String> {
+        let secret = Zeroizing::new(URL_SAFE_NO_PAD.encode(self.secret.as_slice()));
+        Zeroizing::new(format!("{PREFIX}{}_{}_{}", self.id, *secret, checksum(&self.id, &secret)))
+    }
+}
+
+/// CRC-32 (IEEE 802.3) of id and secret in the id's alphabet: 30 of its bits.
+fn checksum(id: &str, secret: &str) -> String {
+    let crc = !id.bytes().chain([b'_']).chain(secret.bytes()).fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ (0xEDB8_8320 & (crc & 1).wrapping_neg()))
+    });
+    (0..CHECKSUM).map(|at| char::from(ALPHABET[(crc >> (5 * at)) as usize % 32])).collect()
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<api key {}>", self.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    struct Seeded(u8);
+    impl Entropy for Seeded {
+        fn fill(&self, bytes: &mut [u8]) {
+            for (at, byte) in bytes.iter_mut().enumerate() {
+                *byte = self.0.wrapping_mul(31).wrapping_add(u8::try_from(at % 251).unwrap_or(0));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_is_read_as_written_and_one_wrong_character_is_noticed(
+            seed in any::<u8>(), at in 0..69usize, other in 0x21..0x7eu8,
+        ) {
+            let key = ApiKey::generate(&Seeded(seed));
+            let text = key.reveal();
+            let read = ApiKey::parse(&text).unwrap();
+            prop_assert_eq!(read.hash(), key.hash());
+            prop_assert_eq!(read.id(), key.id());
+            let mut wrong = text.as_bytes().to_vec();
+            prop_assume!(wrong[at] != other);
+            wrong[at] = other;
+            prop_assert!(ApiKey::parse(std::str::from_utf8(&wrong).unwrap()).is_none());
+        }
+    }
+
+    #[test]
+    fn a_key_does_not_print() {
+        let key = ApiKey::generate(&Seeded(1));
+        assert!(!format!("{key:?}").contains(&key.reveal()[21..60]));
+    }
+}

@@ -1,0 +1,160 @@
+//! Permissions: `resource:action`, with a wildcard that acts one way. What somebody holds covers what is asked, byte for
+//! byte, or it does not; nothing is ever read as more than it says.
+
+use std::{collections::BTreeSet, fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+/// Longest resource or action.
+pub const MAX_PART: usize = 63;
+
+/// Outside every wildcard: held only by whoever was given them by name.
+pub const RESERVED: &[&str] = &["organizations:administer", "members:impersonate"];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a permission is resource:action, each of a-z, 0-9, '_', '.' and '-' after a letter; '*' may stand for the whole action"
+)]
+pub struct PermissionError;
+
+/// One permission. `r:*` is every action of `r` but the reserved ones.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Permission {
+    text: String,
+    colon: usize,
+}
+
+fn is_part(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    text.len() <= MAX_PART
+        && bytes.next().is_some_and(|first| first.is_ascii_lowercase())
+        && bytes.all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'-'))
+}
+
+impl Permission {
+    /// # Errors
+    /// When the text is anything else than `resource:action` or `resource:*`.
+    pub fn parse(text: &str) -> Result<Self, PermissionError> {
+        let (resource, action) = text.split_once(':').ok_or(PermissionError)?;
+        if !is_part(resource) || !(action == "*" || is_part(action)) {
+            return Err(PermissionError);
+        }
+        Ok(Self { text: text.to_owned(), colon: resource.len() })
+    }
+
+    #[must_use]
+    pub fn resource(&self) -> &str {
+        &self.text[..self.colon]
+    }
+
+    #[must_use]
+    pub fn action(&self) -> &str {
+        &self.text[self.colon + 1..]
+    }
+
+    #[must_use]
+    pub fn is_wildcard(&self) -> bool {
+        self.action() == "*"
+    }
+
+    #[must_use]
+    pub fn is_reserved(&self) -> bool {
+        RESERVED.contains(&self.text.as_str())
+    }
+
+    /// Whether holding this is enough for `asked`. Holding one action never covers the wildcard.
+    #[must_use]
+    pub fn covers(&self, asked: &Self) -> bool {
+        self == asked || (self.is_wildcard() && self.resource() == asked.resource() && !asked.is_reserved())
+    }
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+impl FromStr for Permission {
+    type Err = PermissionError;
+    fn from_str(text: &str) -> Result<Self, PermissionError> {
+        Self::parse(text)
+    }
+}
+impl TryFrom<String> for Permission {
+    type Error = PermissionError;
+    fn try_from(text: String) -> Result<Self, PermissionError> {
+        Self::parse(&text)
+    }
+}
+impl From<Permission> for String {
+    fn from(permission: Permission) -> Self {
+        permission.text
+    }
+}
+
+/// Everything somebody holds in one place: the union of their roles.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Every permission there is or will be, but the reserved ones: what owners hold.
+    everything: bool,
+    named: BTreeSet<Permission>,
+}
+
+impl Held {
+    #[must_use]
+    pub const fn nothing() -> Self {
+        Self { everything: false, named: BTreeSet::new() }
+    }
+
+    #[must_use]
+    pub const fn everything() -> Self {
+        Self { everything: true, named: BTreeSet::new() }
+    }
+
+    #[must_use]
+    pub fn of(permissions: impl IntoIterator<Item = Permission>) -> Self {
+        Self { everything: false, named: permissions.into_iter().collect() }
+    }
+
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.everything |= other.everything;
+        self.named.extend(other.named);
+        self
+    }
+
+    #[must_use]
+    pub fn covers(&self, asked: &Permission) -> bool {
+        (self.everything && !asked.is_reserved()) || self.named.iter().any(|held| held.covers(asked))
+    }
+
+    /// Whether `other` holds nothing beyond this: who may give or act as `other`.
+    #[must_use]
+    pub fn covers_all(&self, other: &Self) -> bool {
+        (self.everything || !other.everything) && other.named.iter().all(|asked| self.covers(asked))
+    }
+
+    /// What of `asked` is not held, in order.
+    #[must_use]
+    pub fn missing<'a>(&self, asked: impl IntoIterator<Item = &'a Permission>) -> Vec<&'a Permission> {
+        asked.into_iter().filter(|asked| !self.covers(asked)).collect()
+    }
+
+    #[must_use]
+    pub const fn is_everything(&self) -> bool {
+        self.everything
+    }
+
+    pub fn named(&self) -> impl Iterator<Item = &Permission> {
+        self.named.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,386 @@
+//! Who calls, and what they hold in this place now.
+//!
+//! 1. An API key, an access token, or (to read one's own organization) a session.
+//! 2. What is not theirs does not exist for them: another organization is 404.
+//! 3. What the route asks must be in the credential **and** held by whoever it belongs to, as the database says now.
+//! 4. Somebody of the platform may act in an organization with `organizations:administer` and a reason, which the
+//!    organization reads in its trail before anything is done.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderValue, Method, header, request::Parts},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use porteiro_protocol::{
+    api_key::{self, ApiKey},
+    assurance::Level,
+    id::{AccountId, MembershipId, OrganizationId},
+    permission::{Held, Permission},
+};
+
+use crate::{
+    App, api_keys, flow,
+    http::{OAuthError, Problem, ProblemCode, RequestContext},
+    members::{self, Member, Unusable, Whom},
+    oauth::access_token::{self, Carried, Spoken},
+    organizations::{self, Organization, Status},
+    platform,
+    roles::permissions::Reach,
+    store::StoreError,
+    trail::{self, Actor, ActorKind, Target, TrailKind},
+};
+
+/// The header in which somebody of the platform says why they act in an organization.
+pub const REASON: &str = "porteiro-reason";
+/// Acting in somebody else's organization needs a recent second factor (`security.md` 5).
+const ADMINISTER_SECONDS: i64 = 300;
+
+/// Behind what a call is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum By {
+    Member {
+        membership: MembershipId,
+        account: Option<AccountId>,
+    },
+    /// A person of the platform.
+    Operator(AccountId),
+    Key {
+        id: String,
+        membership: Option<MembershipId>,
+    },
+}
+
+/// Whoever calls. No handler behind [`require`] runs without one, and only it makes one.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    pub by: By,
+    /// As the trail names them.
+    pub actor: Actor,
+    /// The organization in the path, as it was when the call was let in.
+    pub organization: Option<Organization>,
+    /// What they hold in this place: all they can pass on.
+    pub held: Held,
+    /// Why, where somebody of the platform acts.
+    pub reason: Option<String>,
+}
+
+impl Caller {
+    /// What limits and repeated requests count them by.
+    pub fn key(&self) -> String {
+        format!("{}:{}", self.actor.kind.as_str(), self.actor.id)
+    }
+
+    /// The organization in the path. Routes with one cannot be reached without.
+    pub fn organization(&self) -> Result<&Organization, Problem> {
+        self.organization.as_ref().ok_or_else(|| ProblemCode::NotFound.into())
+    }
+}
+
+/// What a route asks of its caller.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    pub app: Arc<App>,
+    pub permission: &'static str,
+    pub reach: Reach,
+}
+
+/// What [`crate::http::Access::Organization`] and [`crate::http::Access::Platform`] mean.
+pub async fn require(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let Ok(context) =
+        <RequestContext as axum::extract::FromRequestParts<()>>::from_request_parts(&mut parts, &()).await;
+    match admit(&guard, &context, &parts).await {
+        Ok(caller) => {
+            parts.extensions.insert(caller);
+            next.run(Request::from_parts(parts, body)).await
+        }
+        Err(refused) => refused.into_response(),
+    }
+}
+
+/// Why a call is not let in.
+enum Turned {
+    Problem(Problem),
+    /// The credential itself: said with the challenge its scheme asks for.
+    Credential(OAuthError),
+}
+
+impl From<Problem> for Turned {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+impl From<ProblemCode> for Turned {
+    fn from(code: ProblemCode) -> Self {
+        Self::Problem(code.into())
+    }
+}
+impl From<StoreError> for Turned {
+    fn from(error: StoreError) -> Self {
+        Self::Problem(error.into())
+    }
+}
+impl From<OAuthError> for Turned {
+    fn from(error: OAuthError) -> Self {
+        Self::Credential(error)
+    }
+}
+
+impl IntoResponse for Turned {
+    fn into_response(self) -> Response {
+        let error = match self {
+            Self::Problem(problem) => return problem.into_response(),
+            Self::Credential(error) => error,
+        };
+        let detail = error.description.clone();
+        let told = error.into_response();
+        let code = match told.status().as_u16() {
+            403 => ProblemCode::Forbidden,
+            429 => ProblemCode::SlowDown,
+            503 => ProblemCode::Unavailable,
+            _ => ProblemCode::Unauthenticated,
+        };
+        let mut response = Problem::new(code, detail).into_response();
+        for name in [header::WWW_AUTHENTICATE.as_str(), "dpop-nonce"] {
+            if let Some(value) = told.headers().get(name) {
+                let name = header::HeaderName::from_static(if name == "dpop-nonce" {
+                    "dpop-nonce"
+                } else {
+                    "www-authenticate"
+                });
+                response.headers_mut().insert(name, HeaderValue::clone(value));
+            }
+        }
+        response
+    }
+}
+
+async fn admit(guard: &Guard, context: &RequestContext, parts: &Parts) -> Result<Caller, Turned> {
+    let asked = Permission::parse(guard.permission)
+        .map_err(|_| Problem::new(ProblemCode::Internal, "a route asks for no permission"))?;
+    let place = match guard.reach {
+        Reach::Organization => Some(named(parts).ok_or(ProblemCode::NotFound)?),
+        Reach::Platform => None,
+    };
+    let bearer = context.authorization.as_ref().filter(|(scheme, _)| scheme == "bearer" || scheme == "dpop");
+    let caller = match bearer {
+        Some((_, text)) if text.starts_with(api_key::PREFIX) => {
+            with_key(guard, context, parts, text, place, &asked).await?
+        }
+        Some(_) => with_token(guard, context, parts, place, &asked).await?,
+        None => with_session(guard, context, parts, place, &asked).await?,
+    };
+    if parts.method != Method::GET
+        && guard.reach == Reach::Organization
+        && caller.organization.as_ref().is_some_and(|it| it.status == Status::Suspended)
+    {
+        return Err(ProblemCode::OrganizationSuspended.into());
+    }
+    Ok(caller)
+}
+
+/// The organization in the path: `/v1/organizations/{id}/…`.
+fn named(parts: &Parts) -> Option<OrganizationId> {
+    parts.uri.path().split('/').nth(3)?.parse().ok()
+}
+
+fn forbidden(asked: &Permission) -> Turned {
+    Problem::new(ProblemCode::Forbidden, format!("this needs the permission {asked}")).into()
+}
+
+async fn with_key(
+    guard: &Guard,
+    context: &RequestContext,
+    parts: &Parts,
+    text: &str,
+    place: Option<OrganizationId>,
+    asked: &Permission,
+) -> Result<Caller, Turned> {
+    let app = &guard.app;
+    let key = ApiKey::parse(text).ok_or_else(access_token::invalid_token)?;
+    let usable = match api_keys::check(&app.store, &key, context.address).await? {
+        Ok(usable) => usable,
+        Err(api_keys::Refused::Invalid) => return Err(access_token::invalid_token().into()),
+        Err(api_keys::Refused::Suspended(id)) if Some(id) == place => {
+            return Err(ProblemCode::OrganizationSuspended.into());
+        }
+        Err(api_keys::Refused::Suspended(_)) => return Err(ProblemCode::NotFound.into()),
+        Err(api_keys::Refused::Exceeds { organization, .. }) if Some(organization) == place => {
+            return Err(forbidden(asked));
+        }
+        Err(api_keys::Refused::Exceeds { .. }) => return Err(ProblemCode::NotFound.into()),
+    };
+    let actor = Actor { kind: ActorKind::ApiKey, id: usable.key.id.clone(), act: None };
+    let by = By::Key { id: usable.key.id.clone(), membership: usable.key.membership };
+    let caller = match (place, usable.organization) {
+        (None, None) => {
+            let caller = Caller { by, actor, organization: None, held: usable.held, reason: reason(parts) };
+            if !caller.held.covers(asked) {
+                return Err(forbidden(asked));
+            }
+            caller
+        }
+        (Some(place), None) => administering(guard, context, parts, place, usable.held, by, actor).await?,
+        (Some(place), Some(organization)) if organization.id == place => {
+            if !usable.held.covers(asked) {
+                return Err(forbidden(asked));
+            }
+            Caller { by, actor, organization: Some(organization), held: usable.held, reason: None }
+        }
+        (Some(_), Some(_)) => return Err(ProblemCode::NotFound.into()),
+        (None, Some(_)) => return Err(forbidden(asked)),
+    };
+    api_keys::touch(&app.store, &usable.key.id, context.address).await?;
+    Ok(caller)
+}
+
+async fn with_token(
+    guard: &Guard,
+    context: &RequestContext,
+    parts: &Parts,
+    place: Option<OrganizationId>,
+    asked: &Permission,
+) -> Result<Caller, Turned> {
+    let app = &guard.app;
+    let carried = Carried { method: parts.method.as_str(), path: parts.uri.path(), form: None };
+    let claims = access_token::carried(app, context, &carried).await?;
+    if claims.audience != app.issuer() {
+        return Err(access_token::invalid_token().into());
+    }
+    let spoken = access_token::spoken(app, claims).await?.ok_or_else(access_token::invalid_token)?;
+    let carries = |asked: &Permission| {
+        spoken.claims.scope.iter().any(|name| Permission::parse(name).is_ok_and(|held| held.covers(asked)))
+    };
+    match (place, &spoken.member) {
+        (Some(place), Some(member)) if member.organization.id == place => {
+            let held = member.held().map_err(|_| access_token::invalid_token())?;
+            if !carries(asked) || !held.covers(asked) {
+                return Err(forbidden(asked));
+            }
+            Ok(of_member(member, held.clone(), spoken.claims.actor.clone()))
+        }
+        (Some(_), Some(_)) => Err(ProblemCode::NotFound.into()),
+        (None, Some(_)) => Err(forbidden(asked)),
+        (place, None) => {
+            let Some(account) = spoken.account else { return Err(forbidden(asked)) };
+            let needed = match place {
+                Some(_) => administer(),
+                None => asked.clone(),
+            };
+            let held = platform::held(&app.store, account).await?;
+            if !carries(&needed) || !held.covers(&needed) {
+                // Whoever has nothing to do with an organization does not learn that it exists.
+                return Err(if place.is_some() { ProblemCode::NotFound.into() } else { forbidden(asked) });
+            }
+            if needed.is_reserved() {
+                recently_proved(app, &spoken)?;
+            }
+            let by = By::Operator(account);
+            let actor = Actor { kind: ActorKind::Platform, id: account.to_string(), act: None };
+            match place {
+                Some(place) => administering(guard, context, parts, place, held, by, actor).await,
+                None => Ok(Caller { by, actor, organization: None, held, reason: reason(parts) }),
+            }
+        }
+    }
+}
+
+/// Only to read, and only one's own: what is done in an organization is done with a token that speaks for it.
+async fn with_session(
+    guard: &Guard,
+    context: &RequestContext,
+    parts: &Parts,
+    place: Option<OrganizationId>,
+    asked: &Permission,
+) -> Result<Caller, Turned> {
+    let app = &guard.app;
+    let nobody = || {
+        OAuthError::new(
+            porteiro_protocol::error::ErrorCode::InvalidToken,
+            "send an access token or an API key",
+        )
+        .missing()
+    };
+    let Some(place) = place.filter(|_| parts.method == Method::GET) else { return Err(nobody().into()) };
+    let signed_in = flow::current_session(app, context).await.map_err(Problem::from)?;
+    let Some(signed_in) = signed_in else { return Err(nobody().into()) };
+    let member = members::find(&app.store, place, Whom::Account(signed_in.account_id)).await?;
+    let member = member.ok_or(ProblemCode::NotFound)?;
+    // A suspended organization confers nothing and stays visible.
+    let held = member.held_to_read().map_err(|unusable| match unusable {
+        Unusable::Disabled | Unusable::Removed | Unusable::Suspended => Problem::from(ProblemCode::NotFound),
+    })?;
+    if !held.covers(asked) {
+        return Err(forbidden(asked));
+    }
+    Ok(of_member(&member, held.clone(), None))
+}
+
+fn of_member(member: &Member, held: Held, act: Option<String>) -> Caller {
+    Caller {
+        by: By::Member { membership: member.id, account: member.account },
+        actor: Actor {
+            kind: if member.client_id.is_some() { ActorKind::Client } else { ActorKind::Member },
+            id: member.id.to_string(),
+            act,
+        },
+        organization: Some(member.organization.clone()),
+        held,
+        reason: None,
+    }
+}
+
+fn administer() -> Permission {
+    Permission::parse("organizations:administer").unwrap_or_else(|_| unreachable!("it is a permission"))
+}
+
+fn reason(parts: &Parts) -> Option<String> {
+    let text = parts.headers.get(REASON)?.to_str().ok()?.trim();
+    (!text.is_empty() && text.len() <= 500).then(|| text.to_owned())
+}
+
+fn recently_proved(app: &App, spoken: &Spoken) -> Result<(), Turned> {
+    let age = app.clock.now().unix_timestamp() - spoken.claims.auth_time.unwrap_or_default();
+    if spoken.claims.level < Level::Aal2 || age > ADMINISTER_SECONDS {
+        return Err(OAuthError::step_up(ADMINISTER_SECONDS).into());
+    }
+    Ok(())
+}
+
+/// Somebody of the platform, in an organization that is not theirs. Written down there before anything is done.
+async fn administering(
+    guard: &Guard,
+    context: &RequestContext,
+    parts: &Parts,
+    place: OrganizationId,
+    held: Held,
+    by: By,
+    actor: Actor,
+) -> Result<Caller, Turned> {
+    let app = &guard.app;
+    if !held.covers(&administer()) {
+        return Err(ProblemCode::NotFound.into());
+    }
+    let organization = organizations::find(&app.store, place).await?.ok_or(ProblemCode::NotFound)?;
+    let reason = reason(parts).ok_or_else(|| {
+        let text =
+            format!("say why in the header {REASON}, in at most 500 characters; the organization reads it");
+        Problem::new(ProblemCode::ReasonRequired, text)
+    })?;
+    let what = format!("{} {}", parts.method, parts.uri.path());
+    let event =
+        trail::Event::done(TrailKind::PlatformAdministered, actor.clone(), Target::new("request", what))
+            .because(Some(reason.clone()));
+    let event = &event;
+    app.store
+        .run_tx(
+            "management.administer",
+            |tx| async move { trail::record(app, &tx, context, place, event).await },
+        )
+        .await?;
+    // In the organization they may do what an owner may; what is reserved stays reserved.
+    Ok(Caller { by, actor, organization: Some(organization), held: Held::everything(), reason: Some(reason) })
+}

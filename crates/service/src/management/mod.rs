@@ -1,0 +1,6 @@
+//! The management API: `/v1/organizations`, `/v1/platform` and what they share. Who calls and what they may do is decided
+//! before any handler runs: [`caller`].
+
+mod caller;
+
+pub use caller::{By, Caller, Guard, REASON, require};

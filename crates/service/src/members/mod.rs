@@ -1,0 +1,68 @@
+//! Memberships: a person, or a client of its own, in one organization. What they hold there is the union of their roles,
+//! read from the database whenever it matters.
+
+mod store;
+
+use porteiro_protocol::{
+    id::{AccountId, MembershipId},
+    permission::Held,
+    time::OffsetDateTime,
+};
+
+pub use store::{NewMember, Source, State, Whom, find, find_with_grant, insert, of_account};
+
+use crate::organizations::{Organization, Status};
+
+/// Somebody in an organization, as things are now. Only the database makes one.
+#[derive(Debug, Clone)]
+pub struct Member {
+    pub organization: Organization,
+    /// The subject of their tokens there.
+    pub id: MembershipId,
+    pub account: Option<AccountId>,
+    pub client_id: Option<String>,
+    pub state: State,
+    pub display_name: String,
+    pub roles: Vec<String>,
+    pub primary_role: String,
+    held: Held,
+    /// What was issued before counts no more.
+    pub grants_from: OffsetDateTime,
+    pub version: i64,
+    pub created_at: OffsetDateTime,
+}
+
+/// Why a membership confers nothing now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unusable {
+    Suspended,
+    Disabled,
+    Removed,
+}
+
+impl Member {
+    /// What they hold, if it counts at all: the one way to it.
+    ///
+    /// # Errors
+    /// When the organization is suspended, or they are disabled or gone.
+    pub fn held(&self) -> Result<&Held, Unusable> {
+        match (self.organization.status, self.state) {
+            (Status::Suspended, _) => Err(Unusable::Suspended),
+            (Status::Enabled, State::Disabled) => Err(Unusable::Disabled),
+            (Status::Enabled, State::Removed) => Err(Unusable::Removed),
+            (Status::Enabled, State::Active) => Ok(&self.held),
+        }
+    }
+
+    /// What they may look at: a suspended organization stays visible to its members.
+    ///
+    /// # Errors
+    /// When they are disabled or gone.
+    pub const fn held_to_read(&self) -> Result<&Held, Unusable> {
+        match self.state {
+            State::Disabled => Err(Unusable::Disabled),
+            State::Removed => Err(Unusable::Removed),
+            State::Active => Ok(&self.held),
+        }
+    }
+}

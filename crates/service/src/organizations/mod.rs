@@ -1,0 +1,57 @@
+//! Organizations: tenants. One account has a separate identity in each (`flows.md` 2.1), and a token speaks for one.
+
+mod store;
+
+use porteiro_protocol::{assurance::Level, id::OrganizationId, time::OffsetDateTime};
+use serde::{Deserialize, Serialize};
+
+pub use store::{Name, Status, find, find_named, insert, lock};
+
+use crate::store::text_enum;
+
+#[derive(Debug, Clone)]
+pub struct Organization {
+    pub id: OrganizationId,
+    pub slug: String,
+    pub name: String,
+    pub status: Status,
+    pub policy: Policy,
+    pub locale: String,
+    /// Counts changes of what roles permit; see `oauth_grant.authority_version`.
+    pub authority_version: i64,
+    pub version: i64,
+    pub created_at: OffsetDateTime,
+}
+
+text_enum! {
+    /// Which clients may act for an organization without being listed.
+    ThirdParty { All = "all", Verified = "verified", Listed = "listed" }
+}
+
+/// What an organization asks of whoever acts for it. It can only ask for more than the platform does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// The least assurance a person must have proved.
+    #[serde(default = "none")]
+    pub min_level: Level,
+    /// How long ago they may have proved it, in seconds.
+    #[serde(default)]
+    pub max_age: Option<u32>,
+    #[serde(default = "all")]
+    pub third_party_clients: ThirdParty,
+}
+
+const fn none() -> Level {
+    Level::None
+}
+
+const fn all() -> ThirdParty {
+    ThirdParty::All
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { min_level: Level::None, max_age: None, third_party_clients: all() }
+    }
+}

@@ -1,0 +1,94 @@
+//! The audit trail of an organization, for its own people: what happened there, by whom, and why.
+//!
+//! Written in the transaction in which it happens. Append-only by code, privilege and trigger; numbered without gaps,
+//! and each entry carries the hash of the one before. Network address and device stand apart, outside the chain, so
+//! that a person can be erased and the chain still holds.
+
+pub mod events;
+mod store;
+
+use porteiro_protocol::id::{Id, OrganizationId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use events::TrailKind;
+pub use store::Entry;
+
+use crate::{
+    App,
+    http::RequestContext,
+    store::{StoreError, Tx},
+};
+
+/// Who did it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Actor {
+    pub kind: ActorKind,
+    pub id: String,
+    /// Who really acted, where somebody of the platform acts as a member.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub act: Option<String>,
+}
+
+crate::store::text_enum! {
+    ActorKind { Member = "member", Client = "client", ApiKey = "api_key", Platform = "platform", System = "system" }
+}
+
+/// To what it was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    pub kind: String,
+    pub id: String,
+}
+
+impl Target {
+    pub fn new(kind: &str, id: impl ToString) -> Self {
+        Self { kind: kind.to_owned(), id: id.to_string() }
+    }
+}
+
+crate::store::text_enum! {
+    Outcome { Done = "done", Refused = "refused" }
+}
+
+/// One entry to be written.
+#[derive(Debug, Clone)]
+pub struct Event {
+    pub kind: TrailKind,
+    pub actor: Actor,
+    pub target: Target,
+    pub outcome: Outcome,
+    pub reason: Option<String>,
+    /// `{"before", "after"}`; never a secret, never an address.
+    pub changes: Option<Value>,
+}
+
+impl Event {
+    pub const fn done(kind: TrailKind, actor: Actor, target: Target) -> Self {
+        Self { kind, actor, target, outcome: Outcome::Done, reason: None, changes: None }
+    }
+
+    #[must_use]
+    pub fn because(mut self, reason: Option<String>) -> Self {
+        self.reason = reason;
+        self
+    }
+
+    #[must_use]
+    pub fn changing(mut self, before: Value, after: Value) -> Self {
+        self.changes = Some(serde_json::json!({"before": before, "after": after}));
+        self
+    }
+}
+
+/// Appends to the organization's trail. Whoever does so at the same time waits: the chain has one end.
+pub async fn record(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    organization: OrganizationId,
+    event: &Event,
+) -> Result<(), StoreError> {
+    let id = Id::<Entry>::ordered(app.clock.now(), &*app.entropy);
+    store::append(tx, organization, id, event, &context.into()).await
+}
