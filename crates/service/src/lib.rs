@@ -54,6 +54,7 @@ pub fn table() -> Vec<http::Route> {
         credentials::passkey::routes(),
         flow::routes(),
         account::routes(),
+        management::routes(),
     ]
     .into_iter()
     .flatten()
