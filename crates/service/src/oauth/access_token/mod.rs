@@ -41,6 +41,8 @@ pub struct Carried<'a> {
 #[derive(Debug)]
 pub struct Bearer {
     pub account: AccountId,
+    /// As the client knows them: in an organization, by what they are there.
+    pub subject: String,
     pub grant: GrantId,
     pub client_id: String,
     pub scope: Scope,
@@ -166,9 +168,10 @@ pub async fn check(
     scope: &str,
 ) -> Result<Bearer, OAuthError> {
     let claims = carried(app, context, request).await?;
-    let (Some(grant), Ok(account)) = (claims.grant, claims.subject.parse::<AccountId>()) else {
+    // A client's own token is no person's, whatever it says.
+    if claims.grant.is_none() {
         return Err(invalid_token());
-    };
+    }
     // Userinfo takes a token for any API (OpenID Connect Core §5.3); nothing else of ours does: an API must not be able
     // to use what was sent to it.
     if scope != "openid" && claims.audience != app.issuer() {
@@ -180,13 +183,21 @@ pub async fn check(
             format!("the token lacks the scope {scope}"),
         ));
     }
-    let client = app.directory.client(&app.store, &claims.client_id).await?;
-    let client = client.ok_or_else(invalid_token)?;
-    if !may_hold(&client, scope) || !grants::is_alive(&app.store, grant, account, &client).await? {
+    let spoken = spoken(app, claims).await?.ok_or_else(invalid_token)?;
+    let claims = spoken.claims;
+    let (Some(grant), Some(account)) = (claims.grant, spoken.account) else {
+        return Err(invalid_token());
+    };
+    if !may_hold(&spoken.client, scope) {
+        return Err(invalid_token());
+    }
+    // What is the account's own is not an organization's, nor anybody's who only acts as them.
+    if scope != "openid" && (spoken.member.is_some() || claims.actor.is_some()) {
         return Err(invalid_token());
     }
     Ok(Bearer {
         account,
+        subject: claims.subject,
         grant,
         client_id: claims.client_id,
         scope: claims.scope,

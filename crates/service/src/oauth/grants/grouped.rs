@@ -218,6 +218,7 @@ mod tests {
             redirect_uri: None,
             scope: None,
             audience: None,
+            rechecked: None,
             log: LogEntry { id: Uuid::nil(), request: Uuid::nil(), personal: serde_json::Value::Null },
         };
         state.waiting.push_back(Waiting { presentation, reply });
