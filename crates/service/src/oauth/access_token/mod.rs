@@ -6,6 +6,7 @@
 //! 4. Alive: its grant and the account behind it, asked of the database.
 
 mod decide;
+mod remembered;
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use porteiro_protocol::{
 };
 
 pub use decide::Claims;
+pub use remembered::Signatures;
 
 use super::{acting, authorization::decide::may_hold, binding, clients::Client, grants, grants::GrantId};
 use crate::{
@@ -111,8 +113,11 @@ pub fn invalid_token() -> OAuthError {
 /// The claims of a token of ours, for whichever API, alive or not.
 pub fn own(app: &App, token: &str) -> Option<Claims> {
     let rings = app.keys.current();
-    let verified = verify_compact(token, rings.verifying_keys(), Algorithm::ALL).ok()?;
-    decide::read(&verified, app.issuer(), app.clock.now().unix_timestamp())
+    let now = app.clock.now().unix_timestamp();
+    let verified = app.signatures.verified(rings.verifying_keys(), token, now, || {
+        verify_compact(token, rings.verifying_keys(), Algorithm::ALL).ok()
+    })?;
+    decide::read(&verified, app.issuer(), now)
 }
 
 /// The token a request carries, with everything but the database's word.
