@@ -4,3 +4,4 @@ mod authority_table;
 mod callers;
 pub mod driver;
 mod framework;
+mod tokens;
