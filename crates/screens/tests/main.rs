@@ -1,0 +1,1 @@
+//! Hosted screens from outside.
