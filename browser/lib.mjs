@@ -1,6 +1,6 @@
 // A browser, its person, their mailbox and their phone.
 
-import { createHmac, randomUUID } from 'node:crypto'
+import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chromium } from 'playwright-core'
@@ -88,7 +88,7 @@ export const request = (client, more = {}) => {
     redirect_uri: client.redirect_uri,
     scope: 'openid profile email',
     state: 'the-state',
-    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge: createHash('sha256').update(randomUUID()).digest('base64url'),
     code_challenge_method: 'S256',
     ...more,
   }

@@ -47,7 +47,6 @@ export const walk = async (visitor, look) => {
 
   await open(page, '/ui/sign-in')
   await look('sign-in', page)
-  await page.fill('#identifier', 'not-an-address@x')
   await open(page, '/nowhere')
   await look('not-found', page)
   await open(page, '/connect/authorize?client_id=nobody')
@@ -111,7 +110,7 @@ export const walk = async (visitor, look) => {
   await look('signed-out', page)
 
   // For an app that somebody checked.
-  await open(page, request(app, { acr_values: 'urn:porteiro:aal2' }).replace(/&acr_values=[^&]*/, ''))
+  await open(page, request(app))
   await look('sign-in-for-app', page)
   await page.fill('#identifier', person.address)
   await press(page, 'show/password')
@@ -126,11 +125,15 @@ export const walk = async (visitor, look) => {
     await press(page, 'enrol/skip')
   }
   await look('consent', page)
-  await page.route(`${app.redirect_uri}**`, (route) => route.abort())
-  await page.locator('button[value="consent/allow"]').click()
-  await page.waitForSelector('meta[http-equiv=refresh]', { state: 'attached' })
+  // The page that goes on by itself is held, to be looked at.
+  await page.route('**/ui/flow/*', async (route) => {
+    const response = await route.fetch()
+    const body = (await response.text()).replace(/<meta http-equiv="refresh"[^>]*>/, '')
+    await route.fulfill({ response, body })
+  })
+  await press(page, 'consent/allow')
   await look('continuing', page)
-  await page.unroute(`${app.redirect_uri}**`)
+  await page.unroute('**/ui/flow/*')
   await follow(page, 'a.button.primary')
   const answer = await arrived(page)
   if (!answer.get('code') || answer.get('state') !== 'the-state') throw new Error(`no code at ${page.url()}`)

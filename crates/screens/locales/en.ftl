@@ -140,7 +140,7 @@ number = Phone number
 
 ## Who and what
 
-confirm-title = Continue as
+confirm-title = Choose an account
 confirm-as = Continue as { $name }
 confirm-switch = Use another account
 organization-title = Choose an organization

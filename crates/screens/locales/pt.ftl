@@ -140,7 +140,7 @@ number = Telefone
 
 ## Quem e o quê
 
-confirm-title = Continuar como
+confirm-title = Escolha uma conta
 confirm-as = Continuar como { $name }
 confirm-switch = Usar outra conta
 organization-title = Escolha uma organização

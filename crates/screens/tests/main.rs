@@ -1,1 +1,7 @@
-//! Hosted screens from outside.
+//! Hosted screens from outside: forms in, pages out, on PostgreSQL.
+
+mod doors;
+mod driver;
+mod flows;
+mod headers;
+mod reach;

@@ -112,7 +112,7 @@ pub fn flow(
             page::send(screens, &shell, Policy::Flow, status, &Codes { s: &shell, v: &view })
         }
         "complete" => over(screens, visit, &flow, &typed, after_form),
-        "denied" | "cancelled" => denied(screens, visit, &flow, after_form),
+        "denied" | "cancelled" => denied(screens, visit, &flow, &typed, after_form),
         _ => ask(screens, visit, flow, typed, wrong, status),
     };
     page::with_cookies(response, &reply.cookies)
@@ -123,15 +123,15 @@ fn over(screens: &Screens, visit: &Visit, flow: &Flow, typed: &Typed, after_form
     match Next::parse(&flow.next) {
         Some(Next::Nowhere) | None if typed.back.is_empty() => page::see_other("/ui/account"),
         Some(Next::Nowhere) | None => page::see_other(&format!("/ui/account/{}", typed.back)),
-        Some(next) => leave(screens, visit.language, &next, flow.app(), after_form),
+        Some(next) => leave(screens, visit.language, &next, typed.app(), after_form),
     }
 }
 
 /// Refused: the app is told where there is one, else the person reads why.
-fn denied(screens: &Screens, visit: &Visit, flow: &Flow, after_form: bool) -> Response {
+fn denied(screens: &Screens, visit: &Visit, flow: &Flow, typed: &Typed, after_form: bool) -> Response {
     match Next::parse(&flow.next) {
         Some(next @ (Next::Redirect { .. } | Next::FormPost { .. })) => {
-            return leave(screens, visit.language, &next, flow.app(), after_form);
+            return leave(screens, visit.language, &next, typed.app(), after_form);
         }
         Some(Next::Nowhere) | None => {}
     }
@@ -165,7 +165,7 @@ fn ask(
     // Somebody not known yet chooses on the first page; everybody else has links to the other ways.
     let others = match flow.stage.as_str() {
         "raise" | "challenge" if flow.known() => {
-            ways.iter().copied().filter(|one| Some(*one) != way && !resends(way, *one)).collect()
+            ways.iter().copied().filter(|one| Some(*one) != way).collect()
         }
         _ => Vec::new(),
     };
@@ -203,11 +203,6 @@ fn ask(
         Choose,
         Consent
     )
-}
-
-/// A code that is out is sent again from its own page.
-const fn resends(way: Option<Way>, other: Way) -> bool {
-    matches!((way, other), (Some(Way::MailCode), Way::SendMail) | (Some(Way::TextCode), Way::SendText))
 }
 
 fn shown(ways: &[Way], wished: Option<Way>) -> Option<Way> {

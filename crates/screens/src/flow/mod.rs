@@ -129,7 +129,7 @@ fn input(action: &str, form: &Form) -> Value {
     input.insert("step".into(), json!(step));
     for (name, value) in form.iter() {
         let value = match name {
-            "action" | "step" | "back" | "known" => continue,
+            "action" | "app" | "step" | "back" | "known" | "username" => continue,
             // Carried along from page to page; only some actions take it.
             "identifier" if !matches!(action, "email_code/send" | "password/check") => continue,
             "identifier" if form.get("known").is_some() => continue,

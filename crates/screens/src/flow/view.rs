@@ -9,6 +9,8 @@ pub struct Typed {
     pub way: Option<Way>,
     pub identifier: String,
     pub back: &'static str,
+    /// The app's name as the page before showed it: a finished flow does not say it again.
+    app: String,
     /// A value that was refused and is worth showing again.
     pub kept: String,
 }
@@ -21,8 +23,15 @@ impl Typed {
             way: None,
             identifier: text("identifier"),
             back: page_name(form.get("back")),
+            app: text("app"),
             kept: kept.unwrap_or_default().trim().to_owned(),
         }
+    }
+}
+
+impl Typed {
+    pub fn app(&self) -> Option<&str> {
+        Some(self.app.as_str()).filter(|app| !app.is_empty())
     }
 }
 

@@ -31,8 +31,16 @@ impl Way {
         (Self::Hold, "recovery/hold"),
     ];
 
+    /// A code that is out is sent again from its own page.
     pub fn offered(flow: &Flow) -> Vec<Self> {
-        Self::ORDER.iter().filter(|(_, action)| flow.offers(action)).map(|(way, _)| *way).collect()
+        let mut ways: Vec<Self> =
+            Self::ORDER.iter().filter(|(_, action)| flow.offers(action)).map(|(way, _)| *way).collect();
+        for (out, send) in [(Self::MailCode, Self::SendMail), (Self::TextCode, Self::SendText)] {
+            if ways.contains(&out) {
+                ways.retain(|way| *way != send);
+            }
+        }
+        ways
     }
 
     /// In the query of a page's address.
