@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { enter, follow, issuer, launch, mailed, open, press, someone, visitor } from './lib.mjs'
 import { walk } from './walk.mjs'
 
@@ -147,5 +148,20 @@ test('a page sent twice says so and goes on', async () => {
   }
   assert.match(await tab.innerText('#problem'), /out of date/)
   assert.match(await tab.innerText('h1'), /Check your e-mail/)
+  await one.context.close()
+})
+
+test('a page, its script and its style stay under 30 KB, compressed', async () => {
+  const one = await visitor(browser)
+  const heaviest = { size: 0 }
+  const fetched = async (path) => gzipSync(Buffer.from(await (await fetch(new URL(path, issuer))).arrayBuffer())).length
+  let shared
+  await walk(one, async (name, page) => {
+    shared ??= (await fetched(await page.getAttribute('link[rel=stylesheet]', 'href'))) + (await fetched(await page.getAttribute('head script', 'src')))
+    const size = gzipSync(await page.content()).length + shared
+    if (size > heaviest.size) Object.assign(heaviest, { size, name })
+  })
+  assert.ok(heaviest.size < 30_000, `${heaviest.name}: ${heaviest.size} bytes`)
+  console.log(`# the heaviest is ${heaviest.name} with ${heaviest.size} bytes`)
   await one.context.close()
 })

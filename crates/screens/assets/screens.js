@@ -163,7 +163,7 @@
     const [id, token] = location.hash.slice(1).split('.')
     history.replaceState(null, '', location.pathname)
     const form = link.querySelector('form')
-    fetch(`/v1/flows/${id}`, { headers: { accept: 'application/json' } })
+    fetch(`/v1/flows/${encodeURIComponent(id)}`, { headers: { accept: 'application/json' } })
       .then((response) => (response.ok ? response.json() : Promise.reject(response)))
       .then((flow) => {
         form.action = `/ui/flow/${flow.id}`

@@ -20,7 +20,8 @@ pub async fn app() -> (Arc<TestApp>, Record) {
     let app = TestApp::builder().people().start().await;
     let record = Record::default();
     let seen = Arc::clone(&record);
-    let deployment = Deployment::of(&app.app.checked.settings, Arc::clone(&app.app.entropy));
+    let deployment =
+        Deployment::of(&app.app.checked.settings, Arc::clone(&app.app.entropy)).expect("a deployment");
     let app = app.mounted(|router: Router| {
         let recorded = router.layer(axum::middleware::from_fn(move |request: Request, next: Next| {
             let seen = Arc::clone(&seen);

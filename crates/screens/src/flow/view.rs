@@ -10,7 +10,7 @@ pub struct Typed {
     pub identifier: String,
     pub back: &'static str,
     /// The app's name as the page before showed it: a finished flow does not say it again.
-    app: String,
+    pub app: String,
     /// A value that was refused and is worth showing again.
     pub kept: String,
 }
