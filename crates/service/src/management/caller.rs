@@ -150,11 +150,12 @@ async fn with_key(
         Err(api_keys::Refused::Suspended(id)) if Some(id) == place => {
             return Err(ProblemCode::OrganizationSuspended.into());
         }
-        Err(api_keys::Refused::Suspended(_)) => return Err(ProblemCode::NotFound.into()),
         Err(api_keys::Refused::Exceeds { organization, .. }) if Some(organization) == place => {
             return Err(forbidden(asked));
         }
-        Err(api_keys::Refused::Exceeds { .. }) => return Err(ProblemCode::NotFound.into()),
+        Err(api_keys::Refused::Suspended(_) | api_keys::Refused::Exceeds { .. }) => {
+            return Err(ProblemCode::NotFound.into());
+        }
     };
     let actor = Actor { kind: ActorKind::ApiKey, id: usable.key.id.clone(), act: None };
     let by = By::Key { id: usable.key.id.clone(), membership: usable.key.membership };
