@@ -1,14 +1,15 @@
 //! Telling clients that a session ended (OpenID Connect Back-Channel Logout 1.0 §2.4).
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use porteiro_protocol::{
-    id::{AccountId, Id, JobId, SessionId},
+    id::{Id, JobId, SessionId},
     jose::Algorithm,
     time::numeric_date,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::super::{
     clients::{self, Client},
@@ -29,7 +30,9 @@ const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
 #[derive(Debug, Serialize, Deserialize)]
 struct Ended {
     client_id: String,
-    account: AccountId,
+    /// As whom the client knows them.
+    #[serde(alias = "account")]
+    subject: Uuid,
     session: SessionId,
 }
 
@@ -41,15 +44,34 @@ pub(super) async fn tell(
     app: &App,
     tx: &Tx,
     client_id: &str,
-    account: AccountId,
+    subject: Uuid,
     session: SessionId,
 ) -> Result<(), StoreError> {
-    let client = clients::find(tx, client_id).await?;
-    if client.is_none_or(|client| client.metadata.backchannel_logout_uri.is_none()) {
-        return Ok(());
+    tell_all(app, tx, BTreeSet::from([(client_id, subject, session)])).await
+}
+
+/// The same for many, in the order of their clients: each is looked up once.
+pub(super) async fn tell_all(
+    app: &App,
+    tx: &Tx,
+    ended: BTreeSet<(&str, Uuid, SessionId)>,
+) -> Result<(), StoreError> {
+    let mut known: Option<(&str, bool)> = None;
+    for (client_id, subject, session) in ended {
+        let wants = match known {
+            Some((id, wants)) if id == client_id => wants,
+            Some(_) | None => {
+                let client = clients::find(tx, client_id).await?;
+                client.is_some_and(|client| client.metadata.backchannel_logout_uri.is_some())
+            }
+        };
+        known = Some((client_id, wants));
+        if wants {
+            let job: JobId = Id::ordered(app.clock.now(), &*app.entropy);
+            jobs::enqueue(tx, job, JOB, &Ended { client_id: client_id.to_owned(), subject, session }).await?;
+        }
     }
-    let job: JobId = Id::ordered(app.clock.now(), &*app.entropy);
-    jobs::enqueue(tx, job, JOB, &Ended { client_id: client_id.to_owned(), account, session }).await
+    Ok(())
 }
 
 pub async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
@@ -58,7 +80,7 @@ pub async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
     let Some(client) = clients::find(&app.store, &ended.client_id).await? else { return Ok(()) };
     let Some(uri) = &client.metadata.backchannel_logout_uri else { return Ok(()) };
     let failed = |error: SignError| JobError::Failed(error.to_string());
-    let token = token(&app, &client, ended.account, ended.session).await.map_err(failed)?;
+    let token = token(&app, &client, ended.subject, ended.session).await.map_err(failed)?;
     let status = app
         .fetcher
         .post_form(Destination::Strangers, uri, None, &[("logout_token", &token)])
@@ -76,7 +98,7 @@ pub async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
 pub async fn token(
     app: &App,
     client: &Client,
-    account: AccountId,
+    subject: Uuid,
     session: SessionId,
 ) -> Result<String, SignError> {
     let now = numeric_date(app.clock.now());
@@ -87,7 +109,7 @@ pub async fn token(
         "exp": now + SECONDS,
         "jti": Id::<Token>::random(&*app.entropy),
         "events": {EVENT: {}},
-        "sub": account,
+        "sub": subject,
         "sid": session,
     });
     let algorithm = client.metadata.id_token_signed_response_alg.unwrap_or(Algorithm::Rs256);

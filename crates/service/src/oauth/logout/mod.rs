@@ -9,14 +9,15 @@
 mod backchannel;
 mod endpoint;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
     form::Parameters,
-    id::{AccountId, CredentialId, SessionId},
+    id::{AccountId, CredentialId, MembershipId, SessionId},
 };
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 pub use backchannel::{JOB, deliver, token};
 
@@ -54,15 +55,41 @@ pub async fn session_ended(
         Ended::SignedOut | Ended::EndedByOwner | Ended::TooMany => (false, Why::SessionEnded),
         Ended::Recovered => (true, Why::Recovered),
         Ended::CredentialChanged => (true, Why::CredentialChanged),
+        Ended::AccountDisabled => (true, Why::AccountDisabled),
     };
     // Asked before they are revoked, so that each hears of it once.
     let clients = grants::clients_of_session(tx, account, session).await?;
     let revoked = grants::revoke_of_session(tx, account, session, offline_too, why).await?;
     note(app, tx, context, account, &revoked, why).await?;
-    for client_id in clients {
-        backchannel::tell(app, tx, &client_id, account, session).await?;
+    for (client_id, membership) in clients {
+        backchannel::tell(app, tx, &client_id, subject(account, membership), session).await?;
     }
     Ok(())
+}
+
+/// As whom a client knows the person: the member, where it acts for an organization.
+fn subject(account: AccountId, membership: Option<MembershipId>) -> Uuid {
+    membership.map_or_else(|| account.uuid(), MembershipId::uuid)
+}
+
+/// Grants ended while their sessions go on: written down, and each client is told of each session once.
+pub async fn grants_ended(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    revoked: &[Revoked],
+    why: Why,
+) -> Result<(), StoreError> {
+    let event = |one: &Revoked| {
+        let payload = json!({"grant_id": one.grant, "client_id": one.client_id, "reason": why});
+        audit::Event { kind: EventKind::GrantRevoked, subject: one.account.uuid(), payload }
+    };
+    audit::record_all(app, tx, context, revoked.iter().map(event).collect()).await?;
+    let told: BTreeSet<(&str, Uuid, SessionId)> = revoked
+        .iter()
+        .map(|one| (one.client_id.as_str(), subject(one.account, one.membership), one.session))
+        .collect();
+    backchannel::tell_all(app, tx, told).await
 }
 
 /// A credential is gone: so is what was allowed on the strength of it, wherever and however long ago.
