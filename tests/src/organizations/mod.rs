@@ -2,3 +2,4 @@
 
 mod callers;
 pub mod driver;
+mod tokens;

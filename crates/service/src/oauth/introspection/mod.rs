@@ -16,7 +16,7 @@ use porteiro_protocol::{error::ErrorCode, form::Parameters};
 use serde_json::{Map, Value, json};
 
 use super::{
-    access_token::{self, Claims},
+    access_token::{self, Claims, Spoken},
     client_auth,
     clients::Client,
 };
@@ -52,9 +52,12 @@ async fn introspect(
         return Ok(found.map_or_else(inactive, |found| refresh_token(app, &found)));
     }
     let Some(claims) = access_token::own(app, token) else { return Ok(inactive()) };
-    if !may_know(app, caller, &claims).await? || !is_alive(app, &claims).await? {
+    if !may_know(app, caller, &claims).await? {
         return Ok(inactive());
     }
+    let Some(Spoken { claims, .. }) = access_token::spoken(app, claims).await? else {
+        return Ok(inactive());
+    };
     let mut told: Map<String, Value> = claims.raw.as_object().cloned().unwrap_or_default();
     told.insert("active".into(), json!(true));
     let kind = if claims.key.is_some() { "DPoP" } else { "Bearer" };
@@ -71,26 +74,20 @@ async fn may_know(app: &App, caller: &Client, claims: &Claims) -> Result<bool, O
     Ok(api.is_some_and(|api| api.introspected_by.contains(&caller.id)))
 }
 
-async fn is_alive(app: &App, claims: &Claims) -> Result<bool, OAuthError> {
-    let Some(client) = app.directory.client(&app.store, &claims.client_id).await? else { return Ok(false) };
-    match (claims.grant, claims.subject.parse()) {
-        (Some(grant), Ok(account)) => Ok(super::grants::is_alive(&app.store, grant, account, &client).await?),
-        (Some(_), Err(_)) => Ok(false),
-        // A client that speaks for itself lives as long as its registration.
-        (None, _) => Ok(claims.subject == claims.client_id),
-    }
-}
-
 fn refresh_token(app: &App, found: &store::RefreshToken) -> Value {
-    json!({
+    let mut told = json!({
         "active": true,
         "iss": app.issuer(),
         "client_id": found.client_id,
-        "sub": found.account,
+        "sub": found.subject,
         "aud": found.audience,
         "scope": found.scope,
         "iat": found.issued_at.unix_timestamp(),
         "exp": found.expires_at.unix_timestamp(),
         "token_type": "refresh_token",
-    })
+    });
+    if let Some(organization) = found.organization {
+        told["org"] = json!(organization);
+    }
+    told
 }

@@ -30,8 +30,7 @@ const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
 #[derive(Debug, Serialize, Deserialize)]
 struct Ended {
     client_id: String,
-    /// As whom the client knows them.
-    #[serde(alias = "account")]
+    /// As the client knows the person.
     subject: Uuid,
     session: SessionId,
 }

@@ -14,7 +14,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
     form::Parameters,
-    id::{AccountId, CredentialId, MembershipId, SessionId},
+    id::{AccountId, CredentialId, SessionId},
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -61,15 +61,10 @@ pub async fn session_ended(
     let clients = grants::clients_of_session(tx, account, session).await?;
     let revoked = grants::revoke_of_session(tx, account, session, offline_too, why).await?;
     note(app, tx, context, account, &revoked, why).await?;
-    for (client_id, membership) in clients {
-        backchannel::tell(app, tx, &client_id, subject(account, membership), session).await?;
+    for (client_id, subject) in clients {
+        backchannel::tell(app, tx, &client_id, subject, session).await?;
     }
     Ok(())
-}
-
-/// As whom a client knows the person: the member, where it acts for an organization.
-fn subject(account: AccountId, membership: Option<MembershipId>) -> Uuid {
-    membership.map_or_else(|| account.uuid(), MembershipId::uuid)
 }
 
 /// Grants ended while their sessions go on: written down, and each client is told of each session once.
@@ -85,10 +80,8 @@ pub async fn grants_ended(
         audit::Event { kind: EventKind::GrantRevoked, subject: one.account.uuid(), payload }
     };
     audit::record_all(app, tx, context, revoked.iter().map(event).collect()).await?;
-    let told: BTreeSet<(&str, Uuid, SessionId)> = revoked
-        .iter()
-        .map(|one| (one.client_id.as_str(), subject(one.account, one.membership), one.session))
-        .collect();
+    let told: BTreeSet<(&str, Uuid, SessionId)> =
+        revoked.iter().map(|one| (one.client_id.as_str(), one.subject, one.session)).collect();
     backchannel::tell_all(app, tx, told).await
 }
 

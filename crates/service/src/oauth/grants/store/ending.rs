@@ -14,8 +14,8 @@ pub struct Revoked {
     pub account: AccountId,
     pub client_id: String,
     pub session: SessionId,
-    /// As whom it spoke, in an organization.
-    pub membership: Option<MembershipId>,
+    /// As its client knew the person.
+    pub subject: Uuid,
 }
 
 /// What [`Revoked`] is read from.
@@ -24,7 +24,8 @@ macro_rules! ending {
         concat!(
             "UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $1 WHERE revoked_at IS NULL AND ",
             $condition,
-            " RETURNING grant_id, account_id, client_id, session_id, membership_id"
+            " RETURNING grant_id, account_id, client_id, session_id,
+                coalesce(membership_id, account_id) AS subject"
         )
     };
 }
@@ -37,7 +38,7 @@ fn revoked(rows: &[Row]) -> Result<Vec<Revoked>, StoreError> {
             account: grant.get::<Uuid>("account_id")?.into(),
             client_id: grant.get("client_id")?,
             session: grant.get::<Uuid>("session_id")?.into(),
-            membership: grant.get::<Option<Uuid>>("membership_id")?.map(Into::into),
+            subject: grant.get("subject")?,
         })
     };
     rows.iter().map(read).collect()
@@ -112,23 +113,22 @@ pub async fn revoke_of_session(
     revoked(&rows)
 }
 
-/// Which clients have a part in a session, and as whom they know the person.
+/// Which clients have a part in a session, and whom each knows there: the person, or what they are in an organization.
 pub async fn clients_of_session(
     tx: &Tx,
     account: AccountId,
     session: SessionId,
-) -> Result<Vec<(String, Option<MembershipId>)>, StoreError> {
+) -> Result<Vec<(String, Uuid)>, StoreError> {
     let rows = tx
         .query(
-            "SELECT DISTINCT client_id, membership_id FROM oauth_grant
+            "SELECT DISTINCT client_id, coalesce(membership_id, account_id) AS subject FROM oauth_grant
              WHERE account_id = $1 AND session_id = $2 AND generation > 0",
             &[&account.uuid(), &session.uuid()],
         )
         .await?;
     let read = |row| {
-        let part = Decode::new("oauth_grant", session, row);
-        let membership = part.get::<Option<Uuid>>("membership_id")?.map(Into::into);
-        Ok((part.get("client_id")?, membership))
+        let grant = Decode::new("oauth_grant", session, row);
+        Ok((grant.get("client_id")?, grant.get("subject")?))
     };
     rows.iter().map(read).collect()
 }

@@ -15,7 +15,8 @@ pub async fn list_of_membership(
     let rows = reader
         .rows(
             "grants.list_of_membership",
-            "SELECT grant_id, client_id, audience, scope, terms, offline, created_at, rotated_at, expires_at
+            "SELECT grant_id, client_id, organization_id, audience, scope, terms, offline, created_at, rotated_at,
+                    expires_at
              FROM oauth_grant
              WHERE account_id = $1 AND organization_id = $2 AND membership_id = $3 AND generation > 0
                AND revoked_at IS NULL AND expires_at > now()
