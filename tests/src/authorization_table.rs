@@ -50,6 +50,8 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("DELETE /v1/account/recovery", StatusCode::UNAUTHORIZED),
     ("GET /v1/account/grants", StatusCode::UNAUTHORIZED),
     ("DELETE /v1/account/grants/{client_id}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/openapi.json", StatusCode::OK),
+    ("GET /v1/changes", StatusCode::OK),
 ];
 
 #[tokio::test]

@@ -55,6 +55,7 @@ pub fn table() -> Vec<http::Route> {
         credentials::passkey::routes(),
         flow::routes(),
         account::routes(),
+        management::routes(),
     ]
     .into_iter()
     .flatten()
