@@ -56,6 +56,7 @@ pub fn table() -> Vec<http::Route> {
         flow::routes(),
         account::routes(),
         management::routes(),
+        organizations::manage::routes(),
     ]
     .into_iter()
     .flatten()

@@ -4,4 +4,5 @@ mod authority_table;
 mod callers;
 pub mod driver;
 mod framework;
+mod resource;
 mod tokens;
