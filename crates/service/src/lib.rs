@@ -13,6 +13,7 @@ pub mod fetch;
 pub mod flow;
 pub mod health;
 pub mod http;
+pub mod impersonation;
 pub mod jobs;
 pub mod limits;
 pub mod mail;
@@ -21,6 +22,7 @@ pub mod members;
 pub mod oauth;
 pub mod organizations;
 pub mod platform;
+pub mod refusals;
 pub mod roles;
 pub mod secrets;
 pub mod sessions;
@@ -55,6 +57,10 @@ pub fn table() -> Vec<http::Route> {
         flow::routes(),
         account::routes(),
         management::routes(),
+        trail::routes(),
+        refusals::routes(),
+        platform::routes(),
+        impersonation::routes(),
     ]
     .into_iter()
     .flatten()

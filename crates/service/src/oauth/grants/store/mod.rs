@@ -1,5 +1,6 @@
 //! The rows of grants: written, moved on, looked at; ended in [`ending`].
 
+mod acting;
 mod ending;
 
 use std::sync::LazyLock;
@@ -13,6 +14,7 @@ use porteiro_protocol::{
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+pub use acting::{NewActing, find_acting, insert_acting, revoke_acting};
 pub use ending::{
     Revoked, clients_of_session, revoke_all, revoke_of_client, revoke_of_credential, revoke_of_session,
     revoke_one,
