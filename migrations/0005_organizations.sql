@@ -51,7 +51,7 @@ CREATE TABLE membership (
 );
 CREATE UNIQUE INDEX membership_of_account ON membership (organization_id, account_id);
 CREATE UNIQUE INDEX membership_of_client ON membership (organization_id, client_id);
-CREATE INDEX membership_by_age ON membership (organization_id, created_at, membership_id);
+CREATE INDEX membership_by_age ON membership (organization_id, created_at, membership_id) WHERE state <> 'removed';
 CREATE INDEX membership_by_state ON membership (organization_id, state, created_at, membership_id);
 CREATE INDEX membership_by_id ON membership (membership_id);
 CREATE INDEX membership_by_account ON membership (account_id, organization_id);

@@ -8,6 +8,7 @@ pub mod accounts;
 pub mod api_keys;
 pub mod audit;
 pub mod bootstrap;
+pub mod client_policies;
 pub mod credentials;
 pub mod fetch;
 pub mod flow;

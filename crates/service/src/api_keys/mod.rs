@@ -11,7 +11,7 @@ use porteiro_protocol::{
     permission::{Held, Permission},
 };
 
-pub use store::{Key, KeyKind, NewKey, find, insert, touch};
+pub use store::{Key, KeyKind, NewKey, find, insert, revoke_of_membership, touch};
 
 use crate::{
     members::{self, Member, Whom},

@@ -21,7 +21,8 @@ use uuid::Uuid;
 pub use grouped::Presenter;
 pub use store::{
     Held, NewActing, Revoked, clients_of_session, diagnose, find_acting, insert, insert_acting, is_alive,
-    list, revoke_acting, revoke_all, revoke_of_client, revoke_of_credential, revoke_of_session, revoke_one,
+    list, list_of_membership, look_again, refusable, revoke_acting, revoke_all, revoke_of_client,
+    revoke_of_client_in_organization, revoke_of_credential, revoke_of_membership, revoke_of_session, revoke_one,
     statement,
 };
 
@@ -36,7 +37,9 @@ pub type GrantId = Id<Grant>;
 text_enum! {
     /// Why a grant ended before its time.
     Why { Reuse = "reuse", Client = "revoked_by_client", Owner = "revoked_by_owner", SessionEnded = "session_ended",
-          Recovered = "recovered", CredentialChanged = "credential_changed", ActingEnded = "acting_ended" }
+          Recovered = "recovered", CredentialChanged = "credential_changed", AccountDisabled = "account_disabled",
+          MembershipEnded = "membership_ended", Organization = "revoked_by_organization",
+          ClientBlocked = "client_blocked", ActingEnded = "acting_ended" }
 }
 
 /// How and when the person signed in, and what the client asked to be told; frozen when the code was issued.

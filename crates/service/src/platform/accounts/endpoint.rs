@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use axum::{
+    Extension,
     extract::{Path, State},
     http::StatusCode,
     response::{IntoResponse, Response},
@@ -15,7 +16,7 @@ use crate::{
     accounts::{self, Account, AccountState},
     credentials::{self, CredentialKind, CredentialState},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    management::{Listing, Operation, Parameter, Time},
+    management::{Caller, Listing, Operation, Parameter, Time},
     members, platform,
 };
 
@@ -172,6 +173,7 @@ fn named(id: &str) -> Result<AccountId, Problem> {
 
 async fn disabled(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     context: RequestContext,
     Json(body): Json<Reason>,
@@ -180,24 +182,26 @@ async fn disabled(
     if !(1..=500).contains(&reason.chars().count()) {
         return Err(Problem::new(ProblemCode::FieldInvalid, "reason has 1 to 500 characters"));
     }
-    set_enabled(&app, &context, named(&id)?, Some(reason)).await?.ok_or(ProblemCode::NotFound)?;
+    set_enabled(&app, &context, &caller, named(&id)?, Some(reason)).await?.ok_or(ProblemCode::NotFound)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 async fn enabled(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     context: RequestContext,
 ) -> Result<Response, Problem> {
-    set_enabled(&app, &context, named(&id)?, None).await?.ok_or(ProblemCode::NotFound)?;
+    set_enabled(&app, &context, &caller, named(&id)?, None).await?.ok_or(ProblemCode::NotFound)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 async fn sessions_ended(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     context: RequestContext,
 ) -> Result<axum::Json<EndedSessions>, Problem> {
-    let ended = end_sessions(&app, &context, named(&id)?).await?.ok_or(ProblemCode::NotFound)?;
+    let ended = end_sessions(&app, &context, &caller, named(&id)?).await?.ok_or(ProblemCode::NotFound)?;
     Ok(axum::Json(EndedSessions { ended }))
 }

@@ -5,16 +5,19 @@ mod endpoint;
 mod store;
 
 use porteiro_protocol::{address::EmailAddress, id::AccountId, time::OffsetDateTime};
+use serde_json::json;
 
 pub use store::Filter;
 
 use crate::{
     App, accounts,
     accounts::Account,
+    audit::{self, EventKind},
     http::{RequestContext, Route},
+    management::Caller,
     oauth::logout,
     sessions::{self, Ended},
-    store::StoreError,
+    store::{StoreError, Tx},
 };
 
 pub fn routes() -> Vec<Route> {
@@ -45,6 +48,7 @@ async fn count_sessions(app: &App, account: AccountId) -> Result<i64, StoreError
 async fn set_enabled(
     app: &App,
     context: &RequestContext,
+    caller: &Caller,
     account: AccountId,
     disabled_because: Option<&str>,
 ) -> Result<Option<()>, StoreError> {
@@ -53,7 +57,15 @@ async fn set_enabled(
             if accounts::find(&tx, account).await?.is_none() {
                 return Ok(None);
             }
-            let _ = (disabled_because, context);
+            let (changed, action) = match disabled_because {
+                Some(reason) => {
+                    (Box::pin(accounts::disable(app, &tx, context, account, reason)).await?, "disable")
+                }
+                None => (Box::pin(accounts::enable(app, &tx, context, account)).await?, "enable"),
+            };
+            if changed {
+                note(app, &tx, context, caller, account, action).await?;
+            }
             Ok(Some(()))
         })
         .await
@@ -63,6 +75,7 @@ async fn set_enabled(
 async fn end_sessions(
     app: &App,
     context: &RequestContext,
+    caller: &Caller,
     account: AccountId,
 ) -> Result<Option<usize>, StoreError> {
     app.store
@@ -76,7 +89,23 @@ async fn end_sessions(
             for session in &ended {
                 Box::pin(logout::session_ended(app, &tx, context, account, *session, reason)).await?;
             }
+            if !ended.is_empty() {
+                note(app, &tx, context, caller, account, "end_sessions").await?;
+            }
             Ok(Some(ended.len()))
         })
         .await
+}
+
+async fn note(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    caller: &Caller,
+    account: AccountId,
+    action: &str,
+) -> Result<(), StoreError> {
+    let payload = json!({"action": action, "by": caller.key()});
+    let kind = EventKind::AccountAdministered;
+    audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await
 }
