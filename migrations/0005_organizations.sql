@@ -159,7 +159,9 @@ COMMENT ON TABLE impersonation IS 'shard: organization_id. Who of the platform a
 CREATE TABLE trail_head (
     organization_id uuid PRIMARY KEY,
     sequence bigint NOT NULL,
-    hash bytea NOT NULL
+    hash bytea NOT NULL,
+    -- When it was written: the next is not from before.
+    at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE trail_head IS 'shard: organization_id. The last entry of each trail; orders those who write.';
 
@@ -175,7 +177,7 @@ CREATE TABLE trail (
     reason text,
     changes jsonb,
     request_id uuid NOT NULL,
-    at timestamptz NOT NULL DEFAULT now(),
+    at timestamptz NOT NULL,
     previous_hash bytea NOT NULL,
     hash bytea NOT NULL,
     PRIMARY KEY (organization_id, entry_id)

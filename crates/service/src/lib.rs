@@ -14,6 +14,7 @@ pub mod fetch;
 pub mod flow;
 pub mod health;
 pub mod http;
+pub mod impersonation;
 pub mod jobs;
 pub mod limits;
 pub mod mail;
@@ -22,6 +23,7 @@ pub mod members;
 pub mod oauth;
 pub mod organizations;
 pub mod platform;
+pub mod refusals;
 pub mod roles;
 pub mod secrets;
 pub mod sessions;
@@ -57,6 +59,10 @@ pub fn table() -> Vec<http::Route> {
         account::routes(),
         management::routes(),
         organizations::manage::routes(),
+        trail::routes(),
+        refusals::routes(),
+        platform::routes(),
+        impersonation::routes(),
     ]
     .into_iter()
     .flatten()

@@ -22,6 +22,7 @@ enum Kind {
     NewDevice,
     RecoveryHoldStarted,
     SessionsEnded,
+    ImpersonationStarted,
 }
 
 fn kinds() -> Vec<Kind> {
@@ -36,6 +37,7 @@ fn kinds() -> Vec<Kind> {
         Kind::NewDevice,
         Kind::RecoveryHoldStarted,
         Kind::SessionsEnded,
+        Kind::ImpersonationStarted,
     ];
     kinds.extend(Change::ALL.map(Kind::CredentialChanged));
     kinds
@@ -69,6 +71,10 @@ impl Kind {
                 recovery_hold_started(locale, at + porteiro_protocol::time::Duration::hours(72), &what)
             }
             Self::SessionsEnded => sessions_ended(locale, &what),
+            Self::ImpersonationStarted => {
+                let acting = Acting { who: value, organization: value, reason: value, until: at };
+                impersonation_started(locale, &acting, &what)
+            }
         }
     }
 }
