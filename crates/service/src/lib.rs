@@ -13,6 +13,7 @@ pub mod fetch;
 pub mod flow;
 pub mod health;
 pub mod http;
+pub mod invitations;
 pub mod jobs;
 pub mod limits;
 pub mod mail;
@@ -54,6 +55,8 @@ pub fn table() -> Vec<http::Route> {
         credentials::passkey::routes(),
         flow::routes(),
         account::routes(),
+        api_keys::routes(),
+        invitations::routes(),
     ]
     .into_iter()
     .flatten()

@@ -71,7 +71,12 @@ pub fn document() -> String {
         "{INTRODUCTION}\n## Every limit\n\n| Limit | Counts | At once | Then one every | Taken from by |\n|---|---|---|---|---|\n"
     );
     for rule in RULES {
-        let counts = if rule.counts_addresses() { "address" } else { "person" };
+        let counts = match rule.name {
+            "invitation.organization" => "organization",
+            "invitation.recipient" => "mailbox",
+            _ if rule.counts_addresses() => "address",
+            _ => "person",
+        };
         let _ = writeln!(
             text,
             "| `{}` | {counts} | {} | {} | {} |",
@@ -99,6 +104,7 @@ fn takers(rule: &Rule) -> String {
         (true, "client_secret.address") => "clients that show a secret".to_owned(),
         (true, "register.address" | "register_day.address") => "`POST /connect/register`".to_owned(),
         (true, "registration_token.address") => "`/connect/register/{client_id}`".to_owned(),
+        (true, "invitation.organization" | "invitation.recipient") => "invitations".to_owned(),
         (true, "push.address") => "`/connect/par`, public clients".to_owned(),
         (true, _) => "the engine; see above".to_owned(),
     }

@@ -47,5 +47,10 @@ events! {
     ClientRegistered = "client.registered", "A client registered itself.", ["client_id"];
     ClientChanged = "client.changed", "A client replaced its registration; it is trusted like a new one.", ["client_id", "members"];
     ClientRemoved = "client.removed", "A client ended its registration.", ["client_id"];
+    ApiKeyCreated = "api_key.created", "A personal key or a platform key was made.", ["key_id", "kind", "organization_id", "reason"];
+    ApiKeyUsedFirst = "api_key.used_first", "It was used for the first time.", ["key_id", "kind", "organization_id"];
+    ApiKeyRevoked = "api_key.revoked", "It was revoked.", ["key_id", "kind", "organization_id", "reason"];
+    MembershipJoined = "membership.joined", "A person became a member of an organization.", ["organization_id", "membership_id", "role"];
+    PlatformAuthorityChanged = "platform.authority_changed", "What a person may do to the installation changed.", ["before", "after"];
     StuffingSuspected = "stuffing.suspected", "One address tried passwords for many people.", ["people"];
 }

@@ -57,6 +57,8 @@ pub const RULES: &[Rule] = &[
     REGISTER_DAY,
     REGISTRATION_TOKEN,
     PUSH,
+    INVITATION_ORGANIZATION,
+    INVITATION_RECIPIENT,
 ];
 
 pub const PASSWORD_SUBJECT: Rule = rule("password.subject", 10, 300.0);
@@ -93,6 +95,10 @@ pub const REGISTER_DAY: Rule = rule("register_day.address", 50, 1_728.0);
 pub const REGISTRATION_TOKEN: Rule = rule("registration_token.address", 60, 10.0);
 /// Requests pushed by clients that cannot prove themselves; each is a row.
 pub const PUSH: Rule = rule("push.address", 120, 5.0);
+
+/// Invitations by one organization, and to one mailbox, whoever asks: each is a mail.
+pub const INVITATION_ORGANIZATION: Rule = rule("invitation.organization", 100, 60.0);
+pub const INVITATION_RECIPIENT: Rule = rule("invitation.recipient", 5, 14_400.0);
 
 /// One bucket of a rule: whom it counts.
 #[derive(Debug, Clone)]

@@ -68,6 +68,14 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// The person of the platform who calls, if it is one.
+    pub const fn operator(&self) -> Option<AccountId> {
+        match self.by {
+            By::Operator(account) => Some(account),
+            By::Member { .. } | By::Key { .. } => None,
+        }
+    }
+
     /// What limits and repeated requests count them by.
     pub fn key(&self) -> String {
         format!("{}:{}", self.actor.kind.as_str(), self.actor.id)
@@ -213,27 +221,28 @@ async fn with_key(
         }
         Err(api_keys::Refused::Exceeds { .. }) => return Err(ProblemCode::NotFound.into()),
     };
-    let actor = Actor { kind: ActorKind::ApiKey, id: usable.key.id.clone(), act: None };
+    let actor = api_keys::actor(&usable.key);
     let by = By::Key { id: usable.key.id.clone(), membership: usable.key.membership };
-    let caller = match (place, usable.organization) {
+    let held = usable.held.clone();
+    let caller = match (place, usable.organization.clone()) {
         (None, None) => {
-            let caller = Caller { by, actor, organization: None, held: usable.held, reason: reason(parts) };
+            let caller = Caller { by, actor, organization: None, held, reason: reason(parts) };
             if !caller.held.covers(asked) {
                 return Err(forbidden(asked));
             }
             caller
         }
-        (Some(place), None) => administering(guard, context, parts, place, usable.held, by, actor).await?,
+        (Some(place), None) => administering(guard, context, parts, place, held, by, actor).await?,
         (Some(place), Some(organization)) if organization.id == place => {
-            if !usable.held.covers(asked) {
+            if !held.covers(asked) {
                 return Err(forbidden(asked));
             }
-            Caller { by, actor, organization: Some(organization), held: usable.held, reason: None }
+            Caller { by, actor, organization: Some(organization), held, reason: None }
         }
         (Some(_), Some(_)) => return Err(ProblemCode::NotFound.into()),
         (None, Some(_)) => return Err(forbidden(asked)),
     };
-    api_keys::touch(&app.store, &usable.key.id, context.address).await?;
+    api_keys::used(app, context, &usable).await?;
     Ok(caller)
 }
 
@@ -333,7 +342,7 @@ fn of_member(member: &Member, held: Held, act: Option<String>) -> Caller {
     }
 }
 
-fn administer() -> Permission {
+pub(super) fn administer() -> Permission {
     Permission::parse("organizations:administer").unwrap_or_else(|_| unreachable!("it is a permission"))
 }
 

@@ -2,5 +2,7 @@
 //! before any handler runs: [`caller`].
 
 mod caller;
+mod standing;
 
 pub use caller::{By, Caller, Guard, REASON, require};
+pub use standing::held_now;

@@ -6,6 +6,7 @@
 //! - A mail says what happened, whether anything is to be done, and ends.
 
 mod codes;
+mod invitation;
 mod layout;
 mod link;
 mod locale;
@@ -16,6 +17,7 @@ mod recovery;
 mod tests;
 
 pub use codes::{CodeMail, recovery_code, registration_code, sign_in_code, verify_address_code};
+pub use invitation::{InvitationMail, invitation};
 pub use link::Link;
 pub use locale::Locale;
 pub use notices::{

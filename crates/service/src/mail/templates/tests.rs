@@ -22,6 +22,7 @@ enum Kind {
     NewDevice,
     RecoveryHoldStarted,
     SessionsEnded,
+    Invitation,
 }
 
 fn kinds() -> Vec<Kind> {
@@ -36,6 +37,7 @@ fn kinds() -> Vec<Kind> {
         Kind::NewDevice,
         Kind::RecoveryHoldStarted,
         Kind::SessionsEnded,
+        Kind::Invitation,
     ];
     kinds.extend(Change::ALL.map(Kind::CredentialChanged));
     kinds
@@ -69,6 +71,13 @@ impl Kind {
                 recovery_hold_started(locale, at + porteiro_protocol::time::Duration::hours(72), &what)
             }
             Self::SessionsEnded => sessions_ended(locale, &what),
+            Self::Invitation => {
+                let (token, until) = ("pt_inv_a-b", at);
+                invitation(
+                    locale,
+                    &InvitationMail { service: value, organization: value, link: link(), token, until },
+                )
+            }
         }
     }
 }

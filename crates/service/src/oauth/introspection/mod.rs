@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub use store::STATEMENT;
 
-use porteiro_protocol::{error::ErrorCode, form::Parameters};
+use porteiro_protocol::{api_key::is_id as is_key_id, error::ErrorCode, form::Parameters};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -21,7 +21,7 @@ use super::{
     clients::Client,
 };
 use crate::{
-    App,
+    App, api_keys,
     http::{OAuthError, RequestContext, Route},
     secrets::HandleKind,
 };
@@ -72,6 +72,10 @@ async fn may_know(app: &App, caller: &Client, claims: &Claims) -> Result<bool, O
 }
 
 async fn is_alive(app: &App, claims: &Claims) -> Result<bool, OAuthError> {
+    let id = &claims.client_id;
+    if is_key_id(id) {
+        return Ok(api_keys::token_alive(&app.store, id, claims.organization, &claims.subject).await?);
+    }
     let Some(client) = app.directory.client(&app.store, &claims.client_id).await? else { return Ok(false) };
     match (claims.grant, claims.subject.parse()) {
         (Some(grant), Ok(account)) => Ok(super::grants::is_alive(&app.store, grant, account, &client).await?),
