@@ -91,12 +91,6 @@ fn listed(keys: &[Key]) -> Response {
     axum::Json(json!({"items": items})).into_response()
 }
 
-/// The organization in the path: no handler behind its access runs without one.
-fn place(caller: &Caller) -> Result<porteiro_protocol::id::OrganizationId, Problem> {
-    let organization = caller.organization.as_ref().map(|organization| organization.id);
-    organization.ok_or_else(|| ProblemCode::NotFound.into())
-}
-
 async fn list_mine(
     State(app): State<Arc<App>>,
     Extension(me): Extension<SignedIn>,
@@ -141,7 +135,7 @@ async fn list(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    Ok(listed(&store::list(&app.store, Whose::Organization(place(&caller)?), None, 500).await?))
+    Ok(listed(&store::list(&app.store, Whose::Organization(caller.organization()?.id), None, 500).await?))
 }
 
 async fn show(
@@ -149,7 +143,7 @@ async fn show(
     Path((_, id)): Path<(String, String)>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    let key = store::show(&app.store, Whose::Organization(place(&caller)?), &id).await?;
+    let key = store::show(&app.store, Whose::Organization(caller.organization()?.id), &id).await?;
     Ok(axum::Json(described(&key.ok_or(ProblemCode::NotFound)?)).into_response())
 }
 
@@ -160,7 +154,7 @@ async fn create(
     Json(request): Json<NewKeyRequest>,
 ) -> Result<Response, Problem> {
     let wanted = wanted(KeyKind::Organization, &request)?;
-    let location = format!("/v1/organizations/{}/api-keys", place(&caller)?);
+    let location = format!("/v1/organizations/{}/api-keys", caller.organization()?.id);
     let key = Box::pin(make::by_caller(&app, &context, &caller, &wanted)).await?;
     Ok(made(&key, &location))
 }
@@ -171,7 +165,7 @@ async fn revoke(
     context: RequestContext,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    let whose = Whose::Organization(place(&caller)?);
+    let whose = Whose::Organization(caller.organization()?.id);
     let reason = caller.reason.as_deref().unwrap_or("administrator");
     gone(make::revoke(&app, &context, whose, &id, &caller.actor, reason).await?)
 }

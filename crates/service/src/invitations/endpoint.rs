@@ -67,12 +67,6 @@ fn offered(invitation: &Invitation, organization: &Organization) -> Value {
     })
 }
 
-/// The organization in the path: no handler behind its access runs without one.
-fn place(caller: &Caller) -> Result<OrganizationId, Problem> {
-    let organization = caller.organization.as_ref().map(|organization| organization.id);
-    organization.ok_or_else(|| ProblemCode::NotFound.into())
-}
-
 fn id(text: &str) -> Result<InvitationId, Problem> {
     text.parse().map_err(|_| ProblemCode::NotFound.into())
 }
@@ -81,7 +75,7 @@ async fn list(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    let found = store::list(&app.store, place(&caller)?, None, 500).await?;
+    let found = store::list(&app.store, caller.organization()?.id, None, 500).await?;
     let items: Vec<Value> = found.iter().map(described).collect();
     Ok(axum::Json(json!({"items": items})).into_response())
 }
@@ -91,7 +85,7 @@ async fn show(
     Path((_, text)): Path<(String, String)>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    let found = store::show(&app.store, place(&caller)?, id(&text)?).await?;
+    let found = store::show(&app.store, caller.organization()?.id, id(&text)?).await?;
     Ok(axum::Json(described(&found.ok_or(ProblemCode::NotFound)?)).into_response())
 }
 
@@ -110,7 +104,7 @@ async fn create(
 ) -> Result<Response, Problem> {
     let email = EmailAddress::parse(&request.email)
         .map_err(|_| Problem::new(ProblemCode::FieldInvalid, "email is not a mail address"))?;
-    let organization = place(&caller)?;
+    let organization = caller.organization()?.id;
     let (invitation, new) =
         Box::pin(invite(&app, &context, &caller, organization, &email, &request.role)).await?;
     let status = if new { StatusCode::CREATED } else { StatusCode::OK };
@@ -128,7 +122,7 @@ async fn revoke(
     context: RequestContext,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    if take_back(&app, &context, &caller, place(&caller)?, id(&text)?).await? {
+    if take_back(&app, &context, &caller, caller.organization()?.id, id(&text)?).await? {
         Ok(StatusCode::NO_CONTENT.into_response())
     } else {
         Err(ProblemCode::NotFound.into())
