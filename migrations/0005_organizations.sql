@@ -53,6 +53,7 @@ CREATE UNIQUE INDEX membership_of_account ON membership (organization_id, accoun
 CREATE UNIQUE INDEX membership_of_client ON membership (organization_id, client_id);
 CREATE INDEX membership_by_age ON membership (organization_id, created_at, membership_id);
 CREATE INDEX membership_by_state ON membership (organization_id, state, created_at, membership_id);
+CREATE INDEX membership_by_id ON membership (membership_id);
 CREATE INDEX membership_by_account ON membership (account_id, organization_id);
 CREATE INDEX membership_by_client ON membership (client_id) WHERE client_id IS NOT NULL;
 COMMENT ON TABLE membership IS 'shard: organization_id. A person, or a client, in one organization.';

@@ -48,6 +48,9 @@ pub fn refresh(numbering: &Numbering, client: &str) -> String {
         "'019a0000-0000-7000-8000-000000000000'".into(),
         "'{\"address\": \"127.0.0.1\", \"user_agent\": \"porteiro-bench\"}'".into(),
         "false".into(),
+        null(),
+        null(),
+        "false".into(),
     ];
     script(numbering, &spliced(grants::statement(), &parameters))
 }

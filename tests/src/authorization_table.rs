@@ -67,6 +67,8 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("POST /v1/organizations/{organization}/invitations", StatusCode::UNAUTHORIZED),
     ("GET /v1/organizations/{organization}/invitations/{id}", StatusCode::UNAUTHORIZED),
     ("DELETE /v1/organizations/{organization}/invitations/{id}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/openapi.json", StatusCode::OK),
+    ("GET /v1/changes", StatusCode::OK),
 ];
 
 #[tokio::test]

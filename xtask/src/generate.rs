@@ -24,7 +24,16 @@ fn documents(schema: &Schema) -> Vec<Document> {
         ("docs/security/throttling.md", security::throttling::document()),
     ];
     let marked = |text| format!("<!-- Written by `cargo xtask generate`. Do not edit. -->\n\n{text}");
-    generated.into_iter().map(|(path, text)| Document { path, text: marked(text) }).collect()
+    let mut all: Vec<Document> =
+        generated.into_iter().map(|(path, text)| Document { path, text: marked(text) }).collect();
+    all.push(Document { path: "docs/openapi.json", text: openapi() });
+    all
+}
+
+/// As `GET /v1/openapi.json` serves it.
+fn openapi() -> String {
+    let document = porteiro_service::management::openapi::document(&porteiro_service::table());
+    format!("{}\n", serde_json::to_string_pretty(&document).unwrap_or_default())
 }
 
 pub fn write(root: &Path) -> anyhow::Result<()> {
@@ -79,6 +88,6 @@ mod tests {
 
     #[test]
     fn missing_documents_are_stale() {
-        assert_eq!(stale(tree(&[]).path(), &Schema::default()).len(), 7);
+        assert_eq!(stale(tree(&[]).path(), &Schema::default()).len(), 8);
     }
 }

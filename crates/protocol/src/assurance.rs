@@ -15,7 +15,9 @@ pub const ACR_AAL2: &str = "http://idmanagement.gov/ns/assurance/aal/2";
 pub const ACR_NONE: &str = "0";
 
 /// Ordered: a greater level satisfies a lesser one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     None,

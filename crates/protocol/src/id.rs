@@ -101,6 +101,18 @@ impl<'de, K> Deserialize<'de> for Id<K> {
     }
 }
 
+impl<K> schemars::JsonSchema for Id<K> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Id".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "format": "uuid"})
+    }
+}
+
 macro_rules! kinds {
     ($($kind:ident => $alias:ident),+ $(,)?) => {
         $(

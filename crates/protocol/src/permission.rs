@@ -92,6 +92,18 @@ impl TryFrom<String> for Permission {
         Self::parse(&text)
     }
 }
+impl schemars::JsonSchema for Permission {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Permission".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let pattern = r"^[a-z][a-z0-9_.-]{0,62}:([a-z][a-z0-9_.-]{0,62}|\*)$";
+        schemars::json_schema!({"type": "string", "pattern": pattern})
+    }
+}
 impl From<Permission> for String {
     fn from(permission: Permission) -> Self {
         permission.text

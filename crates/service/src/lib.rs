@@ -57,6 +57,7 @@ pub fn table() -> Vec<http::Route> {
         account::routes(),
         api_keys::routes(),
         invitations::routes(),
+        management::routes(),
     ]
     .into_iter()
     .flatten()

@@ -12,8 +12,8 @@ use crate::{
     fetch::Fetcher,
     mail::Mailer,
     oauth::{
-        client_auth::ClientAuthorities, clients::FetchedKeys, directory::Directory, grants::Presenter,
-        keys::Keys,
+        access_token::Signatures, client_auth::ClientAuthorities, clients::FetchedKeys, directory::Directory,
+        grants::Presenter, keys::Keys,
     },
     secrets::Secrets,
     settings::Checked,
@@ -27,6 +27,7 @@ pub struct App {
     pub keys: Keys,
     pub directory: Directory,
     pub presenter: Presenter,
+    pub signatures: Signatures,
     pub client_keys: FetchedKeys,
     /// `None`: no certificate proves a client by its subject.
     pub client_authorities: Option<ClientAuthorities>,
@@ -88,6 +89,7 @@ impl App {
             hasher: Hasher::new(&*parts.entropy).map_err(|error| error.to_string())?,
             directory: Directory::default(),
             presenter: Presenter::new(settings.group_statements),
+            signatures: Signatures::default(),
             client_keys: FetchedKeys::default(),
             client_authorities,
             passkeys,

@@ -57,7 +57,8 @@ async fn an_invitation_is_accepted_with_what_only_the_mail_says() {
     assert_eq!((&made["state"], &made["role"]), (&json!("pending"), &json!("member")));
     let token = mailed(&app, "ana@work.example.test").await;
     let one = format!("{}/{}", path(here), made["id"].as_str().unwrap());
-    for told in [answer.text(), get(&app, &path(here), &key).await.text(), get(&app, &one, &key).await.text()] {
+    for told in [answer.text(), get(&app, &path(here), &key).await.text(), get(&app, &one, &key).await.text()]
+    {
         assert!(!told.contains("pt_inv_") && !told.contains(&token[10..40]), "{told}");
     }
     // Another address than the invited one: whoever has the mail is who was meant.
@@ -109,7 +110,7 @@ async fn inviting_again_replaces_the_secret_and_the_time() {
     let again = invite(&app, here, &key, "ANA@example.test", "admin-of-nothing").await;
     assert_eq!(code(&again), (422, "field_invalid".into()), "no such role");
     let again = invite(&app, here, &key, "ANA@example.test", "member").await;
-    assert_eq!((again.status.as_u16(), &again.json()["id"]), (200, &first.json()["id"]));
+    assert_eq!((again.status.as_u16(), &again.json()["id"]), (201, &first.json()["id"]));
     let new = mailed(&app, "ana@example.test").await;
     assert_eq!(app.count("SELECT count(*) FROM invitation").await, 1);
     let mut ana = register(&app, "ana@home.example.test").await;
@@ -233,7 +234,10 @@ async fn of_many_who_accept_at_once_one_joins_and_no_other_organization_is_touch
              AND membership_id IS NULL"
     );
     assert_eq!(app.count(&elsewhere).await, 1);
-    assert_eq!(app.count(&format!("SELECT count(*) FROM membership WHERE organization_id = '{there}'")).await, 0);
+    assert_eq!(
+        app.count(&format!("SELECT count(*) FROM membership WHERE organization_id = '{there}'")).await,
+        0
+    );
     let mut ana = register(&app, "late@example.test").await;
     assert_eq!(accept(&mut ana, &kept).await.json()["organization"]["slug"], "there");
 }
@@ -246,7 +250,10 @@ async fn invitations_do_not_fill_mailboxes() {
     for _ in 0..5 {
         assert!(invite(&app, here, &key, "ana@example.test", "member").await.status.is_success());
     }
-    assert_eq!(code(&invite(&app, here, &key, "ana@example.test", "member").await), (429, "slow_down".into()));
+    assert_eq!(
+        code(&invite(&app, here, &key, "ana@example.test", "member").await),
+        (429, "slow_down".into())
+    );
     assert_eq!(invite(&app, there, &foreign, "ana@example.test", "member").await.status, 429, "one mailbox");
     assert_eq!(app.mails("ana@example.test").await.len(), 5);
     app.forget_limits().await;

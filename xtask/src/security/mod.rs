@@ -29,6 +29,9 @@ fn in_words(seconds: f64) -> String {
             rest -= count * size;
         }
     }
+    if words.is_empty() {
+        words.push(format!("{seconds} seconds"));
+    }
     words.truncate(2);
     words.join(" ")
 }
@@ -38,6 +41,7 @@ mod tests {
     #[test]
     fn seconds_read_well() {
         for (seconds, words) in [
+            (0.5, "0.5 seconds"),
             (1.0, "1 second"),
             (36.0, "36 seconds"),
             (8_640.0, "2 hours 24 minutes"),

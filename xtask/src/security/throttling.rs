@@ -71,11 +71,9 @@ pub fn document() -> String {
         "{INTRODUCTION}\n## Every limit\n\n| Limit | Counts | At once | Then one every | Taken from by |\n|---|---|---|---|---|\n"
     );
     for rule in RULES {
-        let counts = match rule.name {
-            "invitation.organization" => "organization",
-            "invitation.recipient" => "mailbox",
-            _ if rule.counts_addresses() => "address",
-            _ => "person",
+        let counts = match rule.name.rsplit_once('.') {
+            Some((_, whom @ ("address" | "caller" | "organization" | "recipient"))) => whom,
+            Some(_) | None => "person",
         };
         let _ = writeln!(
             text,
@@ -105,6 +103,12 @@ fn takers(rule: &Rule) -> String {
         (true, "register.address" | "register_day.address") => "`POST /connect/register`".to_owned(),
         (true, "registration_token.address") => "`/connect/register/{client_id}`".to_owned(),
         (true, "invitation.organization" | "invitation.recipient") => "invitations".to_owned(),
+        (true, "api_reads.caller" | "api_reads.organization") => {
+            "the management API, reading; `api_reads_per_minute`".to_owned()
+        }
+        (true, "api_writes.caller" | "api_writes.organization") => {
+            "the management API, changing; `api_writes_per_minute`".to_owned()
+        }
         (true, "push.address") => "`/connect/par`, public clients".to_owned(),
         (true, _) => "the engine; see above".to_owned(),
     }

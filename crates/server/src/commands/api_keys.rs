@@ -22,14 +22,8 @@ pub async fn run(settings: &Settings, action: ApiKeys) -> Result<(), Failure> {
     let store = boot::open_store(settings)?;
     match action {
         ApiKeys::Create { name, permissions, days, networks } => {
-            let request = NewKeyRequest {
-                name,
-                permissions,
-                expires_in_days: Some(days),
-                allowed_networks: networks,
-                organization: None,
-            };
-            create(&store, &request).await
+            let (expires_in_days, allowed_networks) = (Some(days), networks);
+            create(&store, &NewKeyRequest { name, permissions, expires_in_days, allowed_networks }).await
         }
         ApiKeys::List => {
             for key in api_keys::list(&store, Whose::Platform, None, ALL).await? {

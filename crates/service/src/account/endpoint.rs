@@ -221,6 +221,7 @@ async fn list_grants(
             .filter(|grant| grant.client_id == id)
             .map(|grant| {
                 json!({
+                    "organization": grant.organization,
                     "audience": grant.audience,
                     "scope": grant.scope,
                     "details": grant.details,

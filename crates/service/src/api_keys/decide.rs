@@ -1,6 +1,7 @@
 //! What may be asked of a new key, and whether its maker holds it. Pure.
 
 use porteiro_protocol::permission::{Held, Permission};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::KeyKind;
@@ -14,19 +15,41 @@ const MOST_PERMISSIONS: usize = 100;
 const MOST_NETWORKS: usize = 50;
 
 /// A new key, as it is asked for.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewKeyRequest {
     pub name: String,
     pub permissions: Vec<String>,
+    /// 90 unless said, 365 at most.
     #[serde(default)]
     pub expires_in_days: Option<u16>,
     /// From where it may be used, as `address/length`; none: from anywhere.
     #[serde(default)]
     pub allowed_networks: Vec<String>,
-    /// In which organization a person wants to act, by id or slug.
+}
+
+/// The same by a person, for themselves.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewPersonalKeyRequest {
+    /// Where they act, by id or slug.
+    pub organization: String,
+    pub name: String,
+    pub permissions: Vec<String>,
+    /// 90 unless said, 365 at most.
     #[serde(default)]
-    pub organization: Option<String>,
+    pub expires_in_days: Option<u16>,
+    /// From where it may be used, as `address/length`; none: from anywhere.
+    #[serde(default)]
+    pub allowed_networks: Vec<String>,
+}
+
+impl NewPersonalKeyRequest {
+    /// Where, and what.
+    pub fn split(self) -> (String, NewKeyRequest) {
+        let Self { organization, name, permissions, expires_in_days, allowed_networks } = self;
+        (organization, NewKeyRequest { name, permissions, expires_in_days, allowed_networks })
+    }
 }
 
 /// A new key that could be made, if its maker holds it.
@@ -110,7 +133,6 @@ mod tests {
             permissions: permissions.iter().map(|text| (*text).to_owned()).collect(),
             expires_in_days: None,
             allowed_networks: Vec::new(),
-            organization: None,
         }
     }
 

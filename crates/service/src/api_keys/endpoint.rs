@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use axum::{
     Extension,
@@ -6,18 +6,23 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use serde_json::{Value, json};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use porteiro_protocol::{
+    id::{MembershipId, OrganizationId},
+    permission::Permission,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{
     Key, KeyKind, NewKeyRequest, Wanted, Whose,
+    decide::NewPersonalKeyRequest,
     make::{self, Made},
     store,
 };
 use crate::{
     App, account,
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    management::Caller,
+    management::{Caller, Listing, Operation, Time, created_with_secret},
     sessions::SignedIn,
     trail::{Actor, ActorKind},
 };
@@ -26,91 +31,137 @@ const READ: Access = Access::Organization("api-keys:read");
 const WRITE: Access = Access::Organization("api-keys:write");
 const PLATFORM_READ: Access = Access::Platform("platform.api-keys:read");
 const PLATFORM_WRITE: Access = Access::Platform("platform.api-keys:write");
+const MINE: &str = "/v1/account/api-keys";
+const ITS: &str = "/v1/organizations/{organization}/api-keys";
+const PLATFORM: &str = "/v1/platform/api-keys";
 
 pub fn routes() -> Vec<Route> {
+    let makes = |id, summary| {
+        let refuses = [ProblemCode::AuthorityExceeded, ProblemCode::Quota];
+        Operation::new(id, summary).creates::<NewKeyView>().refuses(&refuses)
+    };
     vec![
-        Route::get("/v1/account/api-keys", Access::Session, list_mine),
-        Route::post("/v1/account/api-keys", Access::Session, make_mine),
-        Route::delete("/v1/account/api-keys/{id}", Access::Session, revoke_mine),
-        Route::get("/v1/organizations/{organization}/api-keys", READ, list),
-        Route::post("/v1/organizations/{organization}/api-keys", WRITE, create),
-        Route::get("/v1/organizations/{organization}/api-keys/{id}", READ, show),
-        Route::delete("/v1/organizations/{organization}/api-keys/{id}", WRITE, revoke),
-        Route::get("/v1/platform/api-keys", PLATFORM_READ, list_platform),
-        Route::post("/v1/platform/api-keys", PLATFORM_WRITE, create_platform),
-        Route::delete("/v1/platform/api-keys/{id}", PLATFORM_WRITE, revoke_platform),
+        Route::get(MINE, Access::Session, list_mine)
+            .operation(Operation::new("account_api_keys.list", "One's own keys").lists::<KeyView>()),
+        Route::post(MINE, Access::Session, make_mine).operation(
+            makes("account_api_keys.create", "Make a key of one's own; shows it once")
+                .takes::<NewPersonalKeyRequest>()
+                .refuses(&[ProblemCode::StepUpRequired]),
+        ),
+        Route::delete("/v1/account/api-keys/{id}", Access::Session, revoke_mine)
+            .operation(Operation::new("account_api_keys.revoke", "Revoke a key of one's own")),
+        Route::get(ITS, READ, list).operation(
+            Operation::new("api_keys.list", "Keys of the organization and of its members").lists::<KeyView>(),
+        ),
+        Route::post(ITS, WRITE, create).operation(
+            makes("api_keys.create", "Make a key of the organization; shows it once")
+                .takes::<NewKeyRequest>(),
+        ),
+        Route::get("/v1/organizations/{organization}/api-keys/{id}", READ, show)
+            .operation(Operation::new("api_keys.show", "One key").gives::<KeyView>()),
+        Route::delete("/v1/organizations/{organization}/api-keys/{id}", WRITE, revoke)
+            .operation(Operation::new("api_keys.revoke", "Revoke a key, a member's too")),
+        Route::get(PLATFORM, PLATFORM_READ, list_platform)
+            .operation(Operation::new("platform_api_keys.list", "Platform keys").lists::<KeyView>()),
+        Route::post(PLATFORM, PLATFORM_WRITE, create_platform).operation(
+            makes("platform_api_keys.create", "Make a platform key; shows it once").takes::<NewKeyRequest>(),
+        ),
+        Route::delete("/v1/platform/api-keys/{id}", PLATFORM_WRITE, revoke_platform)
+            .operation(Operation::new("platform_api_keys.revoke", "Revoke a platform key")),
     ]
 }
 
-fn at(when: OffsetDateTime) -> String {
-    when.format(&Rfc3339).unwrap_or_default()
+/// Never the secret: nobody has it.
+#[derive(Serialize, JsonSchema)]
+struct KeyView {
+    id: String,
+    kind: KeyKind,
+    /// None for the platform's own.
+    organization: Option<OrganizationId>,
+    /// Whose it is, for a personal one.
+    membership: Option<MembershipId>,
+    name: String,
+    permissions: Vec<Permission>,
+    /// From where it may be used; none: from anywhere.
+    allowed_networks: Vec<String>,
+    /// Kind and id of whoever made it, as trails name them.
+    created_by: String,
+    created_at: Time,
+    expires_at: Time,
+    /// To the minute.
+    last_used_at: Option<Time>,
+    last_used_address: Option<IpAddr>,
+    revoked_at: Option<Time>,
+    revoke_reason: Option<String>,
 }
 
-/// Never the secret: nobody has it.
-fn described(key: &Key) -> Value {
-    json!({
-        "id": key.id,
-        "kind": key.kind,
-        "organization": key.organization,
-        "membership": key.membership,
-        "name": key.name,
-        "permissions": key.permissions,
-        "allowed_networks": key.allowed_networks,
-        "created_by": key.created_by,
-        "created_at": at(key.created_at),
-        "expires_at": at(key.expires_at),
-        "last_used_at": key.last_used_at.map(at),
-        "last_used_address": key.last_used_address,
-        "revoked_at": key.revoked_at.map(at),
-        "revoke_reason": key.revoke_reason,
-    })
+/// A key that was just made.
+#[derive(Serialize, JsonSchema)]
+struct NewKeyView {
+    #[serde(flatten)]
+    key: KeyView,
+    /// The key itself, shown this once.
+    secret: String,
+}
+
+impl From<Key> for KeyView {
+    fn from(key: Key) -> Self {
+        Self {
+            id: key.id,
+            kind: key.kind,
+            organization: key.organization,
+            membership: key.membership,
+            name: key.name,
+            permissions: key.permissions,
+            allowed_networks: key.allowed_networks,
+            created_by: key.created_by,
+            created_at: key.created_at.into(),
+            expires_at: key.expires_at.into(),
+            last_used_at: key.last_used_at.map(Into::into),
+            last_used_address: key.last_used_address,
+            revoked_at: key.revoked_at.map(Into::into),
+            revoke_reason: key.revoke_reason,
+        }
+    }
 }
 
 /// The one answer with the secret in it.
-fn made(made: &Made, place: &str) -> Response {
-    let mut body = described(&made.key);
-    body["secret"] = json!(*made.secret.reveal());
-    let mut response = (StatusCode::CREATED, axum::Json(body)).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if let Ok(location) = HeaderValue::from_str(&format!("{place}/{}", made.key.id)) {
-        headers.insert(header::LOCATION, location);
-    }
+fn made(made: Made, place: &str) -> Response {
+    let id = made.key.id.clone();
+    let view = NewKeyView { key: made.key.into(), secret: made.secret.reveal().to_string() };
+    let mut response = created_with_secret(&format!("{place}/{id}"), &id, &view);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
 fn wanted(kind: KeyKind, request: &NewKeyRequest) -> Result<Wanted, Problem> {
-    if kind != KeyKind::Personal && request.organization.is_some() {
-        return Err(Problem::new(ProblemCode::FieldInvalid, "organization follows from the address"));
-    }
     super::wanted(kind, request).map_err(|detail| Problem::new(ProblemCode::FieldInvalid, detail))
 }
 
-fn listed(keys: &[Key]) -> Response {
-    let items: Vec<Value> = keys.iter().map(described).collect();
-    axum::Json(json!({"items": items})).into_response()
+async fn page(app: &App, listing: &Listing, whose: Whose) -> Result<Response, Problem> {
+    let after = listing.after.as_ref().map(|(at, id)| (*at, id.as_str()));
+    let found = store::list(&app.store, whose, after, listing.rows()).await?;
+    Ok(listing.page(found, |key| (key.created_at, key.id.clone()), KeyView::from))
 }
 
 async fn list_mine(
     State(app): State<Arc<App>>,
     Extension(me): Extension<SignedIn>,
+    listing: Listing,
 ) -> Result<Response, Problem> {
-    Ok(listed(&store::list(&app.store, Whose::Account(me.account_id), None, 500).await?))
+    page(&app, &listing, Whose::Account(me.account_id)).await
 }
 
 async fn make_mine(
     State(app): State<Arc<App>>,
     context: RequestContext,
     Extension(me): Extension<SignedIn>,
-    Json(request): Json<NewKeyRequest>,
+    Json(request): Json<NewPersonalKeyRequest>,
 ) -> Result<Response, Problem> {
+    let (organization, request) = request.split();
     let wanted = wanted(KeyKind::Personal, &request)?;
-    let organization = request.organization.as_deref().ok_or_else(|| {
-        Problem::new(ProblemCode::FieldInvalid, "organization says where you act, by id or slug")
-    })?;
     account::require_fresh(&app, &me).await?;
-    let key = Box::pin(make::by_person(&app, &context, &me, organization, &wanted)).await?;
-    Ok(made(&key, "/v1/account/api-keys"))
+    Ok(made(Box::pin(make::by_person(&app, &context, &me, &organization, &wanted)).await?, MINE))
 }
 
 /// Taking something back needs no proof beyond being signed in: it only ever makes the account safer.
@@ -134,8 +185,9 @@ fn gone(found: bool) -> Result<Response, Problem> {
 async fn list(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
+    listing: Listing,
 ) -> Result<Response, Problem> {
-    Ok(listed(&store::list(&app.store, Whose::Organization(caller.organization()?.id), None, 500).await?))
+    page(&app, &listing, Whose::Organization(caller.organization()?.id)).await
 }
 
 async fn show(
@@ -144,7 +196,7 @@ async fn show(
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
     let key = store::show(&app.store, Whose::Organization(caller.organization()?.id), &id).await?;
-    Ok(axum::Json(described(&key.ok_or(ProblemCode::NotFound)?)).into_response())
+    Ok(axum::Json(KeyView::from(key.ok_or(ProblemCode::NotFound)?)).into_response())
 }
 
 async fn create(
@@ -155,8 +207,7 @@ async fn create(
 ) -> Result<Response, Problem> {
     let wanted = wanted(KeyKind::Organization, &request)?;
     let location = format!("/v1/organizations/{}/api-keys", caller.organization()?.id);
-    let key = Box::pin(make::by_caller(&app, &context, &caller, &wanted)).await?;
-    Ok(made(&key, &location))
+    Ok(made(Box::pin(make::by_caller(&app, &context, &caller, &wanted)).await?, &location))
 }
 
 async fn revoke(
@@ -170,8 +221,8 @@ async fn revoke(
     gone(make::revoke(&app, &context, whose, &id, &caller.actor, reason).await?)
 }
 
-async fn list_platform(State(app): State<Arc<App>>) -> Result<Response, Problem> {
-    Ok(listed(&store::list(&app.store, Whose::Platform, None, 500).await?))
+async fn list_platform(State(app): State<Arc<App>>, listing: Listing) -> Result<Response, Problem> {
+    page(&app, &listing, Whose::Platform).await
 }
 
 async fn create_platform(
@@ -181,8 +232,7 @@ async fn create_platform(
     Json(request): Json<NewKeyRequest>,
 ) -> Result<Response, Problem> {
     let wanted = wanted(KeyKind::Platform, &request)?;
-    let key = Box::pin(make::by_caller(&app, &context, &caller, &wanted)).await?;
-    Ok(made(&key, "/v1/platform/api-keys"))
+    Ok(made(Box::pin(make::by_caller(&app, &context, &caller, &wanted)).await?, PLATFORM))
 }
 
 async fn revoke_platform(

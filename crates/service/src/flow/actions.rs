@@ -72,6 +72,7 @@ actions! {
     RecoveryHold = "recovery/hold", [];
     AccountConfirm = "account/confirm", [];
     AccountSwitch = "account/switch", [];
+    OrganizationChoose = "organization/choose", [field("organization", "text", "off")];
     ConsentAllow = "consent/allow", [];
     ConsentDeny = "consent/deny", [];
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use porteiro_protocol::{assurance::Method, error::ErrorCode, id::Id, time::Duration};
+use porteiro_protocol::{
+    assurance::Method, authorization_request::Refused, error::ErrorCode, id::Id, time::Duration,
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -75,6 +77,7 @@ pub async fn apply(
         | Effect::Hold
         | Effect::Confirm
         | Effect::Switch
+        | Effect::Choose { .. }
         | Effect::Allow
         | Effect::Deny => Value::Null,
     };
@@ -136,7 +139,8 @@ async fn once(
     let refused = match (&completion, decide::next(&moved.state, &gathered.facts)) {
         (None, Next::Refuse(refusal)) => {
             let mut body = representation::present(&moved, &gathered, &Value::Null).body;
-            if let Some(delivery) = told(app, &moved.state, &gathered, start::code(refusal)).await? {
+            let refused = start::refusal(refusal, &gathered.facts);
+            if let Some(delivery) = told(app, &moved.state, &gathered, refused).await? {
                 body["continue"] = delivery.to_json();
             }
             Some(body)
@@ -157,16 +161,10 @@ async fn told(
     app: &Arc<App>,
     state: &State,
     gathered: &Gathered,
-    code: ErrorCode,
+    refused: Refused,
 ) -> Result<Option<Delivery>, StoreError> {
     let turned = match &gathered.prepared {
-        Some(Ok(prepared)) if state.continuation.is_some() => {
-            let text = match code {
-                ErrorCode::AccessDenied => "the person did not allow it",
-                _other => "the person could not do what was asked",
-            };
-            Turned::new(prepared, authorization::decide::refuse(code, text))
-        }
+        Some(Ok(prepared)) if state.continuation.is_some() => Turned::new(prepared, refused),
         Some(Err(authorization::Stopped::Client(turned))) => turned.as_ref().clone(),
         Some(Ok(_) | Err(authorization::Stopped::Page { .. })) | None => return Ok(None),
     };
@@ -254,6 +252,12 @@ async fn change(
         }
         Effect::Switch => {
             state.forget_session();
+            Ok(true)
+        }
+        Effect::Choose { organization } => {
+            if let Some(continued) = &mut state.continuation {
+                continued.organization = Some(*organization);
+            }
             Ok(true)
         }
         Effect::Allow => {

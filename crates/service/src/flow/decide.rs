@@ -6,7 +6,7 @@
 //! allowed what is asked.
 
 use porteiro_protocol::{
-    assurance::{Decay, Level, Method, Proof, event_level, helps, is_fresh},
+    assurance::{Decay, Level, Method, Proof, auth_time, event_level, helps, is_fresh},
     time::{Duration, OffsetDateTime},
 };
 
@@ -123,13 +123,26 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         let actions = vec![Action::AccountConfirm, Action::AccountSwitch];
         return Next::Ask { stage: Stage::Confirm, actions };
     }
+    // The organization comes first: it may ask for more than the client does.
+    if facts.authorization.as_ref().is_some_and(|standing| !standing.choices.is_empty()) {
+        let mut actions = vec![Action::OrganizationChoose];
+        if state.session.is_some() {
+            actions.push(Action::AccountSwitch);
+        }
+        actions.sort();
+        return Next::Ask { stage: Stage::Organization, actions };
+    }
     // 3. Recovery never bypasses a second factor (ASVS 6.4.3).
     if state.kind == Kind::Recover && !recovery_is_backed(state, account, facts.now) {
         return raise(facts, recovery_actions(state, account, facts));
     }
     // 4. The level.
-    if level(state, facts.now) < state.need.level {
-        let actions = helpful_actions(state, account, facts);
+    if level(state, facts.now) < needed_level(state, facts) || is_too_old(state, facts) {
+        let actions = if is_too_old(state, facts) {
+            proving_actions(account, facts)
+        } else {
+            helpful_actions(state, account, facts)
+        };
         return if actions.is_empty() {
             Next::Refuse(Refusal::UnmetRequirements)
         } else {
@@ -160,6 +173,21 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         return Next::Ask { stage: Stage::Enrol, actions };
     }
     agree(state, facts)
+}
+
+/// What the client or the organization asks for, whichever is more.
+pub fn needed_level(state: &State, facts: &Facts) -> Level {
+    let organization = facts.authorization.as_ref().map_or(Level::None, |standing| standing.level);
+    state.need.level.max(organization)
+}
+
+/// The organization wants it proved more recently.
+fn is_too_old(state: &State, facts: &Facts) -> bool {
+    let Some(longest) = facts.authorization.as_ref().and_then(|standing| standing.max_age) else {
+        return false;
+    };
+    let when = auth_time(&state.proofs, level(state, facts.now), facts.now, &Decay::default());
+    when.is_none_or(|when| facts.now - when > Duration::seconds(longest.into()))
 }
 
 /// What the flow's proofs are worth now. A session that lay idle is worth less, until something new is proved.
@@ -271,7 +299,7 @@ fn helpful_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<
     let useful = account
         .usable
         .iter()
-        .filter(|kind| helps(&state.proofs, state.need.level, kind.method(), facts.now, &decay));
+        .filter(|kind| helps(&state.proofs, needed_level(state, facts), kind.method(), facts.now, &decay));
     useful.flat_map(|kind| actions_of(*kind, facts).iter().copied()).collect()
 }
 

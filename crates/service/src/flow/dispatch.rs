@@ -36,9 +36,23 @@ pub async fn run(step: &Step<'_>, action: Action, input: &Value) -> Result<Effec
         Action::RecoveryHold => Ok(Effect::Hold),
         Action::AccountConfirm => Ok(Effect::Confirm),
         Action::AccountSwitch => Ok(Effect::Switch),
+        Action::OrganizationChoose => organization(step, input),
         Action::ConsentAllow => Ok(Effect::Allow),
         Action::ConsentDeny => Ok(Effect::Deny),
     }
+}
+
+/// One of those that were offered, by id or slug.
+fn organization(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    let text = step.text(input, "organization")?;
+    let choices = step.facts.authorization.as_ref().map(|standing| standing.choices.as_slice());
+    let mut choices = choices.unwrap_or_default().iter();
+    let chosen = choices.find(|choice| choice.slug == text || choice.id.to_string() == text);
+    let chosen = chosen.ok_or_else(|| Stopped::Invalid {
+        field: "organization",
+        detail: "is none of those offered".into(),
+    })?;
+    Ok(Effect::Choose { organization: chosen.id })
 }
 
 /// A name people call themselves: anything printable, within reason.

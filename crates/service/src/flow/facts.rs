@@ -58,11 +58,11 @@ pub async fn gather(
         (None, _) => true,
     };
     let challenges = store::challenges(reader, loaded.id).await?;
-    let prepared = match &loaded.state.continuation {
+    let mut prepared = match &loaded.state.continuation {
         Some(continued) => Some(Box::pin(authorization::prepare(app, reader, continued)).await?),
         None => None,
     };
-    let standing = match (&loaded.state.continuation, &prepared) {
+    let standing = match (&loaded.state.continuation, &mut prepared) {
         (Some(continued), Some(prepared)) => {
             Some(authorization::standing(reader, continued, prepared, loaded.state.account()).await?)
         }

@@ -44,6 +44,7 @@ pub const fn rules(action: Action) -> &'static [Rule] {
         | Action::RecoveryHold
         | Action::AccountConfirm
         | Action::AccountSwitch
+        | Action::OrganizationChoose
         | Action::ConsentAllow
         | Action::ConsentDeny => &[STEP_ADDRESS],
     }

@@ -68,7 +68,7 @@ pub fn present(loaded: &Loaded, gathered: &Gathered, show: &Value) -> Answer {
         "account": account(state, gathered),
         "assurance": {
             "have": level,
-            "need": state.need.level,
+            "need": decide::needed_level(state, &gathered.facts),
             "fresh": state.need.fresh,
             "proved": state.proofs.iter().map(|proof| proof.method).collect::<Vec<_>>(),
         },
@@ -79,6 +79,9 @@ pub fn present(loaded: &Loaded, gathered: &Gathered, show: &Value) -> Answer {
     });
     if let Some(Ok(prepared)) = &gathered.prepared {
         body["request"] = authorization::describe(prepared, &state.locale);
+    }
+    if let Some(standing) = gathered.facts.authorization.as_ref().filter(|it| !it.choices.is_empty()) {
+        body["organizations"] = json!(standing.choices);
     }
     if let Some(refusal) = refusal {
         body["reason"] = json!(refusal);

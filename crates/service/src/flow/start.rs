@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use porteiro_protocol::{
     assurance::{Decay, auth_time},
-    authorization_request::Prompt,
+    authorization_request::{Prompt, Refused},
     error::ErrorCode,
     id::{FlowId, Id},
     time::Duration,
@@ -22,7 +22,7 @@ use crate::{
     App, accounts,
     http::RequestContext,
     mail::templates::Locale,
-    oauth::authorization::{Continued, Delivery, Prepared},
+    oauth::authorization::{Continued, Delivery, Prepared, decide::refuse},
     sessions::SignedIn,
     settings::Registration,
     store::{Reader, StoreError},
@@ -38,7 +38,7 @@ pub enum Started {
     },
     /// Somebody has to be asked and may not be, or no answer of theirs would help.
     Blocked {
-        code: ErrorCode,
+        refused: Refused,
     },
     Flow(Box<Answer>),
 }
@@ -63,13 +63,15 @@ pub async fn start(
                 done.ok_or_else(|| FlowError::Internal("a completion without its answer".into()))?;
             Ok(Started::Done { delivery, cookies: Vec::new() })
         }
-        Next::Ask { stage, .. } if silent => Ok(Started::Blocked { code: in_the_way(stage) }),
+        Next::Ask { stage, .. } if silent => {
+            Ok(Started::Blocked { refused: asked_in_vain(in_the_way(stage)) })
+        }
         Next::Ask { stage, .. } => {
             state.note_asking(stage, &facts);
             Ok(Started::Flow(Box::new(open::insert(app, context, state).await?)))
         }
-        Next::Refuse(refusal) => Ok(Started::Blocked { code: code(refusal) }),
-        Next::Cancelled => Ok(Started::Blocked { code: ErrorCode::AccessDenied }),
+        Next::Refuse(refused) => Ok(Started::Blocked { refused: refusal(refused, &facts) }),
+        Next::Cancelled => Ok(Started::Blocked { refused: asked_in_vain(ErrorCode::AccessDenied) }),
     }
 }
 
@@ -78,6 +80,7 @@ const fn in_the_way(stage: Stage) -> ErrorCode {
     match stage {
         Stage::Consent => ErrorCode::ConsentRequired,
         Stage::Confirm => ErrorCode::AccountSelectionRequired,
+        Stage::Organization => ErrorCode::InteractionRequired,
         Stage::Authenticate
         | Stage::Challenge
         | Stage::Raise
@@ -89,16 +92,25 @@ const fn in_the_way(stage: Stage) -> ErrorCode {
     }
 }
 
+fn asked_in_vain(code: ErrorCode) -> Refused {
+    refuse(code, "the person would have to be asked")
+}
+
 /// What the client hears of a refusal. Why the person could not be them is not its business.
-pub const fn code(refusal: Refusal) -> ErrorCode {
+pub fn refusal(refusal: Refusal, facts: &Facts) -> Refused {
+    let unable = "the person could not do what was asked";
     match refusal {
-        Refusal::UnmetRequirements => ErrorCode::UnmetAuthenticationRequirements,
-        Refusal::RequestRefused => ErrorCode::LoginRequired,
+        Refusal::UnmetRequirements => refuse(ErrorCode::UnmetAuthenticationRequirements, unable),
+        Refusal::RequestRefused => facts
+            .authorization
+            .as_ref()
+            .and_then(|standing| standing.refused.clone())
+            .unwrap_or_else(|| refuse(ErrorCode::LoginRequired, unable)),
         Refusal::NoAccount
         | Refusal::AccountUnavailable
         | Refusal::RecoveryHeld
         | Refusal::SessionEnded
-        | Refusal::Denied => ErrorCode::AccessDenied,
+        | Refusal::Denied => refuse(ErrorCode::AccessDenied, "the person did not allow it"),
     }
 }
 

@@ -20,7 +20,7 @@ text_enum! {
 text_enum! {
     /// What the engine asks for now. Derived after every step; never chosen by a client.
     Stage { Authenticate = "authenticate", Challenge = "challenge", Raise = "raise", Enrol = "enrol",
-            Profile = "profile", Confirm = "confirm", Consent = "consent", Complete = "complete", Denied = "denied", Cancelled = "cancelled" }
+            Profile = "profile", Confirm = "confirm", Organization = "organization", Consent = "consent", Complete = "complete", Denied = "denied", Cancelled = "cancelled" }
 }
 text_enum! {
     /// Who carries the flow: a browser with its cookie, or an app with a token that changes at every step.
@@ -186,6 +186,7 @@ impl State {
         self.offer_dismissed = false;
         if let Some(continued) = &mut self.continuation {
             continued.confirmed = true;
+            continued.organization = None;
             continued.shown = None;
             continued.consented = None;
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use porteiro_protocol::{
     assurance::{Method, Proof},
-    id::{AccountId, ChallengeId, CredentialId, FlowId, Id},
+    id::{AccountId, ChallengeId, CredentialId, FlowId, Id, OrganizationId},
     time::OffsetDateTime,
 };
 use serde_json::Value;
@@ -92,6 +92,10 @@ pub enum Effect {
     Confirm,
     /// It is somebody else: what the session brought is dropped.
     Switch,
+    /// They act for this organization.
+    Choose {
+        organization: OrganizationId,
+    },
     Allow,
     Deny,
 }

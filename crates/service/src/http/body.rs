@@ -10,6 +10,7 @@ use axum::{
 };
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use porteiro_protocol::{error::ErrorCode, form::Parameters, json::parse_strict};
+use serde_json::Value;
 
 use super::{OAuthError, Problem, ProblemCode, unreadable_form};
 
@@ -65,26 +66,57 @@ where
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        expect_type(&request, "application/json")?;
-        let body = read(request, LIMIT).await?;
-        let malformed = |error: serde_json::Error| {
-            // Where, and never what: the input may hold a secret.
-            Problem::new(
-                ProblemCode::Malformed,
-                format!("not acceptable JSON at line {}, column {}", error.line(), error.column()),
-            )
-        };
-        let value = parse_strict(&body, DEPTH).map_err(malformed)?;
-        serde_json::from_value(value).map(Self).map_err(|_| {
-            Problem::new(
-                ProblemCode::Malformed,
-                "a member is missing, unknown or of another type than documented",
-            )
-        })
+        json_value(request, &["application/json"], LIMIT, DEPTH).await.and_then(typed).map(Self)
     }
 }
 
+/// A JSON document of one of these media types.
+pub(crate) async fn json_value(
+    request: Request,
+    types: &[&str],
+    limit: usize,
+    depth: usize,
+) -> Result<Value, Problem> {
+    expect_one_of(&request, types)?;
+    let body = read(request, limit).await?;
+    let value = parse_strict(&body, depth).map_err(|error| {
+        // Where, and never what: the input may hold a secret.
+        Problem::new(
+            ProblemCode::Malformed,
+            format!("not acceptable JSON at line {}, column {}", error.line(), error.column()),
+        )
+    })?;
+    if has_nul(&value) {
+        return Err(Problem::new(ProblemCode::Malformed, "a text holds the character U+0000"));
+    }
+    Ok(value)
+}
+
+/// What PostgreSQL keeps in no text.
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(has_nul),
+        Value::Object(members) => members.iter().any(|(name, value)| name.contains('\0') || has_nul(value)),
+    }
+}
+
+/// The value as one of our types; what does not fit is never quoted.
+pub(crate) fn typed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Problem> {
+    serde_json::from_value(value).map_err(|_| {
+        Problem::new(
+            ProblemCode::Malformed,
+            "a member is missing, unknown or of another type than documented",
+        )
+    })
+}
+
 fn expect_type(request: &Request, wanted: &str) -> Result<(), Problem> {
+    expect_one_of(request, &[wanted])
+}
+
+fn expect_one_of(request: &Request, wanted: &[&str]) -> Result<(), Problem> {
     let announced = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let mut parts = announced.unwrap_or_default().split(';').map(str::trim);
     let essence = parts.next().unwrap_or_default();
@@ -93,14 +125,15 @@ fn expect_type(request: &Request, wanted: &str) -> Result<(), Problem> {
             !name.eq_ignore_ascii_case("charset") || value.trim_matches('"').eq_ignore_ascii_case("utf-8")
         })
     });
-    if essence.eq_ignore_ascii_case(wanted) && utf8 {
+    if wanted.iter().any(|wanted| essence.eq_ignore_ascii_case(wanted)) && utf8 {
         Ok(())
     } else {
-        Err(Problem::new(ProblemCode::UnsupportedMedia, format!("send it as {wanted} in UTF-8")))
+        let text = format!("send it as {} in UTF-8", wanted.join(" or "));
+        Err(Problem::new(ProblemCode::UnsupportedMedia, text))
     }
 }
 
-async fn read(request: Request, limit: usize) -> Result<bytes::Bytes, Problem> {
+pub(crate) async fn read(request: Request, limit: usize) -> Result<bytes::Bytes, Problem> {
     let too_large = || Problem::new(ProblemCode::TooLarge, format!("the limit is {limit} bytes"));
     let announced =
         request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());

@@ -1,6 +1,8 @@
 //! What happens around every handler, in order, in one place.
 //!
-//! request id → span, log and metrics → header set → timeout → panic net → early refusals → route
+//! request id → span, log and metrics → header set → early refusals → timeout → panic net → route
+//!
+//! One layer does what can be done in one: each costs every request a clone of everything below it.
 
 use std::{any::Any, sync::Arc, time::Instant};
 
@@ -56,9 +58,7 @@ pub fn build(app: Arc<App>, routes: Vec<Route>) -> Router {
         .method_not_allowed_fallback(|| async { Problem::from(ProblemCode::MethodNotAllowed) })
         // Innermost first. `route_layer` sees only requests that have a route, and so knows its pattern.
         .route_layer(axum::middleware::from_fn(remember_route))
-        .layer(axum::middleware::from_fn(refuse_early))
         .layer(CatchPanicLayer::custom(on_panic))
-        .layer(from_fn_with_state(Arc::clone(&app), within_time))
         .layer(from_fn_with_state(Arc::clone(&app), observe))
         .with_state(app)
 }
@@ -88,13 +88,23 @@ async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) 
     // Never the target itself: queries carry codes and hints.
     let span = tracing::info_span!("request", %id, method, route = tracing::field::Empty,
         status = tracing::field::Empty, otel.kind = "server");
-    let mut response = CURRENT.scope(id, next.run(request)).instrument(span.clone()).await;
+    let answer = async {
+        match refuse_early(&request) {
+            Some(refused) => refused.into_response(),
+            None => within_time(&app, next.run(request)).await,
+        }
+    };
+    let mut response = CURRENT.scope(id, answer).instrument(span.clone()).await;
     let route = response.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
     let status = response.status().as_u16();
     let seconds = started.elapsed().as_secs_f64();
-    span.record("route", &route);
-    span.record("status", status);
-    span.in_scope(|| tracing::info!(status, route, seconds, "answered"));
+    // A span's fields are written anew whenever one is added, so only where somebody collects spans; the line has its
+    // own, and stands outside.
+    if settings.otlp_endpoint.is_some() {
+        span.record("route", &route);
+        span.record("status", status);
+    }
+    tracing::info!(parent: None, %id, method, status, route, seconds, "answered");
     metrics::histogram!("porteiro_http_seconds", "method" => method, "route" => route,
         "status" => status_class(status))
     .record(seconds);
@@ -115,35 +125,30 @@ async fn remember_route(request: Request, next: Next) -> Response {
     response
 }
 
-async fn within_time(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+async fn within_time(app: &App, answer: impl Future<Output = Response>) -> Response {
     let limit = std::time::Duration::from_secs(app.checked.settings.request_timeout_seconds.into());
-    match tokio::time::timeout(limit, next.run(request)).await {
+    match tokio::time::timeout(limit, answer).await {
         Ok(response) => response,
         Err(_) => Problem::new(ProblemCode::Unavailable, "the request took too long and was given up")
             .into_response(),
     }
 }
 
-async fn refuse_early(request: Request, next: Next) -> Response {
+fn refuse_early(request: &Request) -> Option<Problem> {
     let length =
         request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     if length.is_some_and(|length: u64| length > LARGEST_BODY) {
-        return Problem::new(ProblemCode::TooLarge, format!("no body may exceed {LARGEST_BODY} bytes"))
-            .into_response();
+        return Some(Problem::new(ProblemCode::TooLarge, format!("no body may exceed {LARGEST_BODY} bytes")));
     }
     if request.headers().contains_key(header::CONTENT_ENCODING) {
-        return Problem::new(ProblemCode::UnsupportedMedia, "send the body without compression")
-            .into_response();
+        return Some(Problem::new(ProblemCode::UnsupportedMedia, "send the body without compression"));
     }
     let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
     if target > LONGEST_TARGET {
-        return Problem::new(ProblemCode::TooLarge, "the address is too long").into_response();
+        return Some(Problem::new(ProblemCode::TooLarge, "the address is too long"));
     }
     let head: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-    if head > LARGEST_HEAD {
-        return Problem::from(ProblemCode::HeadersTooLarge).into_response();
-    }
-    next.run(request).await
+    (head > LARGEST_HEAD).then(|| ProblemCode::HeadersTooLarge.into())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the panic layer hands the payload over")]

@@ -14,7 +14,7 @@ use porteiro_protocol::redirect_uri::RedirectUri;
 
 use crate::{
     App,
-    management::{self, Guard},
+    management::{self, Contract, Guard, Operation},
     roles::permissions::Reach,
 };
 
@@ -61,6 +61,8 @@ pub struct Route {
     pub access: Access,
     pub standard: Option<&'static str>,
     pub cors: bool,
+    /// What it is to callers of the management API.
+    pub operation: Option<Arc<Operation>>,
     handler: MethodRouter<Arc<App>>,
 }
 
@@ -105,13 +107,28 @@ impl Route {
             Method::PATCH => axum::routing::MethodFilter::PATCH,
             _ => axum::routing::MethodFilter::GET,
         };
-        Self { method, path, access, standard: None, cors: false, handler: on(filter, handler) }
+        Self {
+            method,
+            path,
+            access,
+            standard: None,
+            cors: false,
+            operation: None,
+            handler: on(filter, handler),
+        }
     }
 
     /// The standard that asks for this route.
     #[must_use]
     pub const fn standard(mut self, standard: &'static str) -> Self {
         self.standard = Some(standard);
+        self
+    }
+
+    /// What it takes and gives, in the management API; requests are held to it.
+    #[must_use]
+    pub fn operation(mut self, operation: Operation) -> Self {
+        self.operation = Some(Arc::new(operation));
         self
     }
 
@@ -133,6 +150,11 @@ impl Route {
 
     /// The handler behind the check its access asks for.
     pub(super) fn guarded(mut self, app: &Arc<App>) -> Self {
+        if let Some(operation) = &self.operation {
+            let contract = Contract { app: Arc::clone(app), operation: Arc::clone(operation) };
+            let layer = axum::middleware::from_fn_with_state(contract, management::keep);
+            self.handler = self.handler.layer(layer);
+        }
         let (permission, reach) = match self.access {
             Access::Session => {
                 let check = crate::account::require_session;

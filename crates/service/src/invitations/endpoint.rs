@@ -3,22 +3,21 @@ use std::sync::Arc;
 use axum::{
     Extension,
     extract::{Path, State},
-    http::{HeaderValue, StatusCode, header},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use porteiro_protocol::{
     address::EmailAddress,
-    id::{InvitationId, OrganizationId},
+    id::{InvitationId, MembershipId, OrganizationId},
 };
-use serde::Deserialize;
-use serde_json::{Value, json};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Accepted, Invitation, accept, invite, mine, store, take_back};
 use crate::{
     App,
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    management::Caller,
+    management::{Caller, Listing, Operation, Time, created},
     organizations::Organization,
     secrets::HandleKind,
     sessions::SignedIn,
@@ -28,43 +27,96 @@ const READ: Access = Access::Organization("invitations:read");
 const WRITE: Access = Access::Organization("invitations:write");
 
 pub fn routes() -> Vec<Route> {
+    let path = "/v1/organizations/{organization}/invitations";
+    let one = "/v1/organizations/{organization}/invitations/{id}";
     vec![
-        Route::get("/v1/organizations/{organization}/invitations", READ, list),
-        Route::post("/v1/organizations/{organization}/invitations", WRITE, create),
-        Route::get("/v1/organizations/{organization}/invitations/{id}", READ, show),
-        Route::delete("/v1/organizations/{organization}/invitations/{id}", WRITE, revoke),
-        Route::get("/v1/account/invitations", Access::Session, list_mine),
-        Route::post("/v1/account/invitations/accept", Access::Session, accept_mine),
+        Route::get(path, READ, list)
+            .operation(Operation::new("invitations.list", "Invitations").lists::<InvitationView>()),
+        Route::post(path, WRITE, create).operation(
+            Operation::new("invitations.create", "Invite somebody by mail, or invite them again")
+                .takes::<Invite>()
+                .creates::<InvitationView>()
+                .refuses(&[ProblemCode::AuthorityExceeded]),
+        ),
+        Route::get(one, READ, show)
+            .operation(Operation::new("invitations.show", "One invitation").gives::<InvitationView>()),
+        Route::delete(one, WRITE, revoke)
+            .operation(Operation::new("invitations.revoke", "Take an invitation back")),
+        Route::get("/v1/account/invitations", Access::Session, list_mine).operation(
+            Operation::new("account_invitations.list", "Invitations to oneself").gives::<Offers>(),
+        ),
+        Route::post("/v1/account/invitations/accept", Access::Session, accept_mine).operation(
+            Operation::new("account_invitations.accept", "Join an organization")
+                .takes::<Accept>()
+                .gives::<Joined>()
+                .refuses(&[ProblemCode::Refused, ProblemCode::OrganizationSuspended, ProblemCode::Conflict]),
+        ),
     ]
 }
 
-fn at(when: OffsetDateTime) -> String {
-    when.format(&Rfc3339).unwrap_or_default()
-}
-
 /// Never the secret: whoever invites must not be able to accept.
-fn described(invitation: &Invitation) -> Value {
-    let state = if invitation.expired { "expired" } else { invitation.state.as_str() };
-    json!({
-        "id": invitation.id,
-        "email": invitation.email,
-        "role": invitation.role,
-        "state": state,
-        "invited_by": invitation.invited_by,
-        "membership": invitation.membership,
-        "created_at": at(invitation.created_at),
-        "expires_at": at(invitation.expires_at),
-    })
+#[derive(Serialize, JsonSchema)]
+struct InvitationView {
+    id: InvitationId,
+    email: String,
+    role: String,
+    /// `pending`, `accepted`, `revoked` or `expired`.
+    state: &'static str,
+    /// Kind and id of whoever invited, as trails name them.
+    invited_by: String,
+    /// Who accepted it.
+    membership: Option<MembershipId>,
+    created_at: Time,
+    expires_at: Time,
 }
 
-/// As the person sees it to whom it is.
-fn offered(invitation: &Invitation, organization: &Organization) -> Value {
-    json!({
-        "id": invitation.id,
-        "organization": {"id": organization.id, "slug": organization.slug, "name": organization.name},
-        "role": invitation.role,
-        "expires_at": at(invitation.expires_at),
-    })
+impl From<Invitation> for InvitationView {
+    fn from(invitation: Invitation) -> Self {
+        Self {
+            id: invitation.id,
+            email: invitation.email,
+            role: invitation.role,
+            state: if invitation.expired { "expired" } else { invitation.state.as_str() },
+            invited_by: invitation.invited_by,
+            membership: invitation.membership,
+            created_at: invitation.created_at.into(),
+            expires_at: invitation.expires_at.into(),
+        }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Place {
+    id: OrganizationId,
+    slug: String,
+    name: String,
+}
+
+impl From<Organization> for Place {
+    fn from(organization: Organization) -> Self {
+        Self { id: organization.id, slug: organization.slug, name: organization.name }
+    }
+}
+
+/// An invitation as the person sees it to whom it is.
+#[derive(Serialize, JsonSchema)]
+struct Offer {
+    id: InvitationId,
+    organization: Place,
+    role: String,
+    expires_at: Time,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Offers {
+    items: Vec<Offer>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Joined {
+    organization: Place,
+    membership: MembershipId,
+    role: String,
 }
 
 fn id(text: &str) -> Result<InvitationId, Problem> {
@@ -74,10 +126,12 @@ fn id(text: &str) -> Result<InvitationId, Problem> {
 async fn list(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
+    listing: Listing,
 ) -> Result<Response, Problem> {
-    let found = store::list(&app.store, caller.organization()?.id, None, 500).await?;
-    let items: Vec<Value> = found.iter().map(described).collect();
-    Ok(axum::Json(json!({"items": items})).into_response())
+    let after = listing.after_time().zip(listing.after_id()?);
+    let found = store::list(&app.store, caller.organization()?.id, after, listing.rows()).await?;
+    let key = |invitation: &Invitation| (invitation.created_at, invitation.id.to_string());
+    Ok(listing.page(found, key, InvitationView::from))
 }
 
 async fn show(
@@ -86,10 +140,10 @@ async fn show(
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
     let found = store::show(&app.store, caller.organization()?.id, id(&text)?).await?;
-    Ok(axum::Json(described(&found.ok_or(ProblemCode::NotFound)?)).into_response())
+    Ok(axum::Json(InvitationView::from(found.ok_or(ProblemCode::NotFound)?)).into_response())
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Invite {
     email: String,
@@ -105,15 +159,9 @@ async fn create(
     let email = EmailAddress::parse(&request.email)
         .map_err(|_| Problem::new(ProblemCode::FieldInvalid, "email is not a mail address"))?;
     let organization = caller.organization()?.id;
-    let (invitation, new) =
-        Box::pin(invite(&app, &context, &caller, organization, &email, &request.role)).await?;
-    let status = if new { StatusCode::CREATED } else { StatusCode::OK };
-    let mut response = (status, axum::Json(described(&invitation))).into_response();
+    let invitation = Box::pin(invite(&app, &context, &caller, organization, &email, &request.role)).await?;
     let location = format!("/v1/organizations/{organization}/invitations/{}", invitation.id);
-    if let Ok(location) = HeaderValue::from_str(&location) {
-        response.headers_mut().insert(header::LOCATION, location);
-    }
-    Ok(response)
+    Ok(created(&location, None, &InvitationView::from(invitation)))
 }
 
 async fn revoke(
@@ -134,13 +182,17 @@ async fn list_mine(
     Extension(me): Extension<SignedIn>,
 ) -> Result<Response, Problem> {
     let found = mine(&app, me.account_id).await?;
-    let items: Vec<Value> =
-        found.iter().map(|(invitation, organization)| offered(invitation, organization)).collect();
-    Ok(axum::Json(json!({"items": items})).into_response())
+    let offer = |(invitation, organization): (Invitation, Organization)| Offer {
+        id: invitation.id,
+        organization: organization.into(),
+        role: invitation.role,
+        expires_at: invitation.expires_at.into(),
+    };
+    Ok(axum::Json(Offers { items: found.into_iter().map(offer).collect() }).into_response())
 }
 
 /// One of both: the secret from the mail, or the id of one that waits for an address of theirs.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Accept {
     #[serde(default)]
@@ -175,12 +227,9 @@ async fn accept_mine(
     };
     let outcome = Box::pin(accept(&app, &context, me.account_id, organization, id, secret.as_ref())).await?;
     match outcome {
-        Accepted::Joined { organization, membership, role } => Ok(axum::Json(json!({
-            "organization": {"id": organization.id, "slug": organization.slug, "name": organization.name},
-            "membership": membership,
-            "role": role,
-        }))
-        .into_response()),
+        Accepted::Joined { organization, membership, role } => {
+            Ok(axum::Json(Joined { organization: organization.into(), membership, role }).into_response())
+        }
         Accepted::NotTheirs => Err(refused()),
         Accepted::Suspended => Err(ProblemCode::OrganizationSuspended.into()),
         Accepted::Member => {

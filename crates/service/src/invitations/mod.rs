@@ -55,7 +55,7 @@ async fn role_holds(
     }
 }
 
-/// The invitation, and whether it is a new one.
+/// Asks somebody to join. Whoever was asked before is asked again, by the same invitation.
 async fn invite(
     app: &App,
     context: &RequestContext,
@@ -63,7 +63,7 @@ async fn invite(
     organization: OrganizationId,
     email: &EmailAddress,
     role: &str,
-) -> Result<(Invitation, bool), Problem> {
+) -> Result<Invitation, Problem> {
     let mailbox = app.secrets.identifier_key("email", email.canonical().as_bytes());
     let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
     let buckets = [
@@ -82,11 +82,10 @@ async fn invite(
         if let Err(problem) = may_give(&tx, caller, organization.id, role).await? {
             return Ok(Err(problem));
         }
-        let waiting = store::waiting_in(&tx, organization.id, mailbox).await?;
-        let id = waiting.unwrap_or(new_id);
+        let id = store::waiting_in(&tx, organization.id, mailbox).await?.unwrap_or(new_id);
         let invitation =
             Box::pin(write(app, &tx, context, caller, &organization, id, email, mailbox, role)).await?;
-        Ok(Ok((invitation, waiting.is_none())))
+        Ok(Ok(invitation))
     });
     outcome.await?
 }

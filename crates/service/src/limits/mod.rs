@@ -9,7 +9,7 @@ mod store;
 
 use std::net::IpAddr;
 
-pub use store::{refund, sweep, take};
+pub use store::{Left, refund, sweep, take, take_together};
 
 /// A bucket: so many at once, then one per interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,6 +59,10 @@ pub const RULES: &[Rule] = &[
     PUSH,
     INVITATION_ORGANIZATION,
     INVITATION_RECIPIENT,
+    API_READS,
+    API_WRITES,
+    API_ORGANIZATION_READS,
+    API_ORGANIZATION_WRITES,
 ];
 
 pub const PASSWORD_SUBJECT: Rule = rule("password.subject", 10, 300.0);
@@ -99,6 +103,25 @@ pub const PUSH: Rule = rule("push.address", 120, 5.0);
 /// Invitations by one organization, and to one mailbox, whoever asks: each is a mail.
 pub const INVITATION_ORGANIZATION: Rule = rule("invitation.organization", 100, 60.0);
 pub const INVITATION_RECIPIENT: Rule = rule("invitation.recipient", 5, 14_400.0);
+/// Calls of the management API, by caller. The settings `api_reads_per_minute` and `api_writes_per_minute` set these and
+/// the next two.
+pub const API_READS: Rule = per_minute("api_reads.caller", 600);
+pub const API_WRITES: Rule = per_minute("api_writes.caller", 120);
+/// The same by organization: what five callers may do at their fastest.
+pub const API_ORGANIZATION_READS: Rule = per_minute("api_reads.organization", 5 * 600);
+pub const API_ORGANIZATION_WRITES: Rule = per_minute("api_writes.organization", 5 * 120);
+
+const fn per_minute(name: &'static str, count: u32) -> Rule {
+    rule(name, count, 60.0 / count as f64)
+}
+
+impl Rule {
+    /// The same rule, for another number of calls in a minute.
+    #[must_use]
+    pub const fn with_per_minute(self, count: u32) -> Self {
+        per_minute(self.name, if count == 0 { 1 } else { count })
+    }
+}
 
 /// One bucket of a rule: whom it counts.
 #[derive(Debug, Clone)]

@@ -1,5 +1,5 @@
 use super::Bucket;
-use crate::store::{Store, StoreError};
+use crate::store::{Decode, Store, StoreError};
 
 /// Takes one from every bucket; the first that is empty refuses. One statement per bucket, each its own transaction:
 /// what was taken stays taken whatever happens next.
@@ -24,6 +24,52 @@ pub async fn take(store: &Store, buckets: &[Bucket]) -> Result<Option<Bucket>, S
         }
     }
     Ok(None)
+}
+
+/// What taking from a bucket left.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Left {
+    pub taken: bool,
+    /// Until the bucket is full again.
+    pub seconds: f64,
+}
+
+/// Takes one from each of them, in one statement. What is taken stays taken where another is empty.
+pub async fn take_together(store: &Store, buckets: &[Bucket]) -> Result<Vec<Left>, StoreError> {
+    let keys: Vec<&[u8]> = buckets.iter().map(|bucket| bucket.key.as_slice()).collect();
+    let spans: Vec<f64> = buckets.iter().map(|bucket| bucket.rule.interval_seconds).collect();
+    let tolerances: Vec<f64> = buckets
+        .iter()
+        .map(|bucket| bucket.rule.interval_seconds * f64::from(bucket.rule.burst.saturating_sub(1)))
+        .collect();
+    // In one order, so that two callers never wait for each other.
+    let rows = store
+        .write(
+            "limits.take_together",
+            "WITH asked AS (
+                 SELECT * FROM unnest($1::bytea[], $2::float8[], $3::float8[]) WITH ORDINALITY
+                     AS a (key, span, tolerance, place)
+             ), taken AS (
+                 INSERT INTO limit_bucket AS b (bucket_key, full_at)
+                 SELECT key, now() + make_interval(secs => span) FROM asked ORDER BY key
+                 ON CONFLICT (bucket_key) DO UPDATE
+                    SET full_at = greatest(b.full_at, now()) + (excluded.full_at - now())
+                    WHERE b.full_at <= now() + make_interval(secs =>
+                        (SELECT a.tolerance FROM asked a WHERE a.key = b.bucket_key))
+                 RETURNING bucket_key, full_at
+             )
+             SELECT t.full_at IS NOT NULL AS taken,
+                    coalesce(extract(epoch FROM coalesce(t.full_at, b.full_at) - now()), a.tolerance)::float8 AS seconds
+             FROM asked a LEFT JOIN taken t ON t.bucket_key = a.key LEFT JOIN limit_bucket b ON b.bucket_key = a.key
+             ORDER BY a.place",
+            &[&keys, &spans, &tolerances],
+        )
+        .await?;
+    let read = |row| {
+        let row = Decode::new("limit_bucket", "taken", row);
+        Ok(Left { taken: row.get("taken")?, seconds: row.get("seconds")? })
+    };
+    rows.iter().map(read).collect()
 }
 
 /// Gives back what a success took: only failures use a bucket up.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderValue, Method, header, request::Parts},
+    http::{Method, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -21,6 +21,7 @@ use porteiro_protocol::{
     permission::{Held, Permission},
 };
 
+use super::turned::Turned;
 use crate::{
     App, api_keys, flow,
     http::{OAuthError, Problem, ProblemCode, RequestContext},
@@ -29,7 +30,6 @@ use crate::{
     organizations::{self, Organization, Status},
     platform,
     roles::permissions::Reach,
-    store::StoreError,
     trail::{self, Actor, ActorKind, Target, TrailKind},
 };
 
@@ -106,63 +106,6 @@ pub async fn require(State(guard): State<Guard>, request: Request, next: Next) -
             next.run(Request::from_parts(parts, body)).await
         }
         Err(refused) => refused.into_response(),
-    }
-}
-
-/// Why a call is not let in.
-enum Turned {
-    Problem(Problem),
-    /// The credential itself: said with the challenge its scheme asks for.
-    Credential(OAuthError),
-}
-
-impl From<Problem> for Turned {
-    fn from(problem: Problem) -> Self {
-        Self::Problem(problem)
-    }
-}
-impl From<ProblemCode> for Turned {
-    fn from(code: ProblemCode) -> Self {
-        Self::Problem(code.into())
-    }
-}
-impl From<StoreError> for Turned {
-    fn from(error: StoreError) -> Self {
-        Self::Problem(error.into())
-    }
-}
-impl From<OAuthError> for Turned {
-    fn from(error: OAuthError) -> Self {
-        Self::Credential(error)
-    }
-}
-
-impl IntoResponse for Turned {
-    fn into_response(self) -> Response {
-        let error = match self {
-            Self::Problem(problem) => return problem.into_response(),
-            Self::Credential(error) => error,
-        };
-        let detail = error.description.clone();
-        let told = error.into_response();
-        let code = match told.status().as_u16() {
-            403 => ProblemCode::Forbidden,
-            429 => ProblemCode::SlowDown,
-            503 => ProblemCode::Unavailable,
-            _ => ProblemCode::Unauthenticated,
-        };
-        let mut response = Problem::new(code, detail).into_response();
-        for name in [header::WWW_AUTHENTICATE.as_str(), "dpop-nonce"] {
-            if let Some(value) = told.headers().get(name) {
-                let name = header::HeaderName::from_static(if name == "dpop-nonce" {
-                    "dpop-nonce"
-                } else {
-                    "www-authenticate"
-                });
-                response.headers_mut().insert(name, HeaderValue::clone(value));
-            }
-        }
-        response
     }
 }
 

@@ -9,7 +9,9 @@ use porteiro_protocol::{
     time::OffsetDateTime,
 };
 
-pub use store::{NewMember, Source, State, Whom, find, find_with_grant, insert, of_account};
+pub use store::{
+    NewMember, Source, State, Whom, account_of, find, find_with_grant, hold, insert, of_account,
+};
 
 use crate::organizations::{Organization, Status};
 

@@ -121,6 +121,29 @@ pub async fn of_account(reader: &impl Reader, account: AccountId) -> Result<Vec<
     rows.iter().map(Member::try_from).collect::<Result<_, _>>().map_err(Into::into)
 }
 
+/// Whose membership it is, by its id alone: for subjects of tokens that do not say where.
+pub async fn account_of(reader: &impl Reader, id: MembershipId) -> Result<Option<AccountId>, StoreError> {
+    let rows = reader
+        .rows(
+            "members.account_of",
+            "SELECT account_id FROM membership WHERE membership_id = $1 AND account_id IS NOT NULL",
+            &[&id.uuid()],
+        )
+        .await?;
+    let read = |row| Decode::new("membership", id, row).get::<Uuid>("account_id");
+    Ok(rows.first().map(read).transpose()?.map(Into::into))
+}
+
+/// Held until the transaction ends: what this member may do does not change meanwhile.
+pub async fn hold(tx: &Tx, organization: OrganizationId, id: MembershipId) -> Result<(), StoreError> {
+    tx.execute(
+        "SELECT 1 FROM membership WHERE organization_id = $1 AND membership_id = $2 FOR SHARE",
+        &[&organization.uuid(), &id.uuid()],
+    )
+    .await
+    .map(|_| ())
+}
+
 #[derive(Debug)]
 pub struct NewMember<'a> {
     pub organization: OrganizationId,

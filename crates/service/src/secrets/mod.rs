@@ -27,6 +27,7 @@ pub struct Secrets {
     pepper: hmac::Key,
     csrf: hmac::Key,
     nonces: hmac::Key,
+    cursors: hmac::Key,
     at_rest: LessSafeKey,
 }
 
@@ -54,6 +55,7 @@ impl Secrets {
             pepper: mac("porteiro/password-pepper/1")?,
             csrf: mac("porteiro/csrf/1")?,
             nonces: mac("porteiro/dpop-nonce/1")?,
+            cursors: mac("porteiro/cursor/1")?,
             at_rest,
         })
     }
@@ -75,6 +77,11 @@ impl Secrets {
 
     pub fn form_token(&self, parts: &[&[u8]]) -> [u8; 32] {
         digest(&self.csrf, parts)
+    }
+
+    /// What makes the place in a list ours, and of this list alone.
+    pub fn cursor_mac(&self, parts: &[&[u8]]) -> [u8; 32] {
+        digest(&self.cursors, parts)
     }
 
     /// A nonce of this moment (RFC 9449 §8): any node knows it again, none has to remember it.

@@ -2,6 +2,7 @@
 //! environment names all come from this one structure; a setting is flat and spelt the same everywhere.
 
 mod check;
+mod described;
 mod sensitive;
 
 use std::{net::SocketAddr, path::PathBuf};
@@ -11,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use check::{Checked, Finding, Mode};
+pub use described::{Described, Kind, described, schema};
 pub use sensitive::Sensitive;
 
 /// Settings of the service. File (TOML), then environment (`PORTEIRO_` + upper-case name), then flags.
@@ -125,6 +127,18 @@ pub struct Settings {
     /// How many clients may register themselves from one address in an hour, and five times as many in a day. `0`: clients
     /// are made by administrators only.
     pub client_registrations_per_hour: u32,
+
+    /// Whether anybody who is signed in may make an organization, and becomes its owner. Otherwise the platform does.
+    pub organizations_by_people: bool,
+
+    /// How many times in a minute one caller of the management API may read; five times as many for a whole
+    /// organization.
+    #[schemars(range(min = 1))]
+    pub api_reads_per_minute: u32,
+
+    /// The same for everything that changes something.
+    #[schemars(range(min = 1))]
+    pub api_writes_per_minute: u32,
 
     /// Whether apps may drive flows by a token of their own instead of a browser's cookie. Off until an app can prove
     /// to be yours.
@@ -258,6 +272,9 @@ impl Default for Settings {
             interaction_url: None,
             registration: Registration::Closed,
             client_registrations_per_hour: 10,
+            organizations_by_people: false,
+            api_reads_per_minute: 600,
+            api_writes_per_minute: 120,
             api_flows: false,
             password_floor_ms: 350,
             send_floor_ms: 200,
@@ -299,99 +316,6 @@ impl Settings {
             account: self.sms_account.as_deref(),
             secret: self.sms_secret.as_ref(),
             from: self.sms_from.as_deref(),
-        }
-    }
-}
-
-/// One row of the settings reference.
-#[derive(Debug)]
-pub struct Described {
-    pub name: String,
-    pub environment: String,
-    pub kind: Kind,
-    pub default: serde_json::Value,
-    pub description: String,
-}
-
-/// What a value looks like; decides how an environment variable's text is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Text,
-    Number,
-    Boolean,
-    List,
-}
-
-/// The JSON Schema of the settings file.
-pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(Settings).into()
-}
-
-/// Every setting in the order it is defined, read off the schema.
-pub fn described() -> Vec<Described> {
-    let schema = schema();
-    let defaults = serde_json::to_value(Settings::default()).unwrap_or_default();
-    let definitions = &schema["$defs"];
-    let Some(properties) = schema["properties"].as_object() else { return Vec::new() };
-    properties
-        .iter()
-        .map(|(name, property)| {
-            let choices = property["$ref"]
-                .as_str()
-                .and_then(|reference| reference.rsplit('/').next())
-                .map(|definition| choices(&definitions[definition]))
-                .unwrap_or_default();
-            let text = property["description"].as_str().unwrap_or_default().replace('\n', " ");
-            Described {
-                name: name.clone(),
-                environment: format!("PORTEIRO_{}", name.to_uppercase()),
-                kind: kind(property),
-                default: defaults[name].clone(),
-                description: [text, choices]
-                    .into_iter()
-                    .filter(|part| !part.is_empty())
-                    .collect::<Vec<_>>()
-                    .join(" "),
-            }
-        })
-        .collect()
-}
-
-fn kind(property: &serde_json::Value) -> Kind {
-    let named = |name: &str| {
-        property["type"] == name
-            || property["type"].as_array().is_some_and(|types| types.iter().any(|one| one == name))
-    };
-    if named("array") {
-        Kind::List
-    } else if named("boolean") {
-        Kind::Boolean
-    } else if named("integer") || named("number") {
-        Kind::Number
-    } else {
-        Kind::Text
-    }
-}
-
-/// `name`: meaning, for each value of an enumeration.
-fn choices(definition: &serde_json::Value) -> String {
-    let described = definition["oneOf"].as_array().into_iter().flatten().map(|choice| {
-        let meaning = choice["description"].as_str().unwrap_or_default().trim_end_matches('.');
-        format!("`{}`: {}.", choice["const"].as_str().unwrap_or_default(), meaning)
-    });
-    described.collect::<Vec<_>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_setting_is_described() {
-        let all = described();
-        assert!(all.len() > 20);
-        for one in all {
-            assert!(one.description.len() > 20, "{} says too little about itself", one.name);
         }
     }
 }

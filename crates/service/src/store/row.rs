@@ -41,9 +41,10 @@ impl<'a> Decode<'a> {
     }
 
     /// A JSON column that must hold one of our types.
-    pub fn json<T: serde::de::DeserializeOwned>(&self, column: &'static str) -> Result<T, RowError> {
-        let value: serde_json::Value = self.get(column)?;
-        serde_json::from_value(value).map_err(|error| self.wrong(column, error))
+    pub fn json<T: serde::de::Deserialize<'a>>(&self, column: &'static str) -> Result<T, RowError> {
+        let value: tokio_postgres::types::Json<T> =
+            self.row.try_get(column).map_err(|error| self.wrong(column, error))?;
+        Ok(value.0)
     }
 
     pub fn wrong(&self, column: &'static str, reason: impl Display) -> RowError {

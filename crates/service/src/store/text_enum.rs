@@ -4,6 +4,7 @@ macro_rules! text_enum {
     ($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[derive(schemars::JsonSchema)]
         pub enum $name { $(#[serde(rename = $text)] $variant),+ }
 
         impl $name {

@@ -150,8 +150,16 @@ async fn a_key_asks_only_for_what_it_holds_at_an_api_that_takes_permissions() {
         ("with a person's", vec![("scope", "invoices:read openid")], "invalid_scope"),
         ("the account", vec![("scope", "account")], "invalid_scope"),
         ("our own permission", vec![("scope", "members:read")], "invalid_scope"),
-        ("our own API", vec![("scope", "members:read"), ("resource", "https://id.example.test")], "invalid_target"),
-        ("no such API", vec![("scope", "invoices:read"), ("resource", "https://x.example")], "invalid_target"),
+        (
+            "our own API",
+            vec![("scope", "members:read"), ("resource", "https://id.example.test")],
+            "invalid_target",
+        ),
+        (
+            "no such API",
+            vec![("scope", "invoices:read"), ("resource", "https://x.example")],
+            "invalid_target",
+        ),
         (
             "no permissions there",
             vec![("scope", "invoices:read"), ("resource", "https://plain.example.test")],
@@ -161,7 +169,12 @@ async fn a_key_asks_only_for_what_it_holds_at_an_api_that_takes_permissions() {
         ("another grant", vec![("scope", "invoices:read"), ("code", "x")], ""),
     ] {
         let answer = ask(&app, &key, &more).await;
-        assert_eq!(answer.json()["error"].as_str().unwrap_or_default(), expected, "{what}: {}", answer.text());
+        assert_eq!(
+            answer.json()["error"].as_str().unwrap_or_default(),
+            expected,
+            "{what}: {}",
+            answer.text()
+        );
     }
     for grant in ["authorization_code", "refresh_token", "password"] {
         let form = [("grant_type", grant), ("scope", "invoices:read")];
@@ -190,7 +203,8 @@ async fn a_token_of_a_key_opens_nothing_of_ours() {
 async fn a_token_is_never_good_for_longer_than_its_key() {
     let (app, _, here) = installation().await;
     let mut slow = ledger();
-    (slow.identifier, slow.organizational, slow.token_seconds) = ("https://slow.example.test".into(), true, 600);
+    (slow.identifier, slow.organizational, slow.token_seconds) =
+        ("https://slow.example.test".into(), true, 600);
     apis::register(&app.app.store, &slow).await.unwrap();
     let key = organization_key(&app, here, &["invoices:read"]).await;
     let form = [("scope", "invoices:read"), ("resource", slow.identifier.as_str())];
@@ -208,10 +222,30 @@ async fn a_token_dies_with_its_key_its_owner_and_its_organization() {
     let key = organization_key(&app, here, &["invoices:read"]).await;
     let (theirs, its) = (token(&app, &personal).await, token(&app, &key).await);
     for (what, change, undo, both) in [
-        ("suspended", "UPDATE organization SET status = 'suspended'", "UPDATE organization SET status = 'enabled'", true),
-        ("expired", "UPDATE api_key SET expires_at = now()", "UPDATE api_key SET expires_at = now() + interval '1 day'", true),
-        ("member disabled", "UPDATE membership SET state = 'disabled'", "UPDATE membership SET state = 'active'", false),
-        ("account disabled", "UPDATE account SET state = 'disabled'", "UPDATE account SET state = 'active'", false),
+        (
+            "suspended",
+            "UPDATE organization SET status = 'suspended'",
+            "UPDATE organization SET status = 'enabled'",
+            true,
+        ),
+        (
+            "expired",
+            "UPDATE api_key SET expires_at = now()",
+            "UPDATE api_key SET expires_at = now() + interval '1 day'",
+            true,
+        ),
+        (
+            "member disabled",
+            "UPDATE membership SET state = 'disabled'",
+            "UPDATE membership SET state = 'active'",
+            false,
+        ),
+        (
+            "account disabled",
+            "UPDATE account SET state = 'disabled'",
+            "UPDATE account SET state = 'active'",
+            false,
+        ),
     ] {
         app.sql(change).await;
         assert!(!is_active(&app, &server, &theirs).await, "{what}");
@@ -219,7 +253,10 @@ async fn a_token_dies_with_its_key_its_owner_and_its_organization() {
         let asked = ask(&app, &personal, &[("scope", "invoices:read")]).await;
         assert!(asked.status.is_client_error(), "{what}: {}", asked.text());
         app.sql(undo).await;
-        assert!(is_active(&app, &server, &theirs).await && is_active(&app, &server, &its).await, "{what} no more");
+        assert!(
+            is_active(&app, &server, &theirs).await && is_active(&app, &server, &its).await,
+            "{what} no more"
+        );
     }
     set_role(&app, ana.membership, "member").await;
     assert!(!is_active(&app, &server, &theirs).await, "no longer held");

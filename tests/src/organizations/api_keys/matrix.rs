@@ -32,7 +32,8 @@ const PLATFORM: &[&str] = &[
 ];
 
 async fn knock(app: &TestApp, method: &Method, path: &str, authorization: String) -> Answer {
-    let kind = if path.starts_with("/connect") { "application/x-www-form-urlencoded" } else { "application/json" };
+    let kind =
+        if path.starts_with("/connect") { "application/x-www-form-urlencoded" } else { "application/json" };
     let body = if *method == Method::GET { Body::empty() } else { Body::from("{}") };
     let request = Request::builder()
         .method(method)

@@ -25,8 +25,7 @@ pub struct Person {
 pub async fn person(app: &Arc<TestApp>, address: &str, place: OrganizationId, role: &str) -> Person {
     let mut browser = people::register_with_password(app, address).await;
     app.forget_limits().await;
-    let account: AccountId =
-        browser.get("/v1/account").await.json()["id"].as_str().unwrap().parse().unwrap();
+    let account: AccountId = browser.get("/v1/account").await.json()["id"].as_str().unwrap().parse().unwrap();
     let membership = join(app, place, account, role).await;
     Person { browser, account, membership }
 }

@@ -17,8 +17,7 @@ fn wanted(permissions: &[&str]) -> Value {
 async fn a_platform_key_makes_others_within_what_it_holds_by_name() {
     let app = TestApp::new().await;
     let key = platform_key(&app, &["platform.api-keys:*", "platform.accounts:*"]).await;
-    let make =
-        async |names: &[&str]| call(&app, Method::POST, PATH, &key, Some(&wanted(names)), &[]).await;
+    let make = async |names: &[&str]| call(&app, Method::POST, PATH, &key, Some(&wanted(names)), &[]).await;
     let made = make(&["platform.accounts:read"]).await;
     assert_eq!(made.status, 201, "{}", made.text());
     let made = made.json();

@@ -235,6 +235,7 @@ impl World {
             Action::PasskeyBegin
             | Action::AccountConfirm
             | Action::AccountSwitch
+            | Action::OrganizationChoose
             | Action::ConsentAllow
             | Action::ConsentDeny => {}
             _ if !right => {}

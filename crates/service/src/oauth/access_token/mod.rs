@@ -6,6 +6,7 @@
 //! 4. Alive: its grant and the account behind it, asked of the database.
 
 mod decide;
+mod remembered;
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use porteiro_protocol::{
 };
 
 pub use decide::Claims;
+pub use remembered::Signatures;
 
 use super::{acting, authorization::decide::may_hold, binding, clients::Client, grants, grants::GrantId};
 use crate::{
@@ -41,6 +43,8 @@ pub struct Carried<'a> {
 #[derive(Debug)]
 pub struct Bearer {
     pub account: AccountId,
+    /// As the client knows them: in an organization, by what they are there.
+    pub subject: String,
     pub grant: GrantId,
     pub client_id: String,
     pub scope: Scope,
@@ -109,8 +113,11 @@ pub fn invalid_token() -> OAuthError {
 /// The claims of a token of ours, for whichever API, alive or not.
 pub fn own(app: &App, token: &str) -> Option<Claims> {
     let rings = app.keys.current();
-    let verified = verify_compact(token, rings.verifying_keys(), Algorithm::ALL).ok()?;
-    decide::read(&verified, app.issuer(), app.clock.now().unix_timestamp())
+    let now = app.clock.now().unix_timestamp();
+    let verified = app.signatures.verified(rings.verifying_keys(), token, now, || {
+        verify_compact(token, rings.verifying_keys(), Algorithm::ALL).ok()
+    })?;
+    decide::read(&verified, app.issuer(), now)
 }
 
 /// The token a request carries, with everything but the database's word.
@@ -166,9 +173,10 @@ pub async fn check(
     scope: &str,
 ) -> Result<Bearer, OAuthError> {
     let claims = carried(app, context, request).await?;
-    let (Some(grant), Ok(account)) = (claims.grant, claims.subject.parse::<AccountId>()) else {
+    // A client's own token is no person's, whatever it says.
+    if claims.grant.is_none() {
         return Err(invalid_token());
-    };
+    }
     // Userinfo takes a token for any API (OpenID Connect Core §5.3); nothing else of ours does: an API must not be able
     // to use what was sent to it.
     if scope != "openid" && claims.audience != app.issuer() {
@@ -180,13 +188,21 @@ pub async fn check(
             format!("the token lacks the scope {scope}"),
         ));
     }
-    let client = app.directory.client(&app.store, &claims.client_id).await?;
-    let client = client.ok_or_else(invalid_token)?;
-    if !may_hold(&client, scope) || !grants::is_alive(&app.store, grant, account, &client).await? {
+    let spoken = spoken(app, claims).await?.ok_or_else(invalid_token)?;
+    let claims = spoken.claims;
+    let (Some(grant), Some(account)) = (claims.grant, spoken.account) else {
+        return Err(invalid_token());
+    };
+    if !may_hold(&spoken.client, scope) {
+        return Err(invalid_token());
+    }
+    // What is the account's own is not an organization's, nor anybody's who only acts as them.
+    if scope != "openid" && (spoken.member.is_some() || claims.actor.is_some()) {
         return Err(invalid_token());
     }
     Ok(Bearer {
         account,
+        subject: claims.subject,
         grant,
         client_id: claims.client_id,
         scope: claims.scope,

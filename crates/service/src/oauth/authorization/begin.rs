@@ -8,6 +8,7 @@ use porteiro_protocol::{
     id::AccountId,
     jose::{Algorithm, verify_compact},
 };
+use uuid::Uuid;
 
 use super::{
     super::{clients, pushed_authorization},
@@ -19,6 +20,7 @@ use crate::{
     App,
     flow::{self, Answer, FlowError, Started},
     http::RequestContext,
+    members,
     store::StoreError,
 };
 
@@ -50,7 +52,7 @@ pub async fn begin(app: &Arc<App>, context: &RequestContext, raw: RawRequest) ->
         Ok(prepared) => prepared,
         Err(stopped) => return stop(app, stopped).await,
     };
-    let continued = match hinted(app, &prepared) {
+    let continued = match hinted(app, &prepared).await? {
         Ok(hinted) => Continued { hinted, ..continued },
         Err(refused) => {
             return stop(app, Stopped::Client(Box::new(Turned::new(&prepared, refused)))).await;
@@ -58,8 +60,8 @@ pub async fn begin(app: &Arc<App>, context: &RequestContext, raw: RawRequest) ->
     };
     match flow::start(app, context, continued, &prepared).await? {
         Started::Done { delivery, cookies } => Ok(Begun::Delivered { delivery, cookies }),
-        Started::Blocked { code } => {
-            let turned = Turned::new(&prepared, refuse(code, "the person would have to be asked"));
+        Started::Blocked { refused } => {
+            let turned = Turned::new(&prepared, refused);
             stop(app, Stopped::Client(Box::new(turned))).await
         }
         Started::Flow(answer) => {
@@ -106,6 +108,7 @@ pub async fn continued_from(
         challenge: false,
         hinted: None,
         confirmed: false,
+        organization: None,
         shown: None,
         consented: None,
     };
@@ -153,8 +156,22 @@ pub async fn continued_from(
     }
 }
 
-/// OpenID Connect Core §3.1.2.1: a token of ours for this client, however old.
-pub fn hinted(app: &App, prepared: &Prepared) -> Result<Option<AccountId>, Refused> {
+/// OpenID Connect Core §3.1.2.1: a token of ours for this client, however old. A subject may be what somebody is in an
+/// organization; it is the account that must be the same.
+pub async fn hinted(
+    app: &App,
+    prepared: &Prepared,
+) -> Result<Result<Option<AccountId>, Refused>, StoreError> {
+    let subject = match named_subject(app, prepared) {
+        Ok(Some(subject)) => subject,
+        Ok(None) => return Ok(Ok(None)),
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let member = members::account_of(&app.store, subject.into()).await?;
+    Ok(Ok(Some(member.unwrap_or_else(|| subject.into()))))
+}
+
+fn named_subject(app: &App, prepared: &Prepared) -> Result<Option<Uuid>, Refused> {
     let claims = prepared.request.claims.as_ref();
     let asked = claims.and_then(|claims| claims.id_token.get("sub")).and_then(|sub| sub.value.as_ref());
     let asked = match asked {

@@ -11,11 +11,13 @@ use porteiro_protocol::{
 };
 
 use super::super::{
+    acting,
     apis::Api,
-    clients::{Client, Profile, Trust},
+    clients::{Client, OrganizationMode, Profile, Trust},
     grants::Life,
     scopes,
 };
+use crate::roles::permissions::{self, Reach};
 
 /// Everything a check may look at.
 #[derive(Debug, Clone, Copy)]
@@ -159,12 +161,36 @@ fn details(asked: &Asked<'_>) -> Result<(), Refused> {
     Ok(())
 }
 
-/// There are none yet; a request for one is refused, or its token would speak for nobody.
+/// Which organization it is, is settled when the person is known; whether it may be any, now.
 fn organization(asked: &Asked<'_>) -> Result<(), Refused> {
-    if asked.request.organization.is_some() {
-        return Err(refuse(ErrorCode::InvalidRequest, "there is no such organization"));
+    let granted = authority(asked)?;
+    let api = asked.apis.iter().find(|api| api.identifier == granted.audience());
+    let permissions = acting::needs_organization(&granted, api);
+    let named = asked.request.organization.is_some();
+    let required = match asked.client.organization_mode {
+        OrganizationMode::None if named || permissions => {
+            return Err(refuse(ErrorCode::InvalidRequest, "this client does not act for organizations"));
+        }
+        OrganizationMode::None | OrganizationMode::Optional => false,
+        OrganizationMode::Required => true,
+    };
+    let in_one = named || permissions || required || asked.client.organization.is_some();
+    if in_one && granted.scope().iter().any(|name| is_of_the_account(name)) {
+        return Err(refuse(
+            ErrorCode::InvalidScope,
+            "a scope is about the account itself, and a token for an organization carries none of those",
+        ));
     }
     Ok(())
+}
+
+/// What nobody does in the name of an organization.
+fn is_of_the_account(name: &str) -> bool {
+    let platform = permissions::find(name).is_some_and(|own| match own.reach {
+        Reach::Platform => true,
+        Reach::Organization => false,
+    });
+    platform || (scopes::is_standard(name) && !scopes::is_open(name))
 }
 
 /// The API a request is about, and exactly the scopes it asks for there, or why not.
@@ -196,7 +222,8 @@ fn api<'a>(asked: &Asked<'a>) -> Result<Option<&'a Api>, Refused> {
         let found = asked.apis.iter().find(|api| api.identifier == resource);
         return found.map(Some).ok_or_else(|| refuse(ErrorCode::InvalidTarget, "there is no such API"));
     }
-    let Some(first) = asked.request.scope.iter().find(|name| !scopes::is_standard(name)) else {
+    let ours = |name: &str| scopes::is_standard(name) || permissions::find(name).is_some();
+    let Some(first) = asked.request.scope.iter().find(|name| !ours(name)) else {
         return Ok(None);
     };
     let found = asked.apis.iter().find(|api| api.scope(first).is_some());
@@ -230,6 +257,16 @@ fn may_ask(client: &Client, api: Option<&Api>, name: &str) -> Result<(), Refused
                 Err(refuse(ErrorCode::InvalidScope, "a scope is only for clients of the same house"))
             }
             Trust::Unverified | Trust::Verified | Trust::FirstParty => Ok(()),
+        };
+    }
+    if let (None, Some(own)) = (api, permissions::find(name)) {
+        return match (own.reach, client.trust) {
+            (Reach::Organization, Trust::Verified | Trust::FirstParty)
+            | (Reach::Platform, Trust::FirstParty) => Ok(()),
+            (Reach::Organization, Trust::Unverified)
+            | (Reach::Platform, Trust::Unverified | Trust::Verified) => {
+                Err(refuse(ErrorCode::InvalidScope, "a scope is not open to clients of this trust"))
+            }
         };
     }
     let known = api.and_then(|api| api.scope(name)).ok_or_else(|| {

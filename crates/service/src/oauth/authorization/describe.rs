@@ -7,8 +7,9 @@ use super::{
         clients::{Client, Trust},
         scopes,
     },
-    Prepared, decide,
+    Choice, Prepared, decide,
 };
+use crate::roles::permissions;
 
 pub fn describe(prepared: &Prepared, locale: &str) -> Value {
     let authority = &prepared.authority;
@@ -25,6 +26,9 @@ pub fn describe(prepared: &Prepared, locale: &str) -> Value {
         "scopes": scopes,
         "details": details(prepared, locale),
     });
+    if let Some(member) = &prepared.member {
+        request["organization"] = json!(Choice::from(member));
+    }
     if let Some(hint) = &prepared.request.login_hint {
         request["login_hint"] = json!(hint);
     }
@@ -69,6 +73,9 @@ fn words(prepared: &Prepared, name: &str, locale: &str) -> String {
     let choose = |en: &str, pt: &str| if portuguese { pt.to_owned() } else { en.to_owned() };
     if let Some(scope) = scopes::STANDARD_SCOPES.iter().find(|scope| scope.name == name) {
         return choose(scope.en, scope.pt);
+    }
+    if let (None, Some(own)) = (&prepared.api, permissions::find(name)) {
+        return choose(own.en, own.pt);
     }
     let scope = prepared.api.as_ref().and_then(|api| api.scope(name));
     scope.map_or_else(|| name.to_owned(), |scope| choose(&scope.description.en, &scope.description.pt))

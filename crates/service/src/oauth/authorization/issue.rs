@@ -2,6 +2,7 @@
 
 use porteiro_protocol::{
     assurance::{Decay, Level, Proof, amr, auth_time},
+    authorization_request::Refused,
     error::ErrorCode,
     id::{AccountId, Id, SessionId, ordered_floor},
     time::{Duration, OffsetDateTime},
@@ -10,11 +11,13 @@ use serde_json::json;
 
 use super::{
     super::{
+        acting::{self, Acting},
         grants::{self, GrantId, NewGrant, Terms},
         pushed_authorization,
     },
     Continued, Prepared, Turned, decide,
     decide::refuse,
+    place,
     respond::{self, Delivery},
     store,
 };
@@ -22,8 +25,10 @@ use crate::{
     App, audit,
     audit::EventKind,
     http::RequestContext,
+    members::{self, Whom},
     secrets::{HandleKind, Route},
     store::{StoreError, Tx},
+    trail::{self, Actor, ActorKind, Target, TrailKind},
 };
 
 /// Who sits there, and how they proved it.
@@ -61,6 +66,10 @@ pub async fn issue(
         let text = "somebody else signed in than was asked for";
         return turned(app, prepared, ErrorCode::LoginRequired, text).await;
     }
+    let acting = match acting(tx, prepared).await? {
+        Ok(acting) => acting,
+        Err(refused) => return turned(app, prepared, refused.code, &refused.description).await,
+    };
     if continued.consented.is_some() {
         store::remember(tx, sitting.account, client, &prepared.authority).await?;
     }
@@ -85,9 +94,15 @@ pub async fn issue(
         redirect_uri: prepared.redirect_uri.as_deref(),
         bound_key: prepared.request.dpop_jkt.as_deref().and_then(thumbprint),
         authority: &prepared.authority,
+        acting: acting.as_ref().map(|(acting, version)| (acting, *version)),
         terms: &terms,
     };
     grants::insert(tx, &new).await?;
+    if let Some((acting, _)) = &acting {
+        let actor = Actor { kind: ActorKind::Member, id: acting.membership.to_string(), act: None };
+        let event = trail::Event::done(TrailKind::GrantCreated, actor, Target::new("client", &client.id));
+        trail::record(app, tx, context, acting.organization, &event).await?;
+    }
     let payload = json!({
         "grant_id": id,
         "client_id": client.id,
@@ -105,6 +120,21 @@ pub async fn issue(
     respond::deliver(app, client, prepared.redirect_uri.as_deref(), mode, &parameters)
         .await
         .map_err(|error| StoreError::Inconsistent(error.to_string()))
+}
+
+/// As whom the person acts, asked once more while nobody can change it; `None` where no organization is.
+async fn acting(tx: &Tx, prepared: &Prepared) -> Result<Result<Option<(Acting, i64)>, Refused>, StoreError> {
+    let denied = || refuse(ErrorCode::AccessDenied, "the organization is not available");
+    let Some(member) = &prepared.member else {
+        return Ok(if place::is_needed(prepared) { Err(denied()) } else { Ok(None) });
+    };
+    members::hold(tx, member.organization.id, member.id).await?;
+    let member = members::find(tx, member.organization.id, Whom::Id(member.id)).await?;
+    let Some(member) = member else { return Ok(Err(denied())) };
+    if acting::check(&member, &prepared.authority, prepared.api.as_ref()).is_err() {
+        return Ok(Err(denied()));
+    }
+    Ok(Ok(Some((Acting::from(&member), member.organization.authority_version))))
 }
 
 async fn turned(
@@ -132,6 +162,7 @@ fn terms(prepared: &Prepared, sitting: &Sitting<'_>) -> Terms {
         credentials: sitting.proofs.iter().filter_map(|proof| proof.credential).collect(),
         nonce: prepared.request.nonce.clone(),
         details: prepared.authority.details().to_vec(),
+        actor: None,
     }
 }
 

@@ -13,6 +13,7 @@ mod describe;
 mod endpoint;
 mod issue;
 mod object;
+mod place;
 mod respond;
 mod store;
 
@@ -22,7 +23,7 @@ use porteiro_protocol::{
     authority::Authority,
     authorization_request::{AuthorizationRequest, Prompt, RawRequest, Refused, ResponseMode, Undeliverable},
     error::ErrorCode,
-    id::AccountId,
+    id::{AccountId, OrganizationId},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -35,6 +36,7 @@ pub use object::open as open_request_object;
 pub use respond::{Delivery, refusal};
 pub use store::{allowed_clients, forget, remembered};
 
+use self::place::Place;
 use super::{
     apis::{self, Api},
     clients::{self, Client},
@@ -42,6 +44,7 @@ use super::{
 use crate::{
     App,
     http::{OAuthError, Route},
+    members::Member,
     secrets::sha256,
     store::{Reader, StoreError},
 };
@@ -63,6 +66,9 @@ pub struct Continued {
     pub hinted: Option<AccountId>,
     /// The person said which account it is.
     pub confirmed: bool,
+    /// In which organization the person said they act.
+    #[serde(default)]
+    pub organization: Option<OrganizationId>,
     /// What the person is being shown, by its digest: what they say elsewhere meanwhile is no answer here.
     pub shown: Option<String>,
     /// What the person allowed in this flow, by its digest: nothing else.
@@ -78,6 +84,8 @@ pub struct Prepared {
     pub authority: Authority,
     pub api: Option<Api>,
     pub level: Level,
+    /// As whom the person acts, once it is known who they are and where.
+    pub member: Option<Member>,
 }
 
 /// Why a request goes no further.
@@ -171,7 +179,7 @@ pub async fn prepare(
     Ok(match checked {
         Ok((request, authority, level)) => {
             let api = apis.into_iter().find(|api| api.identifier == authority.audience());
-            Ok(Box::new(Prepared { client, request, redirect_uri, authority, api, level }))
+            Ok(Box::new(Prepared { client, request, redirect_uri, authority, api, level, member: None }))
         }
         Err(refused) => Err(Stopped::Client(Box::new(Turned {
             mode: error_mode(&client, raw),
@@ -193,11 +201,37 @@ fn error_mode(client: &Client, raw: &RawRequest) -> ResponseMode {
 /// What the flow engine must know of the request it leads back to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    pub refused: Option<ErrorCode>,
+    pub refused: Option<Refused>,
     pub needs_choice: bool,
+    /// Organizations of which the person must choose one.
+    pub choices: Vec<Choice>,
+    /// What the organization asks of whoever acts for it.
+    pub level: Level,
+    pub max_age: Option<u32>,
     pub needs_consent: bool,
     /// Of everything a person decides about.
     pub digest: Option<String>,
+}
+
+/// An organization a person may act for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Choice {
+    pub id: OrganizationId,
+    pub slug: String,
+    pub name: String,
+    pub role: String,
+}
+
+impl From<&Member> for Choice {
+    fn from(member: &Member) -> Self {
+        let organization = &member.organization;
+        Self {
+            id: organization.id,
+            slug: organization.slug.clone(),
+            name: organization.name.clone(),
+            role: member.primary_role.clone(),
+        }
+    }
 }
 
 /// Who asks, how far they are trusted, for what, and where the answer goes. If any of it changes, a yes is void.
@@ -214,23 +248,39 @@ fn digest(prepared: &Prepared) -> String {
     URL_SAFE_NO_PAD.encode(sha256(decided.to_string().as_bytes()))
 }
 
-/// Where the request stands, for whoever the flow is about.
+/// Where the request stands, for whoever the flow is about. Once they are known, so is the organization they act for, and
+/// what is asked is asked for that one alone.
 pub async fn standing(
     reader: &impl Reader,
     continued: &Continued,
-    prepared: &Result<Box<Prepared>, Stopped>,
+    prepared: &mut Result<Box<Prepared>, Stopped>,
     account: Option<AccountId>,
 ) -> Result<Standing, StoreError> {
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(Stopped::Page { code, .. }) => return Ok(refused(*code)),
-        Err(Stopped::Client(turned)) => return Ok(refused(turned.refused.code)),
+        Err(Stopped::Page { code, detail }) => return Ok(refused(decide::refuse(*code, detail))),
+        Err(Stopped::Client(turned)) => return Ok(refused(turned.refused.clone())),
     };
     if let (Some(hinted), Some(account)) = (continued.hinted, account)
         && hinted != account
     {
-        return Ok(refused(ErrorCode::LoginRequired));
+        let text = "the person could not do what was asked";
+        return Ok(refused(decide::refuse(ErrorCode::LoginRequired, text)));
     }
+    let mut choices = Vec::new();
+    if let Some(account) = account {
+        match place::find(reader, continued, prepared, account).await? {
+            Place::Nowhere => {}
+            Place::Here(member) => {
+                prepared.authority = prepared.authority.clone().acting_for(member.organization.id);
+                prepared.member = Some(*member);
+            }
+            Place::Choose(members) => choices = members.iter().map(Choice::from).collect(),
+            Place::Refused(code, text) => return Ok(refused(decide::refuse(code, text))),
+        }
+    }
+    let policy = prepared.member.as_ref().map(|member| &member.organization.policy);
+    let (level, max_age) = policy.map_or((Level::None, None), |policy| (policy.min_level, policy.max_age));
     let before = match account {
         Some(account) => {
             let authority = &prepared.authority;
@@ -250,9 +300,17 @@ pub async fn standing(
                 before.as_ref(),
             ));
     let needs_choice = !continued.confirmed && prepared.request.prompts(Prompt::SelectAccount);
-    Ok(Standing { refused: None, needs_choice, needs_consent, digest: Some(digest) })
+    Ok(Standing { refused: None, needs_choice, choices, level, max_age, needs_consent, digest: Some(digest) })
 }
 
-const fn refused(code: ErrorCode) -> Standing {
-    Standing { refused: Some(code), needs_choice: false, needs_consent: false, digest: None }
+const fn refused(refused: Refused) -> Standing {
+    Standing {
+        refused: Some(refused),
+        needs_choice: false,
+        choices: Vec::new(),
+        level: Level::None,
+        max_age: None,
+        needs_consent: false,
+        digest: None,
+    }
 }

@@ -72,11 +72,13 @@ async fn begin(
         .map_err(OAuthError::from)?
         .map_err(OAuthError::from)?;
     let hinted = authorization::hinted(app, &prepared)
+        .await
+        .map_err(OAuthError::from)?
         .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
     let continued = Continued { hinted, ..continued };
     match flow::start(app, context, continued, &prepared).await? {
         Started::Flow(answer) => Ok(answer),
-        Started::Blocked { code } => Err(OAuthError::new(code, "the person would have to be asked").into()),
+        Started::Blocked { refused } => Err(OAuthError::new(refused.code, refused.description).into()),
         Started::Done { .. } => Err(FlowError::Internal("nobody was asked".into()).into()),
     }
 }

@@ -1,11 +1,13 @@
 //! Client credentials (OAuth 2.1 §4.2): a confidential client acts for itself.
 //!
 //! The API is named by `resource` (RFC 8707), or follows from the scopes. Every scope must be the API's, within what
-//! the client registered, and open to its trust; what is asked beyond is refused, never left out.
+//! the client registered, and open to its trust; what is asked beyond is refused, never left out. Permissions in an
+//! organization need a membership of the client's own there, and are what its roles hold.
 
 use porteiro_protocol::{authority::Authority, error::ErrorCode, scope::Scope};
 
 use super::{
+    acting::{self, Acting},
     apis::Api,
     clients::{Client, Trust},
     token::{
@@ -13,7 +15,12 @@ use super::{
         issue::{self, Speaker},
     },
 };
-use crate::http::OAuthError;
+use crate::{
+    App,
+    http::OAuthError,
+    members::{self, Member, Whom},
+    organizations::{self, Name},
+};
 
 pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     let TokenRequest { app, client, form, .. } = request;
@@ -26,7 +33,49 @@ pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthErro
     let apis = app.directory.apis(&app.store).await?;
     let (api, scope) = decide(client, &apis, form.get("resource"), form.get("scope"))?;
     let authority = Authority::granted(scope, api.identifier.clone(), Vec::new());
-    issue::access_token(app, &apis, client, &Speaker::Client, &authority, request.binding).await
+    let Some(member) = member(app, client, form.get("organization")).await? else {
+        if acting::needs_organization(&authority, Some(api)) {
+            return Err(OAuthError::new(
+                ErrorCode::InvalidScope,
+                "these scopes are permissions in an organization: name it with organization",
+            ));
+        }
+        let speaker = Speaker::Client(None);
+        return issue::access_token(app, &apis, client, &speaker, &authority, request.binding).await;
+    };
+    let authority = authority.acting_for(member.organization.id);
+    acting::check(&member, &authority, Some(api)).map_err(|lacking| match lacking {
+        acting::Refused::Unusable(_) => unavailable(),
+        acting::Refused::Lacks(_) => {
+            OAuthError::new(ErrorCode::InvalidScope, "not all of this is held in the organization")
+        }
+    })?;
+    let acting = Acting::from(&member);
+    let speaker = Speaker::Client(Some(&acting));
+    issue::access_token(app, &apis, client, &speaker, &authority, request.binding).await
+}
+
+/// One answer for whatever is wrong with an organization.
+fn unavailable() -> OAuthError {
+    OAuthError::new(ErrorCode::InvalidTarget, "the organization is not available to this client")
+}
+
+/// What the client is in the organization it named, or is bound to.
+async fn member(app: &App, client: &Client, named: Option<&str>) -> Result<Option<Member>, OAuthError> {
+    let organization = match (named, client.organization) {
+        (None, None) => return Ok(None),
+        (None, Some(own)) => own,
+        (Some(text), own) => {
+            let found = organizations::find_named(&app.store, &Name::parse(text)).await?;
+            let found = found.ok_or_else(unavailable)?.id;
+            if own.is_some_and(|own| own != found) {
+                return Err(unavailable());
+            }
+            found
+        }
+    };
+    let member = members::find(&app.store, organization, Whom::Client(&client.id)).await?;
+    member.map(Some).ok_or_else(unavailable)
 }
 
 /// Pure: which API, which scopes, or why not.

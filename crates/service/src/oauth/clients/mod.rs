@@ -16,7 +16,7 @@ use serde_json::Value;
 use subtle::ConstantTimeEq;
 
 pub use keys::{FetchedKeys, Jwks, client_keys, newer_client_keys, verify_signed};
-pub use store::{Client, NewClient, Profile, Trust, disable, find, insert, set_trust};
+pub use store::{Client, NewClient, OrganizationMode, Profile, Trust, disable, find, insert, set_trust};
 pub use subject::subject;
 
 use super::{client_auth, token::grants};

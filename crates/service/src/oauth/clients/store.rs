@@ -1,5 +1,6 @@
-use porteiro_protocol::{client_metadata::ClientMetadata, time::OffsetDateTime};
+use porteiro_protocol::{client_metadata::ClientMetadata, id::OrganizationId, time::OffsetDateTime};
 use tokio_postgres::Row;
+use uuid::Uuid;
 
 use crate::store::{Decode, Reader, RowError, Store, StoreError, text_enum};
 
@@ -10,6 +11,11 @@ text_enum! {
 text_enum! {
     /// Which set of rules a client lives by.
     Profile { Default = "default", Fapi2 = "fapi2" }
+}
+
+text_enum! {
+    /// Whether a client's tokens speak for organizations.
+    OrganizationMode { None = "none", Optional = "optional", Required = "required" }
 }
 
 #[derive(Debug, Clone)]
@@ -24,6 +30,9 @@ pub struct Client {
     pub changed_at: OffsetDateTime,
     /// What was granted before counts no more.
     pub grants_from: OffsetDateTime,
+    pub organization_mode: OrganizationMode,
+    /// It belongs to this organization, and speaks for no other.
+    pub organization: Option<OrganizationId>,
 }
 
 impl TryFrom<&Row> for Client {
@@ -39,6 +48,8 @@ impl TryFrom<&Row> for Client {
             created_at: client.get("created_at")?,
             changed_at: client.get("changed_at")?,
             grants_from: client.get("grants_from")?,
+            organization_mode: client.parsed("organization_mode")?,
+            organization: client.get::<Option<Uuid>>("organization_id")?.map(Into::into),
         })
     }
 }
@@ -49,7 +60,7 @@ pub async fn find(reader: &impl Reader, client_id: &str) -> Result<Option<Client
         .rows(
             "clients.find",
             "SELECT client_id, trust, profile, metadata, secret_hash, created_at, changed_at,
-                    grants_from
+                    grants_from, organization_mode, organization_id
              FROM client WHERE client_id = $1 AND disabled_at IS NULL",
             &[&client_id],
         )

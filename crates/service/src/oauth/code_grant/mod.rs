@@ -12,7 +12,7 @@ use super::{
     clients::Profile,
     token::{
         TokenRequest, TokenResponse, for_person, issue, narrowed,
-        person::{Shown, invalid_grant},
+        person::{Shown, invalid_grant, same_organization},
         present,
     },
 };
@@ -27,6 +27,7 @@ pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthErro
     let verifier = form.get("code_verifier").and_then(|text| CodeVerifier::parse(text).ok());
     let verifier = verifier.ok_or_else(invalid_grant)?;
     let apis = app.directory.apis(&app.store).await?;
+    same_organization(request, &handle).await?;
     let details = narrowed(request, &handle, &apis).await?;
     let shown = Shown {
         challenge: Some(verifier.challenge()),

@@ -177,6 +177,8 @@ mod tests {
             created_at: OffsetDateTime::UNIX_EPOCH,
             changed_at: OffsetDateTime::UNIX_EPOCH,
             grants_from: OffsetDateTime::UNIX_EPOCH,
+            organization_mode: super::super::clients::OrganizationMode::Optional,
+            organization: None,
         })
     }
 

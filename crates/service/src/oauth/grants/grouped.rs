@@ -1,6 +1,7 @@
 //! Whoever waits for the database at the same moment shares one statement (`performance.md` D.3).
 //!
-//! 1. While one group is with the database the next one forms. Nobody waits for a group to fill: alone means at once.
+//! 1. While [`LANES`] groups are with the database the next one forms: one computes while the other's commit is on its way
+//!    to the disk. Nobody waits for a group to fill: alone means at once.
 //! 2. A group of one is the plain statement. In a larger one every grant is named once; whoever presents it again waits
 //!    for the next group, where the row says what that means. Ordered by id, so that two nodes lock in one order.
 //! 3. What PostgreSQL refused changed nothing: then each is presented alone. After a broken connection nothing is
@@ -21,6 +22,8 @@ use super::{Outcome, Presentation, store};
 use crate::store::{Store, StoreError};
 
 const LARGEST: usize = 128;
+/// How many groups may be with the database at once.
+const LANES: usize = 2;
 /// A row that somebody else holds keeps its group waiting; after this long the next group goes beside it.
 const PATIENCE: Duration = Duration::from_millis(50);
 
@@ -47,9 +50,9 @@ struct Queue {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waiting>,
-    /// Whether somebody is with the database and will see to those who wait. Nobody is while nobody waits, so nothing
-    /// outlives the work.
-    serving: bool,
+    /// How many are with the database and will see to those who wait. Nobody is while nobody waits, so nothing outlives
+    /// the work.
+    serving: usize,
 }
 
 struct Waiting {
@@ -115,7 +118,8 @@ impl Queue {
 
     fn join(&self, presentation: Presentation) -> Place {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if !std::mem::replace(&mut state.serving, true) {
+        if state.serving < LANES {
+            state.serving += 1;
             return Place::First(Box::new(presentation));
         }
         let (reply, answer) = oneshot::channel();
@@ -131,18 +135,19 @@ impl Queue {
         }
     }
 
-    /// Whether somebody waits; if not, the next to come is the first again.
+    /// Whether somebody waits; if not, the lane is free for the next to come.
     fn is_awaited(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.serving = !state.waiting.is_empty();
-        state.serving
+        let awaited = !state.waiting.is_empty();
+        state.serving -= usize::from(!awaited);
+        awaited
     }
 
     fn next_group(&self) -> Option<Vec<Waiting>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let group = state.take_group();
-        state.serving = !group.is_empty();
-        state.serving.then_some(group)
+        state.serving -= usize::from(group.is_empty());
+        (!group.is_empty()).then_some(group)
     }
 }
 
@@ -218,6 +223,7 @@ mod tests {
             redirect_uri: None,
             scope: None,
             audience: None,
+            rechecked: None,
             log: LogEntry { id: Uuid::nil(), request: Uuid::nil(), personal: serde_json::Value::Null },
         };
         state.waiting.push_back(Waiting { presentation, reply });

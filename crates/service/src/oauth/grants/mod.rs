@@ -24,6 +24,7 @@ pub use store::{
     revoke_of_credential, revoke_of_session, revoke_one, statement,
 };
 
+use super::acting::Acting;
 use crate::store::text_enum;
 
 /// The grant itself, for ids.
@@ -50,6 +51,9 @@ pub struct Terms {
     pub credentials: Vec<Uuid>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<serde_json::Value>,
+    /// Who really acts, where somebody of the platform acts as the person (RFC 8693 §4.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
 }
 
 /// A grant about to be written, with the code that is its generation 0.
@@ -66,6 +70,8 @@ pub struct NewGrant<'a> {
     pub redirect_uri: Option<&'a str>,
     pub bound_key: Option<[u8; 32]>,
     pub authority: &'a Authority,
+    /// As whom in which organization, and at which version of its roles the scope was held.
+    pub acting: Option<(&'a Acting, i64)>,
     pub terms: &'a Terms,
 }
 
@@ -94,7 +100,20 @@ pub struct Presentation {
     pub redirect_uri: Option<String>,
     pub scope: Option<String>,
     pub audience: Option<String>,
+    /// What was found when it was looked at whether the scope is held still; none: as the row says.
+    pub rechecked: Option<Rechecked>,
     pub log: LogEntry,
+}
+
+/// A grant whose organization's roles have changed since its scope was last seen to be held, looked at again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rechecked {
+    /// What the row said then: if it says anything else now, it has to be looked at once more.
+    pub seen: i64,
+    /// The organization's version that was looked at.
+    pub version: i64,
+    /// Whether all that was granted is held, not only what is asked for now.
+    pub whole: bool,
 }
 
 /// Where a reuse is written down, in the statement that finds it.
@@ -122,6 +141,16 @@ pub struct Live {
     pub account: AccountId,
     pub session: SessionId,
     pub authority: Authority,
+    pub acting: Option<Acting>,
+    /// At which version of the organization's roles all of it was held.
+    pub authority_version: Option<i64>,
     pub terms: Terms,
     pub created_at: OffsetDateTime,
+}
+
+impl Live {
+    /// As tokens name the person: in an organization, by what they are there.
+    pub fn subject(&self) -> String {
+        self.acting.as_ref().map_or_else(|| self.account.to_string(), |acting| acting.membership.to_string())
+    }
 }

@@ -52,14 +52,24 @@ async fn introspect(
         return Ok(found.map_or_else(inactive, |found| refresh_token(app, &found)));
     }
     let Some(claims) = access_token::own(app, token) else { return Ok(inactive()) };
-    if !may_know(app, caller, &claims).await? || !is_alive(app, &claims).await? {
+    if !may_know(app, caller, &claims).await? {
         return Ok(inactive());
     }
+    let Some(claims) = alive(app, claims).await? else { return Ok(inactive()) };
     let mut told: Map<String, Value> = claims.raw.as_object().cloned().unwrap_or_default();
     told.insert("active".into(), json!(true));
     let kind = if claims.key.is_some() { "DPoP" } else { "Bearer" };
     told.insert("token_type".into(), json!(kind));
     Ok(Value::Object(told))
+}
+
+async fn alive(app: &App, claims: Claims) -> Result<Option<Claims>, OAuthError> {
+    let client = &claims.client_id;
+    if is_key_id(client) {
+        let alive = api_keys::token_alive(&app.store, client, claims.organization, &claims.subject).await?;
+        return Ok(alive.then_some(claims));
+    }
+    Ok(access_token::spoken(app, claims).await?.map(|spoken| spoken.claims))
 }
 
 async fn may_know(app: &App, caller: &Client, claims: &Claims) -> Result<bool, OAuthError> {
@@ -71,30 +81,20 @@ async fn may_know(app: &App, caller: &Client, claims: &Claims) -> Result<bool, O
     Ok(api.is_some_and(|api| api.introspected_by.contains(&caller.id)))
 }
 
-async fn is_alive(app: &App, claims: &Claims) -> Result<bool, OAuthError> {
-    let id = &claims.client_id;
-    if is_key_id(id) {
-        return Ok(api_keys::token_alive(&app.store, id, claims.organization, &claims.subject).await?);
-    }
-    let Some(client) = app.directory.client(&app.store, &claims.client_id).await? else { return Ok(false) };
-    match (claims.grant, claims.subject.parse()) {
-        (Some(grant), Ok(account)) => Ok(super::grants::is_alive(&app.store, grant, account, &client).await?),
-        (Some(_), Err(_)) => Ok(false),
-        // A client that speaks for itself lives as long as its registration.
-        (None, _) => Ok(claims.subject == claims.client_id),
-    }
-}
-
 fn refresh_token(app: &App, found: &store::RefreshToken) -> Value {
-    json!({
+    let mut told = json!({
         "active": true,
         "iss": app.issuer(),
         "client_id": found.client_id,
-        "sub": found.account,
+        "sub": found.subject,
         "aud": found.audience,
         "scope": found.scope,
         "iat": found.issued_at.unix_timestamp(),
         "exp": found.expires_at.unix_timestamp(),
         "token_type": "refresh_token",
-    })
+    });
+    if let Some(organization) = found.organization {
+        told["org"] = json!(organization);
+    }
+    told
 }

@@ -1,4 +1,5 @@
-use porteiro_protocol::{id::AccountId, time::OffsetDateTime};
+use porteiro_protocol::time::OffsetDateTime;
+use uuid::Uuid;
 
 use super::super::clients::Client;
 use crate::{
@@ -8,7 +9,9 @@ use crate::{
 
 #[derive(Debug)]
 pub(super) struct RefreshToken {
-    pub(super) account: AccountId,
+    /// As tokens name the person.
+    pub(super) subject: Uuid,
+    pub(super) organization: Option<Uuid>,
     pub(super) client_id: String,
     pub(super) scope: String,
     pub(super) audience: String,
@@ -17,11 +20,14 @@ pub(super) struct RefreshToken {
 }
 
 /// What introspecting a refresh token asks, in one statement.
-pub const STATEMENT: &str = "SELECT g.scope, g.audience, g.rotated_at, g.expires_at
+pub const STATEMENT: &str = "SELECT g.scope, g.audience, g.rotated_at, g.expires_at, g.organization_id,
+            coalesce(g.membership_id, g.account_id) AS subject
      FROM oauth_grant g JOIN account a USING (account_id)
      WHERE g.grant_id = $1 AND g.account_id = $2 AND g.client_id = $3 AND g.current_hash = $4
        AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now() AND a.state = 'active'
-       AND g.created_at >= $5";
+       AND g.created_at >= $5
+       AND (g.organization_id IS NULL OR EXISTS (SELECT 1 FROM organization o
+            WHERE o.organization_id = g.organization_id AND o.status = 'enabled'))";
 
 /// The current token of a living grant. Looking at one that was used does not count as using it.
 pub(super) async fn refresh_token(
@@ -45,7 +51,8 @@ pub(super) async fn refresh_token(
     let Some(row) = rows.first() else { return Ok(None) };
     let grant = Decode::new("oauth_grant", handle.route.row, row);
     Ok(Some(RefreshToken {
-        account: handle.route.owner.into(),
+        subject: grant.get("subject")?,
+        organization: grant.get("organization_id")?,
         client_id: client.id.clone(),
         scope: grant.get("scope")?,
         audience: grant.get("audience")?,

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use porteiro_protocol::{
-    id::{AccountId, Id, JobId, SessionId},
+    id::{Id, JobId, SessionId},
     jose::Algorithm,
     time::numeric_date,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::super::{
     clients::{self, Client},
@@ -29,7 +30,8 @@ const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
 #[derive(Debug, Serialize, Deserialize)]
 struct Ended {
     client_id: String,
-    account: AccountId,
+    /// As the client knows the person.
+    subject: Uuid,
     session: SessionId,
 }
 
@@ -41,7 +43,7 @@ pub(super) async fn tell(
     app: &App,
     tx: &Tx,
     client_id: &str,
-    account: AccountId,
+    subject: Uuid,
     session: SessionId,
 ) -> Result<(), StoreError> {
     let client = clients::find(tx, client_id).await?;
@@ -49,7 +51,7 @@ pub(super) async fn tell(
         return Ok(());
     }
     let job: JobId = Id::ordered(app.clock.now(), &*app.entropy);
-    jobs::enqueue(tx, job, JOB, &Ended { client_id: client_id.to_owned(), account, session }).await
+    jobs::enqueue(tx, job, JOB, &Ended { client_id: client_id.to_owned(), subject, session }).await
 }
 
 pub async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
@@ -58,7 +60,7 @@ pub async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
     let Some(client) = clients::find(&app.store, &ended.client_id).await? else { return Ok(()) };
     let Some(uri) = &client.metadata.backchannel_logout_uri else { return Ok(()) };
     let failed = |error: SignError| JobError::Failed(error.to_string());
-    let token = token(&app, &client, ended.account, ended.session).await.map_err(failed)?;
+    let token = token(&app, &client, ended.subject, ended.session).await.map_err(failed)?;
     let status = app
         .fetcher
         .post_form(Destination::Strangers, uri, None, &[("logout_token", &token)])
@@ -76,7 +78,7 @@ pub async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
 pub async fn token(
     app: &App,
     client: &Client,
-    account: AccountId,
+    subject: Uuid,
     session: SessionId,
 ) -> Result<String, SignError> {
     let now = numeric_date(app.clock.now());
@@ -87,7 +89,7 @@ pub async fn token(
         "exp": now + SECONDS,
         "jti": Id::<Token>::random(&*app.entropy),
         "events": {EVENT: {}},
-        "sub": account,
+        "sub": subject,
         "sid": session,
     });
     let algorithm = client.metadata.id_token_signed_response_alg.unwrap_or(Algorithm::Rs256);

@@ -59,8 +59,8 @@ pub async fn session_ended(
     let clients = grants::clients_of_session(tx, account, session).await?;
     let revoked = grants::revoke_of_session(tx, account, session, offline_too, why).await?;
     note(app, tx, context, account, &revoked, why).await?;
-    for client_id in clients {
-        backchannel::tell(app, tx, &client_id, account, session).await?;
+    for (client_id, subject) in clients {
+        backchannel::tell(app, tx, &client_id, subject, session).await?;
     }
     Ok(())
 }

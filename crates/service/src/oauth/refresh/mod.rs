@@ -9,7 +9,7 @@ use porteiro_protocol::{error::ErrorCode, scope::Scope};
 
 use super::token::{
     TokenRequest, TokenResponse, for_person, narrowed,
-    person::{Shown, invalid_grant},
+    person::{Shown, invalid_grant, same_organization},
     present,
 };
 use crate::{http::OAuthError, secrets::HandleKind};
@@ -26,6 +26,7 @@ pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthErro
         .transpose()
         .map_err(|_| OAuthError::new(ErrorCode::InvalidScope, "scope is not a list of scopes"))?;
     let apis = app.directory.apis(&app.store).await?;
+    same_organization(request, &handle).await?;
     let details = narrowed(request, &handle, &apis).await?;
     let shown = Shown { scope: scope.clone(), ..Shown::default() };
     let (live, next) = present(request, &handle, shown).await?;

@@ -60,7 +60,7 @@ pub(super) async fn held(
         .read(
             "registration.held",
             "SELECT client_id, trust, profile, metadata, secret_hash, created_at, changed_at,
-                    grants_from, registration_hash
+                    grants_from, organization_mode, organization_id, registration_hash
              FROM client WHERE client_id = $1 AND disabled_at IS NULL AND registration_hash IS NOT NULL",
             &[&client_id],
         )

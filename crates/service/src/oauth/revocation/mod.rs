@@ -9,7 +9,7 @@ mod endpoint;
 
 use std::sync::Arc;
 
-use porteiro_protocol::{error::ErrorCode, form::Parameters};
+use porteiro_protocol::{error::ErrorCode, form::Parameters, id::Id};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -21,6 +21,7 @@ use super::{
 use crate::{
     App,
     http::{OAuthError, RequestContext, Route},
+    members,
     secrets::HandleKind,
 };
 
@@ -32,7 +33,7 @@ async fn revoke(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> 
     let client = client_auth::authenticate(app, context, form).await?.client;
     let token =
         form.get("token").ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "token is missing"))?;
-    let Some((grant, account)) = named(app, token)? else { return Ok(json!({})) };
+    let Some((grant, account)) = named(app, token).await? else { return Ok(json!({})) };
     let client_id = client.id.as_str();
     app.store
         .run_tx("revocation.revoke", |tx| async move {
@@ -44,14 +45,19 @@ async fn revoke(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> 
 }
 
 /// The grant a token belongs to, if it is a token of ours.
-fn named(app: &App, token: &str) -> Result<Option<(Uuid, Uuid)>, OAuthError> {
+async fn named(app: &App, token: &str) -> Result<Option<(Uuid, Uuid)>, OAuthError> {
     if let Some(handle) = app.secrets.handles.open(HandleKind::Refresh, token) {
         return Ok(Some((handle.route.row, handle.route.owner)));
     }
     let Some(claims) = access_token::own(app, token) else { return Ok(None) };
-    match (claims.grant, claims.subject.parse::<Uuid>()) {
-        (Some(grant), Ok(account)) => Ok(Some((grant.uuid(), account))),
-        (Some(_), Err(_)) => Ok(None),
+    let account = match (claims.organization, claims.subject.parse::<Uuid>()) {
+        (_, Err(_)) => None,
+        (None, Ok(account)) => Some(account),
+        (Some(_), Ok(member)) => members::account_of(&app.store, member.into()).await?.map(Id::uuid),
+    };
+    match (claims.grant, account) {
+        (Some(grant), Some(account)) => Ok(Some((grant.uuid(), account))),
+        (Some(_), None) => Ok(None),
         // It hangs on nothing that could be ended (§2.2.1).
         (None, _) => Err(OAuthError::new(
             ErrorCode::UnsupportedTokenType,

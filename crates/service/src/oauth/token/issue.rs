@@ -3,16 +3,21 @@
 use aws_lc_rs::digest;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
-    authority::Authority, error::ErrorCode, id::Id, jose::Algorithm, time::numeric_date,
+    authority::Authority,
+    error::ErrorCode,
+    id::{Id, OrganizationId},
+    jose::Algorithm,
+    time::numeric_date,
 };
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::TokenResponse;
 use crate::{
     App,
     http::OAuthError,
     oauth::{
+        acting::Acting,
         apis::Api,
         binding::Binding,
         clients::Client,
@@ -39,6 +44,14 @@ struct AccessToken<'a> {
     /// The grant it came from: what keeps it alive at our own APIs and at introspection.
     #[serde(skip_serializing_if = "Option::is_none")]
     grant_id: Option<GrantId>,
+    /// The one organization it speaks for, and the subject's role there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    org: Option<OrganizationId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<&'a str>,
+    /// Who really acts (RFC 8693 §4.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    act: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     auth_time: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,8 +68,8 @@ enum Token {}
 /// Whom a token speaks for, and what makes it so.
 #[derive(Debug)]
 pub enum Speaker<'a> {
-    /// The client itself.
-    Client,
+    /// The client itself, or what it is in one organization.
+    Client(Option<&'a Acting>),
     /// A person, by their grant.
     Person(&'a Live),
 }
@@ -75,9 +88,17 @@ pub async fn access_token(
     }
     let now = numeric_date(app.clock.now());
     let expires_in = i64::from(api.map_or(OWN_SECONDS, |api| api.token_seconds));
-    let (subject, live) = match speaker {
-        Speaker::Client => (client.id.clone(), None),
-        Speaker::Person(live) => (live.account.to_string(), Some(*live)),
+    let (acting, live) = match speaker {
+        Speaker::Client(acting) => (*acting, None),
+        Speaker::Person(live) => (live.acting.as_ref(), Some(*live)),
+    };
+    if acting.map(|acting| acting.organization) != authority.organization() {
+        return Err(OAuthError::new(ErrorCode::ServerError, "an organization without its member"));
+    }
+    let subject = match (acting, live) {
+        (Some(acting), _) => acting.membership.to_string(),
+        (None, Some(live)) => live.account.to_string(),
+        (None, None) => client.id.clone(),
     };
     let claims = AccessToken {
         iss: app.issuer(),
@@ -89,6 +110,9 @@ pub async fn access_token(
         client_id: &client.id,
         scope: authority.scope().to_string(),
         grant_id: live.map(|live| live.id),
+        org: authority.organization(),
+        role: acting.map(|acting| acting.role.as_str()),
+        act: live.and_then(|live| live.terms.actor.as_ref()).map(|actor| json!({"sub": actor})),
         auth_time: live.map(|live| live.terms.auth_time),
         acr: live.map(|live| live.terms.level.acr()),
         cnf: binding.confirmation(),
@@ -103,6 +127,7 @@ pub async fn access_token(
         scope: claims.scope,
         refresh_token: None,
         id_token: None,
+        organization: authority.organization(),
         authorization_details: authority.details().to_vec(),
     })
 }
@@ -134,7 +159,7 @@ pub async fn id_token(
     let now = numeric_date(app.clock.now());
     let claims = IdToken {
         iss: app.issuer(),
-        sub: live.account.to_string(),
+        sub: live.subject(),
         aud: &client.id,
         exp: now + ID_TOKEN_SECONDS,
         iat: now,

@@ -13,7 +13,7 @@ pub(super) mod person;
 
 use std::sync::Arc;
 
-use porteiro_protocol::{error::ErrorCode, form::Parameters};
+use porteiro_protocol::{error::ErrorCode, form::Parameters, id::OrganizationId};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -53,6 +53,9 @@ pub struct TokenResponse {
     pub refresh_token: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id_token: Option<String>,
+    /// The organization the token speaks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub organization: Option<OrganizationId>,
     /// What was granted, as RFC 9396 §7 wants it told.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub authorization_details: Vec<Value>,

@@ -1,7 +1,7 @@
 //! What redeeming a code and refreshing have in common: a grant is presented, and its person is spoken for.
 
 use porteiro_protocol::{
-    authority::{Asked, Authority},
+    authority::{Asked, Authority, Widening},
     authorization_details::list_narrows,
     error::ErrorCode,
     id::Id,
@@ -18,11 +18,14 @@ use crate::{
     audit,
     http::OAuthError,
     limits::{self, Bucket, LIMIT_LOGGED},
+    members::{self, Unusable, Whom},
     oauth::{
+        acting,
         apis::Api,
         authorization::decide::still_allowed,
-        grants::{self, Live, LogEntry, Outcome, Presentation},
+        grants::{self, Live, LogEntry, Outcome, Presentation, Rechecked},
     },
+    organizations::{self, Name},
     secrets::{HandleKind, Issued, Presented, Route},
     store::StoreError,
 };
@@ -53,7 +56,7 @@ pub async fn present(
         OAuthError::new(ErrorCode::ServerError, "")
     })?;
     let context = request.context;
-    let presentation = Presentation {
+    let mut presentation = Presentation {
         grant: handle.route.row,
         account: handle.route.owner,
         client_id: request.client.id.clone(),
@@ -66,36 +69,94 @@ pub async fn present(
         redirect_uri: shown.redirect_uri,
         scope: shown.scope.as_ref().map(ToString::to_string),
         audience: request.form.get("resource").map(str::to_owned),
+        rechecked: None,
         log: LogEntry {
             id: Id::<audit::Entry>::ordered(app.clock.now(), &*app.entropy).uuid(),
             request: context.request_id.uuid(),
             personal: json!({"address": context.address.to_string(), "user_agent": context.user_agent}),
         },
     };
-    match app.presenter.present(&app.store, presentation).await? {
-        Outcome::Moved(live) if live.created_at < request.client.grants_from => Err(invalid_grant()),
-        Outcome::Moved(live) => Ok((live, next)),
-        Outcome::Reused => Err(invalid_grant()),
-        Outcome::Refused => Err(explain(request, handle, shown.scope.as_ref()).await?),
+    // Again only where roles were being changed meanwhile.
+    for _ in 0..3 {
+        match app.presenter.present(&app.store, presentation.clone()).await? {
+            Outcome::Moved(live) if live.created_at < request.client.grants_from => {
+                return Err(invalid_grant());
+            }
+            Outcome::Moved(live) => return Ok((live, next)),
+            Outcome::Reused => return Err(invalid_grant()),
+            Outcome::Refused => {}
+        }
+        match look_again(request, handle, shown.scope.as_ref()).await? {
+            Looked::Held(rechecked) if presentation.rechecked != Some(rechecked) => {
+                presentation.rechecked = Some(rechecked);
+            }
+            Looked::Held(_) => return Err(refused(request, handle).await?),
+            Looked::Refused(error) => return Err(error),
+        }
     }
+    Err(OAuthError::new(ErrorCode::TemporarilyUnavailable, "try again in a moment"))
 }
 
-/// Nothing changed. If the token is good and only the request asks for too much, it may be told so; anything else about
-/// a genuine token is written down.
-async fn explain(
+/// Why nothing moved.
+enum Looked {
+    /// Its organization's roles changed, and what is asked for is held all the same.
+    Held(Rechecked),
+    Refused(OAuthError),
+}
+
+/// Nothing changed. If the token is good and only the request asks for too much, it may be told so.
+async fn look_again(
     request: TokenRequest<'_>,
     handle: &Presented,
     scope: Option<&Scope>,
-) -> Result<OAuthError, StoreError> {
+) -> Result<Looked, OAuthError> {
     let (app, route) = (request.app, handle.route);
     let client_id = &request.client.id;
-    if let Some(live) = grants::diagnose(&app.store, route.row, route.owner, client_id, &handle.hash).await? {
-        let asked =
-            Asked { scope, audience: request.form.get("resource"), details: None, organization: None };
-        if let Err(widening) = live.authority.narrowed(asked, |_, _| true) {
-            return Ok(OAuthError::new(widening.code(), widening.to_string()));
+    let live = grants::diagnose(&app.store, route.row, route.owner, client_id, &handle.hash).await?;
+    let Some(live) = live else { return Ok(Looked::Refused(refused(request, handle).await?)) };
+    let asked = Asked { scope, audience: request.form.get("resource"), ..Asked::default() };
+    let asked = match live.authority.narrowed(asked, |_, _| true) {
+        Ok(asked) => asked,
+        Err(widening) => {
+            return Ok(Looked::Refused(OAuthError::new(widening.code(), widening.to_string())));
         }
+    };
+    let (Some(acting), Some(seen)) = (&live.acting, live.authority_version) else {
+        return Ok(Looked::Refused(refused(request, handle).await?));
+    };
+    // Roles and their version in one statement; whatever changes after it, the next presentation notices.
+    let member = members::find(&app.store, acting.organization, Whom::Id(acting.membership)).await?;
+    let Some(member) = member else { return Ok(Looked::Refused(refused(request, handle).await?)) };
+    let apis = app.directory.apis(&app.store).await?;
+    let api = apis.iter().find(|api| api.identifier == asked.audience());
+    match acting::check(&member, &asked, api) {
+        Ok(()) => Ok(Looked::Held(Rechecked {
+            seen,
+            version: member.organization.authority_version,
+            whole: acting::check(&member, &live.authority, api).is_ok(),
+        })),
+        Err(lacking) => Ok(Looked::Refused(unheld(&lacking))),
     }
+}
+
+/// Refused, not cut down: the client may ask for less, and the family stays as it is.
+fn unheld(lacking: &acting::Refused) -> OAuthError {
+    match lacking {
+        acting::Refused::Unusable(Unusable::Suspended) => {
+            OAuthError::new(ErrorCode::InvalidGrant, "the organization is suspended")
+        }
+        acting::Refused::Unusable(Unusable::Disabled | Unusable::Removed) => invalid_grant(),
+        acting::Refused::Lacks(_) => OAuthError::new(
+            ErrorCode::InvalidScope,
+            "not all of this is held in the organization any more; ask for less",
+        ),
+    }
+}
+
+/// Whatever else is wrong with a genuine token is written down.
+async fn refused(request: TokenRequest<'_>, handle: &Presented) -> Result<OAuthError, StoreError> {
+    let (app, route) = (request.app, handle.route);
+    let client_id = &request.client.id;
     // Once per grant and ten minutes: a flood must not fill a log that nobody can empty.
     let key = app.secrets.limit_key(LIMIT_LOGGED.name, route.row.as_bytes());
     if limits::take(&app.store, &[Bucket { rule: LIMIT_LOGGED, key }]).await?.is_none() {
@@ -140,6 +201,24 @@ pub async fn narrowed(
     Ok(Some(asked))
 }
 
+/// `organization` at the token endpoint names the one that was granted, or is refused: a grant never moves. Asked before
+/// the token is used up.
+pub async fn same_organization(request: TokenRequest<'_>, handle: &Presented) -> Result<(), OAuthError> {
+    let Some(text) = request.form.get("organization") else { return Ok(()) };
+    let (app, route) = (request.app, handle.route);
+    let live = grants::diagnose(&app.store, route.row, route.owner, &request.client.id, &handle.hash).await?;
+    // Whoever presents something else is dealt with by presenting it.
+    let Some(live) = live else { return Ok(()) };
+    let found = organizations::find_named(&app.store, &Name::parse(text)).await?;
+    let asked = Asked { organization: found.map(|found| found.id), ..Asked::default() };
+    match (asked.organization, live.authority.narrowed(asked, |_, _| true)) {
+        (Some(_), Ok(_)) => Ok(()),
+        (None, _) | (_, Err(_)) => {
+            Err(OAuthError::new(Widening::Organization.code(), Widening::Organization.to_string()))
+        }
+    }
+}
+
 /// The tokens of a grant that is good now, narrowed as asked.
 pub async fn for_person(
     request: TokenRequest<'_>,
@@ -149,7 +228,7 @@ pub async fn for_person(
     details: Option<&[Value]>,
 ) -> Result<TokenResponse, OAuthError> {
     // The statement and `narrowed` have refused whatever widens; this is the type saying so again.
-    let asked = Asked { scope, audience: request.form.get("resource"), details, organization: None };
+    let asked = Asked { scope, audience: request.form.get("resource"), details, ..Asked::default() };
     let types = |held: &[Value], asked: &[Value]| {
         let api = apis.iter().find(|api| api.identifier == live.authority.audience());
         list_narrows(api.map(|api| api.details.as_slice()).unwrap_or_default(), held, asked)

@@ -52,7 +52,7 @@ fn claims(bearer: &Bearer, person: &store::Person) -> Map<String, Value> {
         .filter(|scope| bearer.scope.contains(scope.name))
         .flat_map(|scope| scope.claims.iter().copied());
     let mut claims = Map::new();
-    claims.insert("sub".into(), json!(bearer.account));
+    claims.insert("sub".into(), json!(bearer.subject));
     for name in by_scope {
         if let Some(value) = person.claim(name) {
             claims.insert(name.to_owned(), value);

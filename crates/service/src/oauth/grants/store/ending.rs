@@ -103,20 +103,24 @@ pub async fn revoke_of_session(
     revoked(&rows)
 }
 
-/// Which clients have a part in a session.
+/// Which clients have a part in a session, and whom each knows there: the person, or what they are in an organization.
 pub async fn clients_of_session(
     tx: &Tx,
     account: AccountId,
     session: SessionId,
-) -> Result<Vec<String>, StoreError> {
+) -> Result<Vec<(String, Uuid)>, StoreError> {
     let rows = tx
         .query(
-            "SELECT DISTINCT client_id FROM oauth_grant
+            "SELECT DISTINCT client_id, coalesce(membership_id, account_id) AS subject FROM oauth_grant
              WHERE account_id = $1 AND session_id = $2 AND generation > 0",
             &[&account.uuid(), &session.uuid()],
         )
         .await?;
-    rows.iter().map(|row| Ok(Decode::new("oauth_grant", session, row).get("client_id")?)).collect()
+    let read = |row| {
+        let grant = Decode::new("oauth_grant", session, row);
+        Ok((grant.get("client_id")?, grant.get("subject")?))
+    };
+    rows.iter().map(read).collect()
 }
 
 /// Everything a person allowed anybody.

@@ -4,7 +4,12 @@ mod ending;
 
 use std::sync::LazyLock;
 
-use porteiro_protocol::{authority::Authority, id::AccountId, scope::Scope, time::OffsetDateTime};
+use porteiro_protocol::{
+    authority::Authority,
+    id::{AccountId, OrganizationId},
+    scope::Scope,
+    time::OffsetDateTime,
+};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -13,7 +18,10 @@ pub use ending::{
     revoke_one,
 };
 
-use super::{super::clients::Client, GrantId, Live, NewGrant, Outcome, Presentation, Terms};
+use super::{
+    super::{acting::Acting, clients::Client},
+    GrantId, Live, NewGrant, Outcome, Presentation, Terms,
+};
 use crate::{
     audit::EventKind,
     store::{Decode, Reader, RowError, Store, StoreError, Tx},
@@ -27,11 +35,12 @@ pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
         serde_json::to_value(new.terms).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
     tx.execute(
         "INSERT INTO oauth_grant (grant_id, account_id, client_id, current_hash, expires_at, bound_key, ends_at,
-                idle_seconds, session_id, offline, code_challenge, redirect_uri, scope, audience, terms)
+                idle_seconds, session_id, offline, code_challenge, redirect_uri, scope, audience, terms,
+                organization_id, membership_id, authority_version)
          VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6,
                  least(now() + make_interval(secs => $7), CASE WHEN NOT $10 THEN (
                      SELECT created_at + interval '30 days' FROM session WHERE session_id = $9 AND account_id = $2)
-                 END), $8, $9, $10, $11, $12, $13, $14, $15)",
+                 END), $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
         &[
             &new.id.uuid(),
             &new.account.uuid(),
@@ -48,6 +57,9 @@ pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
             &new.authority.scope().to_string(),
             &new.authority.audience(),
             &terms,
+            &new.acting.map(|(acting, _)| acting.organization.uuid()),
+            &new.acting.map(|(acting, _)| acting.membership.uuid()),
+            &new.acting.map(|(_, version)| version),
         ],
     )
     .await
@@ -57,6 +69,9 @@ pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
 /// The statement of redemption, rotation and reuse. Everything is decided inside one UPDATE of one row: the second of two
 /// simultaneous presenters waits for the row and sees the winner's version. The log entry is made from what the UPDATE
 /// returned, never from the statement's snapshot.
+///
+/// A grant in an organization moves only while that is enabled and its roles are those at which the scope was held; else
+/// nothing changes and the caller looks again. What disables a membership revokes its grants, so nothing else is asked.
 fn presenting(presented: &str) -> String {
     let reused = EventKind::GrantReused.as_str();
     format!(
@@ -69,6 +84,8 @@ fn presenting(presented: &str) -> String {
                      THEN least(g.ends_at, now() + make_interval(secs => g.idle_seconds)) ELSE g.expires_at END,
                  bound_key = CASE WHEN g.current_hash = p.hash AND p.binds
                      THEN coalesce(g.bound_key, p.bound_key) ELSE g.bound_key END,
+                 authority_version = CASE WHEN g.current_hash = p.hash AND p.whole
+                     THEN p.checked ELSE g.authority_version END,
                  revoked_at = CASE WHEN g.current_hash <> p.hash THEN now() END,
                  revoke_reason = CASE WHEN g.current_hash <> p.hash THEN 'reuse' END,
                  reuse_generation = CASE WHEN g.current_hash <> p.hash THEN p.generation END
@@ -80,8 +97,16 @@ fn presenting(presented: &str) -> String {
                AND (g.bound_key IS NULL OR g.bound_key = p.bound_key)
                AND (p.scope IS NULL OR string_to_array(p.scope, ' ') <@ string_to_array(g.scope, ' '))
                AND (p.audience IS NULL OR g.audience = p.audience)
+               AND (g.organization_id IS NULL OR EXISTS (
+                   SELECT 1 FROM organization o
+                   WHERE o.organization_id = g.organization_id AND o.status = 'enabled'
+                     AND CASE WHEN p.checked IS NULL THEN o.authority_version = g.authority_version
+                              ELSE o.authority_version = p.checked AND g.authority_version = p.seen END))
              RETURNING g.grant_id, g.account_id, g.client_id, g.revoked_at IS NULL AS moved, g.generation,
                        p.generation AS presented, g.session_id, g.scope, g.audience, g.terms, g.created_at,
+                       g.organization_id, g.membership_id, g.authority_version,
+                       (SELECT m.primary_role FROM membership m WHERE m.organization_id = g.organization_id
+                          AND m.membership_id = g.membership_id) AS role,
                        p.entry_id, p.request_id, p.personal
          ), logged AS (
              INSERT INTO security_log (entry_id, subject_id, kind, payload, request_id)
@@ -92,7 +117,8 @@ fn presenting(presented: &str) -> String {
              INSERT INTO security_log_personal (entry_id, subject_id, personal)
              SELECT entry_id, account_id, personal FROM moved WHERE NOT moved
          )
-         SELECT grant_id, account_id, moved, session_id, scope, audience, terms, created_at FROM moved"
+         SELECT grant_id, account_id, moved, session_id, scope, audience, terms, created_at, organization_id,
+                membership_id, authority_version, role FROM moved"
     )
 }
 
@@ -101,7 +127,8 @@ static ONE: LazyLock<String> = LazyLock::new(|| {
         "(SELECT $1::uuid AS grant_id, $2::uuid AS account_id, $3::text AS client_id, $4::bytea AS hash,
                  $5::int AS generation, $6::bytea AS next_hash, $7::bytea AS bound_key, $8::bytea AS challenge,
                  $9::text AS redirect_uri, $10::text AS scope, $11::text AS audience, $12::uuid AS entry_id,
-                 $13::uuid AS request_id, $14::jsonb AS personal, $15::bool AS binds) p",
+                 $13::uuid AS request_id, $14::jsonb AS personal, $15::bool AS binds, $16::int8 AS seen,
+                 $17::int8 AS checked, $18::bool AS whole) p",
     )
 });
 
@@ -113,9 +140,10 @@ pub fn statement() -> &'static str {
 static GROUP: LazyLock<String> = LazyLock::new(|| {
     presenting(
         "unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::int[], $6::bytea[], $7::bytea[], $8::bytea[],
-                $9::text[], $10::text[], $11::text[], $12::uuid[], $13::uuid[], $14::jsonb[], $15::bool[])
+                $9::text[], $10::text[], $11::text[], $12::uuid[], $13::uuid[], $14::jsonb[], $15::bool[], $16::int8[],
+                $17::int8[], $18::bool[])
              AS p (grant_id, account_id, client_id, hash, generation, next_hash, bound_key, challenge,
-                   redirect_uri, scope, audience, entry_id, request_id, personal, binds)",
+                   redirect_uri, scope, audience, entry_id, request_id, personal, binds, seen, checked, whole)",
     )
 });
 
@@ -141,6 +169,9 @@ pub(super) async fn present(store: &Store, p: &Presentation) -> Result<Option<Ro
                 &p.log.request,
                 &p.log.personal,
                 &p.binds,
+                &p.rechecked.map(|it| it.seen),
+                &p.rechecked.map(|it| it.version),
+                &p.rechecked.is_some_and(|it| it.whole),
             ],
         )
         .await?;
@@ -172,6 +203,9 @@ pub(super) async fn present_group(
                 &each(group, |p| p.log.request),
                 &each(group, |p| &p.log.personal),
                 &each(group, |p| p.binds),
+                &each(group, |p| p.rechecked.map(|it| it.seen)),
+                &each(group, |p| p.rechecked.map(|it| it.version)),
+                &each(group, |p| p.rechecked.is_some_and(|it| it.whole)),
             ],
         )
         .await?;
@@ -203,11 +237,25 @@ fn live(row: &Row) -> Result<Live, RowError> {
     let (grant, id) = Decode::keyed::<Uuid>("oauth_grant", "grant_id", row)?;
     let terms: Terms = grant.json("terms")?;
     let scope: Scope = grant.parsed("scope")?;
+    let organization: Option<Uuid> = grant.get("organization_id")?;
+    let acting = match (organization, grant.get::<Option<Uuid>>("membership_id")?, grant.get("role")?) {
+        (Some(organization), Some(membership), Some(role)) => {
+            Some(Acting { organization: organization.into(), membership: membership.into(), role })
+        }
+        (None, None, _) => None,
+        (_, _, _) => return Err(grant.wrong("membership_id", "an organization without its member")),
+    };
+    let authority = Authority::granted(scope, grant.get("audience")?, terms.details.clone());
     Ok(Live {
         id: id.into(),
         account: grant.get::<Uuid>("account_id")?.into(),
         session: grant.get::<Uuid>("session_id")?.into(),
-        authority: Authority::granted(scope, grant.get("audience")?, terms.details.clone()),
+        authority: match &acting {
+            Some(acting) => authority.acting_for(acting.organization),
+            None => authority,
+        },
+        acting,
+        authority_version: grant.get("authority_version")?,
         terms,
         created_at: grant.get("created_at")?,
     })
@@ -225,9 +273,12 @@ pub async fn diagnose(
     let rows = store
         .read(
             "grants.diagnose",
-            "SELECT grant_id, account_id, session_id, scope, audience, terms, created_at FROM oauth_grant
-             WHERE grant_id = $1 AND account_id = $2 AND client_id = $3 AND current_hash = $4
-               AND revoked_at IS NULL AND expires_at > now()",
+            "SELECT g.grant_id, g.account_id, g.session_id, g.scope, g.audience, g.terms, g.created_at,
+                    g.organization_id, g.membership_id, g.authority_version, m.primary_role AS role
+             FROM oauth_grant g LEFT JOIN membership m
+               ON m.organization_id = g.organization_id AND m.membership_id = g.membership_id
+             WHERE grant_id = $1 AND g.account_id = $2 AND g.client_id = $3 AND g.current_hash = $4
+               AND g.revoked_at IS NULL AND g.expires_at > now()",
             &[&grant, &account, &client_id, &hash.as_slice()],
         )
         .await?;
@@ -246,7 +297,8 @@ pub async fn is_alive(
             "grants.is_alive",
             "SELECT 1 FROM oauth_grant g JOIN account a USING (account_id)
              WHERE g.grant_id = $1 AND g.account_id = $2 AND g.generation > 0 AND g.revoked_at IS NULL
-               AND g.expires_at > now() AND a.state = 'active' AND g.client_id = $3 AND g.created_at >= $4",
+               AND g.expires_at > now() AND a.state = 'active' AND g.client_id = $3 AND g.created_at >= $4
+               AND g.organization_id IS NULL",
             &[&grant.uuid(), &account.uuid(), &client.id, &client.grants_from],
         )
         .await?;
@@ -257,6 +309,8 @@ pub async fn is_alive(
 #[derive(Debug)]
 pub struct Held {
     pub client_id: String,
+    /// Acting for whom; none: for themselves.
+    pub organization: Option<OrganizationId>,
     pub audience: String,
     pub scope: String,
     pub details: Vec<serde_json::Value>,
@@ -270,7 +324,7 @@ pub async fn list(reader: &impl Reader, account: AccountId) -> Result<Vec<Held>,
     let rows = reader
         .rows(
             "grants.list",
-            "SELECT grant_id, client_id, audience, scope, terms, offline, created_at, rotated_at, expires_at
+            "SELECT grant_id, client_id, organization_id, audience, scope, terms, offline, created_at, rotated_at, expires_at
              FROM oauth_grant
              WHERE account_id = $1 AND generation > 0 AND revoked_at IS NULL AND expires_at > now()
              ORDER BY grant_id DESC LIMIT 500",
@@ -282,6 +336,7 @@ pub async fn list(reader: &impl Reader, account: AccountId) -> Result<Vec<Held>,
         let terms: Terms = grant.json("terms")?;
         Ok(Held {
             client_id: grant.get("client_id")?,
+            organization: grant.get::<Option<Uuid>>("organization_id")?.map(Into::into),
             audience: grant.get("audience")?,
             scope: grant.get("scope")?,
             details: terms.details,

@@ -1,0 +1,101 @@
+//! How the management API answers with one resource.
+
+use axum::{
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use porteiro_protocol::time::OffsetDateTime;
+use schemars::JsonSchema;
+use serde::Serialize;
+use time::format_description::well_known::Rfc3339;
+
+use super::version;
+
+/// A moment as every answer writes it: RFC 3339, UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Time(pub OffsetDateTime);
+
+impl Serialize for Time {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = self.0.to_offset(time::UtcOffset::UTC).format(&Rfc3339);
+        serializer.serialize_str(&text.map_err(serde::ser::Error::custom)?)
+    }
+}
+
+impl JsonSchema for Time {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Time".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "format": "date-time"})
+    }
+}
+
+impl From<OffsetDateTime> for Time {
+    fn from(at: OffsetDateTime) -> Self {
+        Self(at)
+    }
+}
+
+/// An answer that shows a secret, this once: a repeated request is told the id instead.
+#[derive(Debug, Clone)]
+pub(super) struct ShowsSecret {
+    pub id: String,
+}
+
+/// 200 with a resource and its version.
+pub fn one<T: Serialize>(version: i64, body: &T) -> Response {
+    let mut response = axum::Json(body).into_response();
+    response.headers_mut().insert(header::ETAG, version::tag(version));
+    response
+}
+
+/// 201 with what was made and where it is.
+pub fn created<T: Serialize>(location: &str, version: Option<i64>, body: &T) -> Response {
+    let mut response = (StatusCode::CREATED, axum::Json(body)).into_response();
+    let headers = response.headers_mut();
+    if let Ok(location) = HeaderValue::from_str(location) {
+        headers.insert(header::LOCATION, location);
+    }
+    if let Some(version) = version {
+        headers.insert(header::ETAG, version::tag(version));
+    }
+    response
+}
+
+/// The same, with a secret in the body: it is stored nowhere and never shown again.
+pub fn created_with_secret<T: Serialize>(location: &str, id: &str, body: &T) -> Response {
+    let mut response = created(location, None, body);
+    response.extensions_mut().insert(ShowsSecret { id: id.to_owned() });
+    response
+}
+
+/// RFC 7240 §4.2.
+pub(super) fn wants_minimal(headers: &HeaderMap) -> bool {
+    headers
+        .get_all("prefer")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split([',', ';']))
+        .any(|preference| preference.trim().eq_ignore_ascii_case("return=minimal"))
+}
+
+/// The answer without the resource: 204, with what its headers say. What shows a secret shows it.
+pub(super) fn minimal(response: Response) -> Response {
+    let has_body = matches!(response.status(), StatusCode::OK | StatusCode::CREATED);
+    if !has_body || response.extensions().get::<ShowsSecret>().is_some() {
+        return response;
+    }
+    let mut short = StatusCode::NO_CONTENT.into_response();
+    for name in [header::ETAG, header::LOCATION] {
+        if let Some(value) = response.headers().get(&name) {
+            short.headers_mut().insert(name, value.clone());
+        }
+    }
+    let applied = HeaderName::from_static("preference-applied");
+    short.headers_mut().insert(applied, HeaderValue::from_static("return=minimal"));
+    short
+}

@@ -1,0 +1,55 @@
+//! What changed in the API, for programs: `GET /v1/changes`. One row here with the change itself.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a change asks of whoever calls the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Something new; nothing that was there is other than before.
+    Added,
+    /// Still there; use something else before it goes.
+    Deprecated,
+    /// Gone.
+    Removed,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Change {
+    /// The day, as in RFC 3339.
+    pub date: &'static str,
+    pub kind: Kind,
+    /// What it is about: a path, or an operation.
+    pub subject: &'static str,
+    pub text: &'static str,
+    /// The day it will be gone, where it is deprecated (RFC 8594).
+    pub sunset: Option<&'static str>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Changes {
+    pub items: &'static [Change],
+}
+
+/// Newest first.
+pub const CHANGES: &[Change] = &[Change {
+    date: "2026-11-15",
+    kind: Kind::Added,
+    subject: "/v1/organizations",
+    text: "The management API: organizations, members, roles, keys, trails, and the platform.",
+    sunset: None,
+}];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_comes_first_and_what_is_deprecated_says_until_when() {
+        assert!(CHANGES.windows(2).all(|pair| pair[0].date >= pair[1].date));
+        for change in CHANGES {
+            assert_eq!(change.kind == Kind::Deprecated, change.sunset.is_some(), "{}", change.subject);
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! OpenAPI 3.1 of the management API, from the table of routes and the Rust types. What every operation shares (who may
+//! call it, versions, repeated requests, limits) is derived from what the route is, and written at no route.
+
+use std::collections::BTreeMap;
+
+use axum::http::Method;
+use schemars::{SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+use super::{
+    list,
+    operation::{Given, Operation, Parameter, Shape, Taken},
+};
+use crate::http::{Access, ProblemCode, Route};
+
+const SCHEMAS: &str = "#/components/schemas/";
+
+/// The document, of every route that has an operation.
+pub fn document(routes: &[Route]) -> Value {
+    let mut writer = Writer::new();
+    let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+    for route in routes {
+        if let Some(operation) = &route.operation {
+            let method = route.method.as_str().to_ascii_lowercase();
+            paths.entry(route.path).or_default().insert(method, writer.operation(route, operation));
+        }
+    }
+    let paths: Map<String, Value> =
+        paths.into_iter().map(|(path, methods)| (path.to_owned(), methods.into())).collect();
+    let mut paths = Value::Object(paths);
+    let schemas = writer.schemas(&mut paths);
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Porteiro management API",
+            "version": "1",
+            "description": "docs/management-api.md says what all operations have in common.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "api_key": {"type": "http", "scheme": "bearer", "description": "An API key: pt_key_…"},
+                "access_token": {
+                    "type": "openIdConnect",
+                    "openIdConnectUrl": "/.well-known/openid-configuration",
+                    "description": "An access token for this service, with the permission as a scope.",
+                },
+                "session": {"type": "apiKey", "in": "cookie", "name": "__Host-session"},
+            },
+        },
+    })
+}
+
+struct Writer {
+    requests: SchemaGenerator,
+    answers: SchemaGenerator,
+}
+
+impl Writer {
+    fn new() -> Self {
+        let settings = || {
+            SchemaSettings::draft2020_12().with(|settings| {
+                settings.definitions_path = "/components/schemas".into();
+                settings.meta_schema = None;
+            })
+        };
+        Self {
+            requests: settings().for_deserialize().into_generator(),
+            answers: settings().for_serialize().into_generator(),
+        }
+    }
+
+    fn operation(&mut self, route: &Route, operation: &Operation) -> Value {
+        let mut parameters: Vec<Value> = path_parameters(route.path).collect();
+        parameters.extend(operation.query.iter().map(query_parameter));
+        if operation.is_list() {
+            parameters.push(json!({"name": "limit", "in": "query", "description": "How many at most.",
+                "schema": {"type": "integer", "minimum": 1, "maximum": list::MAX_LIMIT,
+                    "default": list::DEFAULT_LIMIT}}));
+            parameters.push(json!({"name": "cursor", "in": "query", "schema": {"type": "string"},
+                "description": "`next_cursor` of the page before, with the same filters."}));
+        }
+        parameters.extend(headers(route, operation));
+        let mut described = json!({
+            "operationId": operation.id,
+            "summary": operation.summary,
+            "tags": [operation.id.split('.').next().unwrap_or_default()],
+            "parameters": parameters,
+            "responses": self.responses(route, operation),
+            "security": security(route),
+        });
+        if let Access::Organization(permission) | Access::Platform(permission) = route.access {
+            described["x-permission"] = permission.into();
+        }
+        if let Some(body) = self.body(operation) {
+            described["requestBody"] = body;
+        }
+        described
+    }
+
+    fn body(&mut self, operation: &Operation) -> Option<Value> {
+        match operation.takes {
+            Taken::Nothing => None,
+            Taken::Json(of) => {
+                let schema = of(&mut self.requests).to_value();
+                Some(json!({"required": true, "content": {"application/json": {"schema": schema}}}))
+            }
+            Taken::MergePatch(of) => {
+                let mut schema = of(&mut self.requests).to_value();
+                // Whatever is not sent stays.
+                if let Some(schema) = schema.as_object_mut() {
+                    schema.remove("required");
+                }
+                Some(json!({"required": true, "content": {
+                    "application/merge-patch+json": {"schema": schema},
+                    "application/json": {"schema": schema},
+                }}))
+            }
+        }
+    }
+
+    fn responses(&mut self, route: &Route, operation: &Operation) -> Value {
+        let mut responses = Map::new();
+        let mut done = json!({"description": "Done."});
+        let schema = match operation.gives {
+            Given::Nothing => None,
+            Given::Json(of) => Some(of(&mut self.answers).to_value()),
+            Given::List(of) => Some(json!({
+                "type": "object",
+                "required": ["items", "next_cursor"],
+                "properties": {
+                    "items": {"type": "array", "items": of(&mut self.answers).to_value()},
+                    "next_cursor": {"type": ["string", "null"]},
+                },
+            })),
+        };
+        if let Some(schema) = schema {
+            let mut content = Map::from_iter([("application/json".to_owned(), json!({"schema": schema}))]);
+            content.extend(operation.also_as.iter().map(|media| ((*media).to_owned(), json!({}))));
+            done["content"] = content.into();
+        }
+        let mut told = Map::new();
+        if operation.versioned && !matches!(operation.gives, Given::Nothing) {
+            told.insert("ETag".into(), json!({"schema": {"type": "string"}, "description": "Its version."}));
+        }
+        if operation.creates {
+            told.insert("Location".into(), json!({"schema": {"type": "string"}}));
+        }
+        if operation.is_list() {
+            told.insert(
+                "Link".into(),
+                json!({"schema": {"type": "string"}, "description": "The next page (RFC 8288)."}),
+            );
+        }
+        if !told.is_empty() {
+            done["headers"] = told.into();
+        }
+        responses.insert(operation.status.as_u16().to_string(), done);
+        if route.method != Method::GET && operation.status.as_u16() != 204 {
+            responses.insert(
+                "204".to_owned(),
+                json!({"description": "Done, and `Prefer: return=minimal` was sent."}),
+            );
+        }
+        for (status, codes) in refusals(route, operation) {
+            responses.insert(status.to_string(), refusal(route, &codes));
+        }
+        Value::Object(responses)
+    }
+
+    /// Everything that was named. Where a type reads otherwise than it writes, the requests' one is called `…Input`.
+    fn schemas(mut self, paths: &mut Value) -> Value {
+        let mut all = self.answers.take_definitions(true);
+        for schema in all.values_mut() {
+            // Clients must tolerate members they do not know.
+            open(schema);
+        }
+        let mut requests = self.requests.take_definitions(true);
+        let clashing: Vec<String> = requests
+            .iter()
+            .filter(|(name, schema)| all.get(*name).is_some_and(|other| other != *schema))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for schema in requests.values_mut() {
+            rename(schema, &clashing);
+        }
+        if let Value::Object(paths) = paths {
+            let operations = paths.values_mut().filter_map(Value::as_object_mut).flat_map(Map::values_mut);
+            for body in operations.filter_map(|operation| operation.get_mut("requestBody")) {
+                rename(body, &clashing);
+            }
+        }
+        for (name, schema) in requests {
+            let name = if clashing.contains(&name) { format!("{name}Input") } else { name };
+            all.insert(name, schema);
+        }
+        let codes: Vec<&str> = ProblemCode::ALL.iter().map(|code| code.as_str()).collect();
+        all.insert(
+            "Problem".into(),
+            json!({
+                "type": "object",
+                "description": "RFC 9457.",
+                "required": ["type", "title", "status", "code"],
+                "properties": {
+                    "type": {"type": "string"},
+                    "title": {"type": "string"},
+                    "status": {"type": "integer"},
+                    "detail": {"type": "string"},
+                    "instance": {"type": "string"},
+                    "code": {"enum": codes},
+                },
+            }),
+        );
+        all.insert(
+            "OAuthError".into(),
+            json!({
+                "type": "object",
+                "description": "RFC 6750: what is wrong with the access token itself.",
+                "required": ["error"],
+                "properties": {"error": {"type": "string"}, "error_description": {"type": "string"}},
+            }),
+        );
+        all.sort_keys();
+        Value::Object(all)
+    }
+}
+
+fn open(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            if members.get("additionalProperties") == Some(&Value::Bool(false)) {
+                members.remove("additionalProperties");
+            }
+            members.values_mut().for_each(open);
+        }
+        Value::Array(items) => items.iter_mut().for_each(open),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn rename(schema: &mut Value, names: &[String]) {
+    match schema {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value {
+                    Value::String(reference) if name == "$ref" => {
+                        let target = reference.strip_prefix(SCHEMAS).unwrap_or_default();
+                        if names.iter().any(|name| name == target) {
+                            reference.push_str("Input");
+                        }
+                    }
+                    other => rename(other, names),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn path_parameters(path: &'static str) -> impl Iterator<Item = Value> {
+    let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    names.map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
+}
+
+fn query_parameter(parameter: &Parameter) -> Value {
+    let schema = match parameter.shape {
+        Shape::Text => json!({"type": "string"}),
+        Shape::Time => json!({"type": "string", "format": "date-time"}),
+        Shape::Flag => json!({"type": "boolean"}),
+        Shape::Choice(values) => json!({"type": "string", "enum": values}),
+    };
+    json!({"name": parameter.name, "in": "query", "description": parameter.meaning, "schema": schema})
+}
+
+fn headers(route: &Route, operation: &Operation) -> Vec<Value> {
+    let header = |name: &str, required: bool, schema: Value, meaning: &str| json!({"name": name, "in": "header", "required": required, "schema": schema, "description": meaning});
+    let mut headers = Vec::new();
+    if operation.needs_version(&route.method) {
+        headers.push(header("If-Match", true, json!({"type": "string"}), "The ETag of what was seen."));
+    }
+    if operation.creates {
+        let schema = json!({"type": "string", "pattern": "^[!-~]{1,255}$"});
+        headers.push(header("Idempotency-Key", false, schema, "Made once for the same key, kept 24 hours."));
+    }
+    if route.method != Method::GET && !matches!(operation.gives, Given::Nothing) {
+        let schema = json!({"type": "string", "enum": ["return=minimal", "return=representation"]});
+        headers.push(header(
+            "Prefer",
+            false,
+            schema,
+            "`return=minimal`: 204 without the resource (RFC 7240).",
+        ));
+    }
+    if matches!(route.access, Access::Organization(_) | Access::Platform("organizations:administer")) {
+        let schema = json!({"type": "string", "pattern": "^[!-~][ -~]{0,498}[!-~]$"});
+        let meaning =
+            "Why somebody of the platform acts here; required of them, and told to the organization.";
+        headers.push(header(super::REASON, false, schema, meaning));
+    }
+    headers
+}
+
+fn security(route: &Route) -> Value {
+    match route.access {
+        Access::Organization(permission) => {
+            let mut ways = vec![json!({"api_key": []}), json!({"access_token": [permission]})];
+            if route.method == Method::GET {
+                ways.push(json!({"session": []}));
+            }
+            ways.into()
+        }
+        Access::Platform(permission) => json!([{"api_key": []}, {"access_token": [permission]}]),
+        Access::Session => json!([{"session": []}, {"access_token": ["account"]}]),
+        Access::Public(_)
+        | Access::FlowOwner
+        | Access::Client
+        | Access::RegistrationToken
+        | Access::Token(_) => json!([]),
+    }
+}
+
+/// What it may refuse, by status: what follows from who may call it, what it takes and what it does.
+fn refusals(route: &Route, operation: &Operation) -> BTreeMap<u16, Vec<ProblemCode>> {
+    use ProblemCode as P;
+    let mut codes = vec![P::Malformed, P::TooLarge, P::HeadersTooLarge, P::Unavailable];
+    let writes = route.method != Method::GET;
+    match route.access {
+        Access::Organization(_) => codes.extend([
+            P::Unauthenticated,
+            P::Forbidden,
+            P::ReasonRequired,
+            P::NotFound,
+            P::OrganizationSuspended,
+            P::SlowDown,
+        ]),
+        Access::Platform(_) => {
+            codes.extend([P::Unauthenticated, P::Forbidden, P::ReasonRequired, P::SlowDown])
+        }
+        Access::Session => {
+            codes.extend([P::Unauthenticated, P::Forbidden, P::StepUpRequired, P::SlowDown]);
+            codes.extend(writes.then_some(P::OriginRefused));
+        }
+        Access::Public(_)
+        | Access::FlowOwner
+        | Access::Client
+        | Access::RegistrationToken
+        | Access::Token(_) => {}
+    }
+    if route.path.contains('{') {
+        codes.push(P::NotFound);
+    }
+    if !matches!(operation.takes, Taken::Nothing) {
+        codes.extend([P::UnsupportedMedia, P::TooSlow, P::FieldInvalid]);
+    }
+    if operation.needs_version(&route.method) {
+        codes.extend([P::VersionRequired, P::VersionMismatch]);
+    }
+    if operation.creates {
+        codes.extend([P::IdempotencyConflict, P::IdempotencyInProgress, P::SecretAlreadyShown, P::TooSlow]);
+    }
+    codes.extend_from_slice(&operation.refusals);
+    let mut by_status: BTreeMap<u16, Vec<ProblemCode>> = BTreeMap::new();
+    for code in codes {
+        let there = by_status.entry(code.status().as_u16()).or_default();
+        if !there.contains(&code) {
+            there.push(code);
+        }
+    }
+    by_status
+}
+
+fn refusal(route: &Route, codes: &[ProblemCode]) -> Value {
+    let named: Vec<String> = codes.iter().map(|code| format!("`{}`", code.as_str())).collect();
+    let mut content = json!({"application/problem+json": {"schema": {"$ref": format!("{SCHEMAS}Problem")}}});
+    if route.access == Access::Session {
+        content["application/json"] = json!({"schema": {"$ref": format!("{SCHEMAS}OAuthError")}});
+    }
+    json!({"description": named.join(", "), "content": content})
+}

@@ -1,0 +1,174 @@
+//! What a route of the management API is to whoever calls it: its name, what it takes and what it answers. The layer in
+//! [`super::contract`] holds requests to it, and the OpenAPI document, `porteiro admin` and the tests read it: there is no
+//! second list.
+
+use axum::http::{Method, StatusCode};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use crate::http::ProblemCode;
+
+/// The schema of a type, asked for when the document is made.
+pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    Text,
+    /// RFC 3339.
+    Time,
+    Flag,
+    Choice(&'static [&'static str]),
+}
+
+/// A query parameter. Others are refused.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    pub name: &'static str,
+    pub shape: Shape,
+    pub meaning: &'static str,
+}
+
+impl Parameter {
+    pub const fn text(name: &'static str, meaning: &'static str) -> Self {
+        Self { name, shape: Shape::Text, meaning }
+    }
+
+    pub const fn time(name: &'static str, meaning: &'static str) -> Self {
+        Self { name, shape: Shape::Time, meaning }
+    }
+
+    pub const fn flag(name: &'static str, meaning: &'static str) -> Self {
+        Self { name, shape: Shape::Flag, meaning }
+    }
+
+    pub const fn choice(name: &'static str, values: &'static [&'static str], meaning: &'static str) -> Self {
+        Self { name, shape: Shape::Choice(values), meaning }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Taken {
+    Nothing,
+    /// `application/json`.
+    Json(SchemaOf),
+    /// RFC 7396: any of its members, the others stay.
+    MergePatch(SchemaOf),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Given {
+    Nothing,
+    Json(SchemaOf),
+    /// `{"items": […], "next_cursor"}`.
+    List(SchemaOf),
+}
+
+/// One route of the management API.
+#[derive(Debug, Clone)]
+pub struct Operation {
+    /// `members.list`: what `porteiro admin` calls it.
+    pub id: &'static str,
+    pub summary: &'static str,
+    pub query: Vec<Parameter>,
+    pub takes: Taken,
+    pub status: StatusCode,
+    pub gives: Given,
+    /// A single resource with an `ETag`; changing it needs `If-Match`.
+    pub versioned: bool,
+    /// Makes something, once per `Idempotency-Key`.
+    pub creates: bool,
+    /// Refusals of its own, beside those that follow from what it is.
+    pub refusals: Vec<ProblemCode>,
+    /// Further media types of the same answer.
+    pub also_as: Vec<&'static str>,
+}
+
+impl Operation {
+    pub const fn new(id: &'static str, summary: &'static str) -> Self {
+        Self {
+            id,
+            summary,
+            query: Vec::new(),
+            takes: Taken::Nothing,
+            status: StatusCode::NO_CONTENT,
+            gives: Given::Nothing,
+            versioned: false,
+            creates: false,
+            refusals: Vec::new(),
+            also_as: Vec::new(),
+        }
+    }
+
+    /// Query parameters; filters, where it is a list.
+    #[must_use]
+    pub fn query(mut self, parameters: &[Parameter]) -> Self {
+        self.query.extend_from_slice(parameters);
+        self
+    }
+
+    #[must_use]
+    pub fn takes<T: JsonSchema>(mut self) -> Self {
+        self.takes = Taken::Json(SchemaGenerator::subschema_for::<T>);
+        self
+    }
+
+    /// Takes a merge patch of `T`: what of the resource may change.
+    #[must_use]
+    pub fn patches<T: JsonSchema>(mut self) -> Self {
+        self.takes = Taken::MergePatch(T::json_schema);
+        self
+    }
+
+    /// Answers 200 with one `T`.
+    #[must_use]
+    pub fn gives<T: JsonSchema>(mut self) -> Self {
+        self.status = StatusCode::OK;
+        self.gives = Given::Json(SchemaGenerator::subschema_for::<T>);
+        self
+    }
+
+    /// Answers 200 with a page of `T`.
+    #[must_use]
+    pub fn lists<T: JsonSchema>(mut self) -> Self {
+        self.status = StatusCode::OK;
+        self.gives = Given::List(SchemaGenerator::subschema_for::<T>);
+        self
+    }
+
+    /// Makes a `T`: answers 201 with it, once per `Idempotency-Key`.
+    #[must_use]
+    pub fn creates<T: JsonSchema>(mut self) -> Self {
+        self.status = StatusCode::CREATED;
+        self.gives = Given::Json(SchemaGenerator::subschema_for::<T>);
+        self.creates = true;
+        self
+    }
+
+    #[must_use]
+    pub const fn versioned(mut self) -> Self {
+        self.versioned = true;
+        self
+    }
+
+    /// What it may refuse for reasons of its own.
+    #[must_use]
+    pub fn refuses(mut self, codes: &[ProblemCode]) -> Self {
+        self.refusals.extend_from_slice(codes);
+        self
+    }
+
+    /// The same answer in another media type, for who asks for it.
+    #[must_use]
+    pub fn also_as(mut self, media_type: &'static str) -> Self {
+        self.also_as.push(media_type);
+        self
+    }
+
+    /// Whether a call must say which version it has seen.
+    pub fn needs_version(&self, method: &Method) -> bool {
+        self.versioned && matches!(*method, Method::PUT | Method::PATCH | Method::DELETE)
+    }
+
+    pub const fn is_list(&self) -> bool {
+        matches!(self.gives, Given::List(_))
+    }
+}

@@ -1,0 +1,97 @@
+//! JSON Merge Patch (RFC 7396): the members that are sent replace, `null` takes away, the others stay.
+
+use std::marker::PhantomData;
+
+use axum::extract::{FromRequest, Request};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use crate::http::{Problem, ProblemCode, json_value, typed};
+
+const LIMIT: usize = 32_768;
+const DEPTH: usize = 16;
+
+/// A change of what of a resource may change: `T`, which knows all its members and refuses others.
+#[derive(Debug)]
+pub struct Patch<T> {
+    members: Map<String, Value>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Serialize + DeserializeOwned> Patch<T> {
+    /// What comes of it.
+    ///
+    /// # Errors
+    /// When a member is unknown or of another type, or one is taken away that must be there: 400.
+    pub fn apply(&self, current: &T) -> Result<T, Problem> {
+        let mut target = serde_json::to_value(current).map_err(|_| Problem::from(ProblemCode::Internal))?;
+        merge(&mut target, &Value::Object(self.members.clone()));
+        typed(target)
+    }
+}
+
+/// RFC 7396 §2.
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(members) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    let Value::Object(kept) = target else { return };
+    for (name, change) in members {
+        if change.is_null() {
+            kept.remove(name);
+        } else {
+            merge(kept.entry(name.clone()).or_insert(Value::Null), change);
+        }
+    }
+}
+
+impl<T, S: Sync> FromRequest<S> for Patch<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let types = ["application/merge-patch+json", "application/json"];
+        match json_value(request, &types, LIMIT, DEPTH).await? {
+            Value::Object(members) => Ok(Self { members, of: PhantomData }),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                Err(Problem::new(ProblemCode::Malformed, "a merge patch is an object"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// RFC 7396, appendix A.
+    #[test]
+    fn the_examples_of_the_standard_come_out() {
+        for (target, patch, result) in [
+            (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
+            (json!({"a": "b"}), json!({"b": "c"}), json!({"a": "b", "b": "c"})),
+            (json!({"a": "b"}), json!({"a": null}), json!({})),
+            (json!({"a": "b", "b": "c"}), json!({"a": null}), json!({"b": "c"})),
+            (json!({"a": ["b"]}), json!({"a": "c"}), json!({"a": "c"})),
+            (json!({"a": "c"}), json!({"a": ["b"]}), json!({"a": ["b"]})),
+            (json!({"a": {"b": "c"}}), json!({"a": {"b": "d", "c": null}}), json!({"a": {"b": "d"}})),
+            (json!({"a": [{"b": "c"}]}), json!({"a": [1]}), json!({"a": [1]})),
+            (json!(["a", "b"]), json!(["c", "d"]), json!(["c", "d"])),
+            (json!({"a": "b"}), json!(["c"]), json!(["c"])),
+            (json!({"a": "foo"}), json!(null), json!(null)),
+            (json!({"a": "foo"}), json!("bar"), json!("bar")),
+            (json!({"e": null}), json!({"a": 1}), json!({"e": null, "a": 1})),
+            (json!([1, 2]), json!({"a": "b", "c": null}), json!({"a": "b"})),
+            (json!({}), json!({"a": {"bb": {"ccc": null}}}), json!({"a": {"bb": {}}})),
+        ] {
+            let mut merged = target.clone();
+            merge(&mut merged, &patch);
+            assert_eq!(merged, result, "{target} with {patch}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The query of a request, held to what its operation takes: a typing error is an answer, not a filter that was ignored.
+
+use std::{str::FromStr, sync::Arc};
+
+use axum::{extract::FromRequestParts, http::request::Parts};
+use porteiro_protocol::{form::Parameters, time::OffsetDateTime};
+use time::format_description::well_known::Rfc3339;
+
+use super::operation::{Operation, Shape};
+use crate::http::{Problem, ProblemCode};
+
+/// Only [`super::contract`] makes one.
+#[derive(Debug, Clone)]
+pub struct Query(Arc<Parameters>);
+
+fn malformed(text: String) -> Problem {
+    Problem::new(ProblemCode::Malformed, text)
+}
+
+impl Query {
+    pub(super) fn read(operation: &Operation, query: Option<&str>) -> Result<Self, Problem> {
+        let sent = Parameters::parse(query.unwrap_or_default().as_bytes())
+            .map_err(|error| malformed(error.to_string()))?;
+        for name in sent.names() {
+            let paging = operation.is_list() && (name == "limit" || name == "cursor");
+            let known = operation.query.iter().find(|parameter| parameter.name == name);
+            let Some(value) = sent.get(name) else {
+                if paging || known.is_some() {
+                    continue;
+                }
+                return Err(unknown(operation, name));
+            };
+            if value.contains('\0') {
+                return Err(malformed(format!("{name} holds the character U+0000")));
+            }
+            match known.map(|parameter| parameter.shape) {
+                Some(Shape::Text) => {}
+                Some(Shape::Flag) if value == "true" || value == "false" => {}
+                Some(Shape::Flag) => return Err(malformed(format!("{name} is true or false"))),
+                Some(Shape::Time) if OffsetDateTime::parse(value, &Rfc3339).is_ok() => {}
+                Some(Shape::Time) => return Err(malformed(format!("{name} is a time as in RFC 3339"))),
+                Some(Shape::Choice(values)) if values.contains(&value) => {}
+                Some(Shape::Choice(values)) => {
+                    return Err(malformed(format!("{name} is one of {}", values.join(", "))));
+                }
+                None if paging => {}
+                None => return Err(unknown(operation, name)),
+            }
+        }
+        Ok(Self(Arc::new(sent)))
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name)
+    }
+
+    pub fn flag(&self, name: &str) -> bool {
+        self.get(name) == Some("true")
+    }
+
+    pub fn time(&self, name: &str) -> Option<OffsetDateTime> {
+        self.get(name).and_then(|text| OffsetDateTime::parse(text, &Rfc3339).ok())
+    }
+
+    /// As one of our types.
+    ///
+    /// # Errors
+    /// When the text is none: 400.
+    pub fn parsed<T: FromStr>(&self, name: &str) -> Result<Option<T>, Problem> {
+        let parse =
+            |text: &str| text.parse().map_err(|_| malformed(format!("{name} cannot have this value")));
+        self.get(name).map(parse).transpose()
+    }
+
+    /// Every parameter but those of paging, in one order.
+    pub(super) fn filters(&self) -> Vec<(&str, &str)> {
+        let mut filters: Vec<(&str, &str)> = self
+            .0
+            .names()
+            .filter(|name| *name != "limit" && *name != "cursor")
+            .filter_map(|name| Some((name, self.get(name)?)))
+            .collect();
+        filters.sort_unstable();
+        filters
+    }
+}
+
+fn unknown(operation: &Operation, name: &str) -> Problem {
+    let mut names: Vec<&str> = operation.query.iter().map(|parameter| parameter.name).collect();
+    if operation.is_list() {
+        names.extend(["limit", "cursor"]);
+    }
+    let short: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
+    malformed(match names.as_slice() {
+        [] => format!("there is no query parameter {short} here, and no other"),
+        names => format!("there is no query parameter {short} here; there are {}", names.join(", ")),
+    })
+}
+
+impl<S: Sync> FromRequestParts<S> for Query {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        parts.extensions.get::<Self>().cloned().ok_or_else(no_operation)
+    }
+}
+
+/// A handler asks for what only the layer of an operation brings.
+pub(super) fn no_operation() -> Problem {
+    Problem::new(ProblemCode::Internal, "a route has no operation")
+}

@@ -1,0 +1,132 @@
+//! Which permission every route of the management API asks for, and that nothing less opens it. A route without a row
+//! fails here.
+
+use axum::body::Body;
+use http::{Method, Request, header};
+use porteiro_service::{
+    http::{Access, Route},
+    roles::permissions::{OWN, Reach},
+};
+use porteiro_testkit::{Answer, TestApp};
+
+use super::driver::{organization, organization_key, platform_key};
+
+/// Route, and the permission it asks for: in the organization of its path, or in the installation.
+const TABLE: &[(&str, &str)] = &[
+    ("GET /v1/organizations/{organization}/api-keys", "api-keys:read"),
+    ("POST /v1/organizations/{organization}/api-keys", "api-keys:write"),
+    ("GET /v1/organizations/{organization}/api-keys/{id}", "api-keys:read"),
+    ("DELETE /v1/organizations/{organization}/api-keys/{id}", "api-keys:write"),
+    ("GET /v1/platform/api-keys", "platform.api-keys:read"),
+    ("POST /v1/platform/api-keys", "platform.api-keys:write"),
+    ("DELETE /v1/platform/api-keys/{id}", "platform.api-keys:write"),
+    ("GET /v1/organizations/{organization}/invitations", "invitations:read"),
+    ("POST /v1/organizations/{organization}/invitations", "invitations:write"),
+    ("GET /v1/organizations/{organization}/invitations/{id}", "invitations:read"),
+    ("DELETE /v1/organizations/{organization}/invitations/{id}", "invitations:write"),
+];
+
+const MADE_UP: &str = "0f0f0f0f-0f0f-4f0f-8f0f-0f0f0f0f0f0f";
+
+fn name(route: &Route) -> String {
+    format!("{} {}", route.method, route.path)
+}
+
+fn managed() -> Vec<(Route, &'static str, Reach)> {
+    let managed = |route: Route| match route.access {
+        Access::Organization(permission) => Some((route, permission, Reach::Organization)),
+        Access::Platform(permission) => Some((route, permission, Reach::Platform)),
+        Access::Public(_)
+        | Access::FlowOwner
+        | Access::Client
+        | Access::RegistrationToken
+        | Access::Token(_)
+        | Access::Session => None,
+    };
+    porteiro_service::table().into_iter().filter_map(managed).collect()
+}
+
+/// A call with nothing in it but who calls.
+async fn ask(app: &TestApp, method: &Method, path: &str, bearer: Option<&str>) -> Answer {
+    let mut request = Request::builder()
+        .method(method.clone())
+        .uri(path)
+        .header(header::CONTENT_TYPE, "application/json")
+        .header("porteiro-reason", "a test");
+    if let Some(bearer) = bearer {
+        request = request.header(header::AUTHORIZATION, format!("Bearer {bearer}"));
+    }
+    let body = if *method == Method::GET { Body::empty() } else { Body::from("{}") };
+    app.send(request.body(body).unwrap()).await
+}
+
+#[tokio::test]
+async fn every_route_opens_to_its_permission_and_to_nothing_less() {
+    let app = TestApp::new().await;
+    let (here, there) = (organization(&app, "here").await, organization(&app, "there").await);
+    let stranger = organization_key(&app, there, &every(Reach::Organization)).await;
+    let mut rows: Vec<&str> = TABLE.iter().map(|(route, _)| *route).collect();
+    for (route, permission, reach) in managed() {
+        let name = name(&route);
+        let row = TABLE.iter().find(|(row, _)| *row == name);
+        let (_, expected) =
+            row.unwrap_or_else(|| panic!("{name} has no row: say which permission it asks for"));
+        assert_eq!(*expected, permission, "{name}");
+        rows.retain(|row| *row != name);
+
+        let mut path = route.path.replace("{organization}", &here.to_string());
+        while let (Some(from), Some(to)) = (path.find('{'), path.find('}')) {
+            path.replace_range(from..=to, MADE_UP);
+        }
+        let all_but: Vec<&str> = every(reach).into_iter().filter(|other| *other != permission).collect();
+        let (enough, too_little, elsewhere) = match reach {
+            Reach::Organization => (
+                organization_key(&app, here, &[permission]).await,
+                organization_key(&app, here, &all_but).await,
+                404,
+            ),
+            Reach::Platform => {
+                (platform_key(&app, &[permission]).await, platform_key(&app, &all_but).await, 403)
+            }
+        };
+        let method = &route.method;
+        for (bearer, status, who) in [
+            (None, 401, "nobody"),
+            (Some(&stranger), elsewhere, "another organization's key, with everything"),
+            (Some(&too_little), 403, "a key with everything but the permission"),
+        ] {
+            let answer = ask(&app, method, &path, bearer.map(String::as_str)).await;
+            assert_eq!(answer.status, status, "{name}, {who}: {}", answer.text());
+        }
+        let answer = ask(&app, method, &path, Some(&enough)).await;
+        // Being let in is not yet being given more than one holds: that is another word.
+        let code = if answer.status.is_success() { String::new() } else { answer.json()["code"].to_string() };
+        assert!(
+            !["\"unauthenticated\"", "\"forbidden\""].contains(&code.as_str()),
+            "{name}: {}",
+            answer.text()
+        );
+        assert!(!answer.status.is_server_error(), "{name}: {}", answer.text());
+    }
+    assert!(rows.is_empty(), "rows without a route: {rows:?}");
+}
+
+/// Every permission there is in such a place, each by its name.
+fn every(reach: Reach) -> Vec<&'static str> {
+    OWN.iter().filter(|own| own.reach == reach).map(|own| own.name).collect()
+}
+
+#[test]
+fn every_route_has_an_operation_with_a_name_of_its_own() {
+    let mut ids: Vec<&str> = Vec::new();
+    for (route, permission, reach) in managed() {
+        let name = name(&route);
+        let operation = route.operation.as_ref().unwrap_or_else(|| panic!("{name} has no operation"));
+        assert!(!ids.contains(&operation.id), "{name}: {} is another's", operation.id);
+        ids.push(operation.id);
+        let own = OWN.iter().find(|own| own.name == permission);
+        assert_eq!(own.map(|own| own.reach), Some(reach), "{name}: {permission} means nothing there");
+        let creates = route.method == Method::POST && operation.status == 201;
+        assert_eq!(operation.creates, creates, "{name}: what answers 201 creates");
+    }
+}
