@@ -65,5 +65,9 @@ events! {
     ApiRemoved = "api.removed", "Somebody of the platform removed an API.", ["identifier", "by"];
     ImpersonationStarted = "impersonation.started", "Somebody of the platform began to act as this person in an organization.", ["impersonation_id", "organization_id", "by"];
     ImpersonationEnded = "impersonation.ended", "They stopped before their time was up.", ["impersonation_id", "organization_id", "by"];
+    ApiKeyCreated = "api_key.created", "A personal key or a platform key was made.", ["key_id", "kind", "organization_id", "reason"];
+    ApiKeyUsedFirst = "api_key.used_first", "It was used for the first time.", ["key_id", "kind", "organization_id"];
+    ApiKeyRevoked = "api_key.revoked", "It was revoked.", ["key_id", "kind", "organization_id", "reason"];
+    PlatformAuthorityChanged = "platform.authority_changed", "What a person may do to the installation changed.", ["before", "after"];
     StuffingSuspected = "stuffing.suspected", "One address tried passwords for many people.", ["people"];
 }
