@@ -12,7 +12,37 @@ use porteiro_testkit::{Answer, TestApp};
 use super::driver::{organization, organization_key, platform_key};
 
 /// Route, and the permission it asks for: in the organization of its path, or in the installation.
-const TABLE: &[(&str, &str)] = &[];
+const TABLE: &[(&str, &str)] = &[
+    ("GET /v1/organizations/{organization}/audit-events", "audit:read"),
+    ("GET /v1/organizations/{organization}/refusals/{reference}", "audit:read"),
+    ("GET /v1/platform/refusals/{reference}", "platform.log:read"),
+    ("GET /v1/platform/accounts", "platform.accounts:read"),
+    ("GET /v1/platform/accounts/{account}", "platform.accounts:read"),
+    ("POST /v1/platform/accounts/{account}/disable", "platform.accounts:write"),
+    ("POST /v1/platform/accounts/{account}/enable", "platform.accounts:write"),
+    ("POST /v1/platform/accounts/{account}/end-sessions", "platform.accounts:write"),
+    ("GET /v1/platform/clients", "platform.clients:read"),
+    ("POST /v1/platform/clients", "platform.clients:write"),
+    ("GET /v1/platform/clients/{client_id}", "platform.clients:read"),
+    ("PATCH /v1/platform/clients/{client_id}", "platform.clients:write"),
+    ("POST /v1/platform/clients/{client_id}/disable", "platform.clients:write"),
+    ("POST /v1/platform/clients/{client_id}/enable", "platform.clients:write"),
+    ("GET /v1/platform/apis", "platform.apis:read"),
+    ("POST /v1/platform/apis", "platform.apis:write"),
+    ("GET /v1/platform/apis/{api}", "platform.apis:read"),
+    ("PUT /v1/platform/apis/{api}", "platform.apis:write"),
+    ("DELETE /v1/platform/apis/{api}", "platform.apis:write"),
+    ("GET /v1/platform/security-log", "platform.log:read"),
+    ("POST /v1/organizations/{organization}/members/{member}/impersonations", "members:impersonate"),
+    (
+        "POST /v1/organizations/{organization}/members/{member}/impersonations/{impersonation}/tokens",
+        "members:impersonate",
+    ),
+    (
+        "DELETE /v1/organizations/{organization}/members/{member}/impersonations/{impersonation}",
+        "members:impersonate",
+    ),
+];
 
 const MADE_UP: &str = "0f0f0f0f-0f0f-4f0f-8f0f-0f0f0f0f0f0f";
 

@@ -4,4 +4,8 @@ mod authority_table;
 mod callers;
 pub mod driver;
 mod framework;
+mod impersonation;
+mod platform;
+mod refusals;
 mod tokens;
+mod trail;
