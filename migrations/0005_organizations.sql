@@ -87,13 +87,15 @@ CREATE TABLE invitation (
     role_key text NOT NULL,
     secret_hash bytea NOT NULL,
     state text NOT NULL CHECK (state IN ('pending', 'accepted', 'revoked')),
-    invited_by uuid NOT NULL,
+    -- Who, as trails name them: kind:id.
+    invited_by text NOT NULL,
     membership_id uuid,
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz NOT NULL,
     PRIMARY KEY (organization_id, invitation_id)
 );
 CREATE UNIQUE INDEX invitation_pending ON invitation (organization_id, email_key) WHERE state = 'pending';
+CREATE INDEX invitation_of_mailbox ON invitation (email_key) WHERE state = 'pending';
 CREATE INDEX invitation_by_age ON invitation (organization_id, created_at, invitation_id);
 COMMENT ON TABLE invitation IS 'shard: organization_id. Who was asked to join; the secret is only in the mail.';
 

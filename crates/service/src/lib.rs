@@ -15,6 +15,7 @@ pub mod flow;
 pub mod health;
 pub mod http;
 pub mod impersonation;
+pub mod invitations;
 pub mod jobs;
 pub mod limits;
 pub mod mail;
@@ -57,7 +58,10 @@ pub fn table() -> Vec<http::Route> {
         credentials::passkey::routes(),
         flow::routes(),
         account::routes(),
+        api_keys::routes(),
+        invitations::routes(),
         management::routes(),
+        organizations::manage::routes(),
         trail::routes(),
         refusals::routes(),
         platform::routes(),

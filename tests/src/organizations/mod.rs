@@ -1,11 +1,14 @@
 //! Organizations: who belongs, what they may do there, and what becomes of it.
 
+mod api_keys;
 mod authority_table;
 mod callers;
 pub mod driver;
 mod framework;
 mod impersonation;
+mod invitations;
 mod platform;
 mod refusals;
+mod resource;
 mod tokens;
 mod trail;

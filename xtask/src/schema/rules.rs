@@ -4,6 +4,7 @@ use super::{Column, ForeignKey, Schema, Shard, Table};
 
 /// Columns (table, column) that change so often that an index on them would cost every change its HOT update.
 pub const HOT: &[(&str, &str)] = &[
+    ("api_key", "last_used_at"),
     ("credential", "failures"),
     ("credential", "last_used_at"),
     ("limit_bucket", "full_at"),

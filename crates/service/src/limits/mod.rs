@@ -57,6 +57,8 @@ pub const RULES: &[Rule] = &[
     REGISTER_DAY,
     REGISTRATION_TOKEN,
     PUSH,
+    INVITATION_ORGANIZATION,
+    INVITATION_RECIPIENT,
     API_READS,
     API_WRITES,
     API_ORGANIZATION_READS,
@@ -100,6 +102,9 @@ pub const REGISTRATION_TOKEN: Rule = rule("registration_token.address", 60, 10.0
 /// Requests pushed by clients that cannot prove themselves; each is a row.
 pub const PUSH: Rule = rule("push.address", 120, 5.0);
 
+/// Invitations by one organization, and to one mailbox, whoever asks: each is a mail.
+pub const INVITATION_ORGANIZATION: Rule = rule("invitation.organization", 100, 60.0);
+pub const INVITATION_RECIPIENT: Rule = rule("invitation.recipient", 5, 14_400.0);
 /// Calls of the management API, by caller. The settings `api_reads_per_minute` and `api_writes_per_minute` set these and
 /// the next two.
 pub const API_READS: Rule = per_minute("api_reads.caller", 600);

@@ -93,6 +93,14 @@ impl From<&Spoken> for Presented {
 }
 
 impl Caller {
+    /// The person of the platform who calls, if it is one.
+    pub const fn operator(&self) -> Option<AccountId> {
+        match self.by {
+            By::Operator(account) => Some(account),
+            By::Member { .. } | By::Key { .. } => None,
+        }
+    }
+
     /// What limits and repeated requests count them by.
     pub fn key(&self) -> String {
         format!("{}:{}", self.actor.kind.as_str(), self.actor.id)
@@ -130,7 +138,8 @@ async fn admit(guard: &Guard, context: &RequestContext, parts: &Parts) -> Result
     let asked = Permission::parse(guard.permission)
         .map_err(|_| Problem::new(ProblemCode::Internal, "a route asks for no permission"))?;
     let place = match guard.reach {
-        Reach::Organization => Some(named(parts).ok_or(ProblemCode::NotFound)?),
+        // What is no id names an organization nobody has: a stranger learns nothing else than at any other.
+        Reach::Organization => Some(named(parts).unwrap_or(uuid::Uuid::nil().into())),
         Reach::Platform => None,
     };
     let bearer = context.authorization.as_ref().filter(|(scheme, _)| scheme == "bearer" || scheme == "dpop");
@@ -172,42 +181,37 @@ async fn with_key(
         Err(api_keys::Refused::Suspended(id)) if Some(id) == place => {
             return Err(ProblemCode::OrganizationSuspended.into());
         }
-        Err(api_keys::Refused::Suspended(_)) => return Err(ProblemCode::NotFound.into()),
         Err(api_keys::Refused::Exceeds { organization, .. }) if Some(organization) == place => {
             return Err(asking.exceeds(&key, organization).await);
         }
-        Err(api_keys::Refused::Exceeds { .. }) => return Err(ProblemCode::NotFound.into()),
+        Err(api_keys::Refused::Suspended(_) | api_keys::Refused::Exceeds { .. }) => {
+            return Err(ProblemCode::NotFound.into());
+        }
     };
-    let actor = Actor { kind: ActorKind::ApiKey, id: usable.key.id.clone(), act: None };
+    let actor = api_keys::actor(&usable.key);
     let home = usable.organization.as_ref().map(|organization| organization.id);
     let said = Holder::named("api_key", &usable.held);
     let lacks = async |rule: Rule| asking.forbidden(rule, home, actor.clone(), said.clone()).await;
     let by = By::Key { id: usable.key.id.clone(), membership: usable.key.membership };
-    let caller = match (place, usable.organization) {
+    let held = usable.held.clone();
+    let caller = match (place, usable.organization.clone()) {
         (None, None) => {
-            if !usable.held.covers(asked) {
+            if !held.covers(asked) {
                 return Err(lacks(Rule::CredentialLacksPermission).await);
             }
-            Caller { by, actor, organization: None, held: usable.held, reason: reason(parts), token: None }
+            Caller { by, actor, organization: None, held, reason: reason(parts), token: None }
         }
-        (Some(place), None) => administering(guard, context, parts, place, usable.held, by, actor).await?,
+        (Some(place), None) => administering(guard, context, parts, place, held, by, actor).await?,
         (Some(place), Some(organization)) if organization.id == place => {
-            if !usable.held.covers(asked) {
+            if !held.covers(asked) {
                 return Err(lacks(Rule::CredentialLacksPermission).await);
             }
-            Caller {
-                by,
-                actor,
-                organization: Some(organization),
-                held: usable.held,
-                reason: None,
-                token: None,
-            }
+            Caller { by, actor, organization: Some(organization), held, reason: None, token: None }
         }
         (Some(_), Some(_)) => return Err(ProblemCode::NotFound.into()),
         (None, Some(_)) => return Err(lacks(Rule::OtherPlace).await),
     };
-    api_keys::touch(&app.store, &usable.key.id, context.address).await?;
+    api_keys::used(app, context, &usable).await?;
     Ok(caller)
 }
 
@@ -332,7 +336,7 @@ fn of_member(member: &Member, held: Held, act: Option<String>) -> Caller {
     }
 }
 
-fn administer() -> Permission {
+pub(super) fn administer() -> Permission {
     Permission::parse("organizations:administer").unwrap_or_else(|_| unreachable!("it is a permission"))
 }
 

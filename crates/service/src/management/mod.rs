@@ -17,6 +17,7 @@ mod query;
 mod rates;
 mod refused;
 mod repeat;
+mod standing;
 mod turned;
 mod version;
 
@@ -28,4 +29,5 @@ pub use list::Listing;
 pub use operation::{Given, Operation, Parameter, Shape, Taken};
 pub use patch::Patch;
 pub use query::Query;
+pub use standing::held_now;
 pub use version::{Seen, stale, tag};

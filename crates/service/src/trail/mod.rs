@@ -58,6 +58,7 @@ impl Actor {
 }
 
 impl Target {
+    #[expect(clippy::needless_pass_by_value, reason = "ids and texts alike, owned or not")]
     pub fn new(kind: &str, id: impl ToString) -> Self {
         Self { kind: kind.to_owned(), id: id.to_string() }
     }
@@ -92,7 +93,8 @@ impl Event {
 
     #[must_use]
     pub fn changing(mut self, before: Value, after: Value) -> Self {
-        self.changes = Some(serde_json::json!({"before": before, "after": after}));
+        let both = [("before".to_owned(), before), ("after".to_owned(), after)];
+        self.changes = Some(Value::Object(both.into_iter().collect()));
         self
     }
 }

@@ -7,6 +7,7 @@
 
 mod acting;
 mod codes;
+mod invitation;
 mod layout;
 mod link;
 mod locale;
@@ -18,6 +19,7 @@ mod tests;
 
 pub use acting::{Acting, impersonation_started};
 pub use codes::{CodeMail, recovery_code, registration_code, sign_in_code, verify_address_code};
+pub use invitation::{InvitationMail, invitation};
 pub use link::Link;
 pub use locale::Locale;
 pub use notices::{

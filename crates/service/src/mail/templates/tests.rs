@@ -23,6 +23,7 @@ enum Kind {
     RecoveryHoldStarted,
     SessionsEnded,
     ImpersonationStarted,
+    Invitation,
 }
 
 fn kinds() -> Vec<Kind> {
@@ -38,6 +39,7 @@ fn kinds() -> Vec<Kind> {
         Kind::RecoveryHoldStarted,
         Kind::SessionsEnded,
         Kind::ImpersonationStarted,
+        Kind::Invitation,
     ];
     kinds.extend(Change::ALL.map(Kind::CredentialChanged));
     kinds
@@ -74,6 +76,13 @@ impl Kind {
             Self::ImpersonationStarted => {
                 let acting = Acting { who: value, organization: value, reason: value, until: at };
                 impersonation_started(locale, &acting, &what)
+            }
+            Self::Invitation => {
+                let (token, until) = ("pt_inv_a-b", at);
+                invitation(
+                    locale,
+                    &InvitationMail { service: value, organization: value, link: link(), token, until },
+                )
             }
         }
     }
