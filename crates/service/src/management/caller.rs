@@ -227,8 +227,11 @@ async fn with_token(
                 // Whoever has nothing to do with an organization does not learn that it exists.
                 return Err(if place.is_some() { ProblemCode::NotFound.into() } else { forbidden(asked) });
             }
+            let recent = recently_proved(app, &spoken);
+            // What is reserved counts, and is passed on, only by a token that carries it, after a recent proof.
+            let held = held.without_reserved(|reserved| recent.is_ok() && carries(reserved));
             if needed.is_reserved() {
-                recently_proved(app, &spoken)?;
+                recent?;
             }
             let by = By::Operator(account);
             let actor = Actor { kind: ActorKind::Platform, id: account.to_string(), act: None };
