@@ -51,7 +51,7 @@ CREATE TABLE membership (
 );
 CREATE UNIQUE INDEX membership_of_account ON membership (organization_id, account_id);
 CREATE UNIQUE INDEX membership_of_client ON membership (organization_id, client_id);
-CREATE INDEX membership_by_age ON membership (organization_id, created_at, membership_id);
+CREATE INDEX membership_by_age ON membership (organization_id, created_at, membership_id) WHERE state <> 'removed';
 CREATE INDEX membership_by_state ON membership (organization_id, state, created_at, membership_id);
 CREATE INDEX membership_by_id ON membership (membership_id);
 CREATE INDEX membership_by_account ON membership (account_id, organization_id);
@@ -161,7 +161,9 @@ COMMENT ON TABLE impersonation IS 'shard: organization_id. Who of the platform a
 CREATE TABLE trail_head (
     organization_id uuid PRIMARY KEY,
     sequence bigint NOT NULL,
-    hash bytea NOT NULL
+    hash bytea NOT NULL,
+    -- When it was written: the next is not from before.
+    at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE trail_head IS 'shard: organization_id. The last entry of each trail; orders those who write.';
 
@@ -177,7 +179,7 @@ CREATE TABLE trail (
     reason text,
     changes jsonb,
     request_id uuid NOT NULL,
-    at timestamptz NOT NULL DEFAULT now(),
+    at timestamptz NOT NULL,
     previous_hash bytea NOT NULL,
     hash bytea NOT NULL,
     PRIMARY KEY (organization_id, entry_id)

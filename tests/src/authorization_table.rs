@@ -69,6 +69,16 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("DELETE /v1/organizations/{organization}/invitations/{id}", StatusCode::UNAUTHORIZED),
     ("GET /v1/openapi.json", StatusCode::OK),
     ("GET /v1/changes", StatusCode::OK),
+    ("GET /v1/organizations", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}", StatusCode::UNAUTHORIZED),
+    ("PATCH /v1/organizations/{organization}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/policy", StatusCode::UNAUTHORIZED),
+    ("PUT /v1/organizations/{organization}/policy", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/suspend", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/resume", StatusCode::UNAUTHORIZED),
+    ("GET /v1/platform/organizations", StatusCode::UNAUTHORIZED),
+    ("POST /v1/platform/organizations", StatusCode::UNAUTHORIZED),
 ];
 
 #[tokio::test]

@@ -8,11 +8,13 @@ pub mod accounts;
 pub mod api_keys;
 pub mod audit;
 pub mod bootstrap;
+pub mod client_policies;
 pub mod credentials;
 pub mod fetch;
 pub mod flow;
 pub mod health;
 pub mod http;
+pub mod impersonation;
 pub mod invitations;
 pub mod jobs;
 pub mod limits;
@@ -22,6 +24,7 @@ pub mod members;
 pub mod oauth;
 pub mod organizations;
 pub mod platform;
+pub mod refusals;
 pub mod roles;
 pub mod secrets;
 pub mod sessions;
@@ -58,6 +61,11 @@ pub fn table() -> Vec<http::Route> {
         api_keys::routes(),
         invitations::routes(),
         management::routes(),
+        organizations::manage::routes(),
+        trail::routes(),
+        refusals::routes(),
+        platform::routes(),
+        impersonation::routes(),
     ]
     .into_iter()
     .flatten()

@@ -13,6 +13,14 @@ use super::driver::{organization, organization_key, platform_key};
 
 /// Route, and the permission it asks for: in the organization of its path, or in the installation.
 const TABLE: &[(&str, &str)] = &[
+    ("GET /v1/organizations/{organization}", "organization:read"),
+    ("PATCH /v1/organizations/{organization}", "organization:write"),
+    ("GET /v1/organizations/{organization}/policy", "organization:read"),
+    ("PUT /v1/organizations/{organization}/policy", "organization:write"),
+    ("POST /v1/organizations/{organization}/suspend", "organizations:administer"),
+    ("POST /v1/organizations/{organization}/resume", "organizations:administer"),
+    ("GET /v1/platform/organizations", "platform.organizations:read"),
+    ("POST /v1/platform/organizations", "platform.organizations:write"),
     ("GET /v1/organizations/{organization}/api-keys", "api-keys:read"),
     ("POST /v1/organizations/{organization}/api-keys", "api-keys:write"),
     ("GET /v1/organizations/{organization}/api-keys/{id}", "api-keys:read"),

@@ -13,8 +13,10 @@ pub const HOT: &[(&str, &str)] = &[
 ];
 
 /// Tables that may have triggers, with the reason.
-pub const MAY_HAVE_TRIGGERS: &[(&str, &str)] =
-    &[("security_log", "append-only must hold for a superuser too, and only a trigger can refuse one")];
+pub const MAY_HAVE_TRIGGERS: &[(&str, &str)] = &[
+    ("security_log", "append-only must hold for a superuser too, and only a trigger can refuse one"),
+    ("trail", "the same, for what customers are shown"),
+];
 
 /// Types as `format_type` spells them.
 const TYPES: &[&str] = &[

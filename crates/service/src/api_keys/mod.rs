@@ -25,7 +25,7 @@ use uuid::Uuid;
 
 pub use decide::{NewKeyRequest, Wanted, wanted};
 pub use make::{make_at_console, revoke_at_console};
-pub use store::{Key, KeyKind, NewKey, Whose, insert, list};
+pub use store::{Key, KeyKind, NewKey, Whose, find, insert, list, revoke_of_membership};
 
 use crate::{
     App, audit,

@@ -170,6 +170,23 @@ pub(super) async fn count_living(
     Ok(Decode::new("api_key", "count", row).get("living")?)
 }
 
+/// Every living personal key of a member; which they were.
+pub async fn revoke_of_membership(
+    tx: &Tx,
+    organization: OrganizationId,
+    membership: MembershipId,
+    reason: &str,
+) -> Result<Vec<String>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE api_key SET revoked_at = now(), revoke_reason = $3
+             WHERE organization_id = $1 AND membership_id = $2 AND revoked_at IS NULL RETURNING key_id",
+            &[&organization.uuid(), &membership.uuid(), &reason],
+        )
+        .await?;
+    rows.iter().map(|row| Ok(Decode::new("api_key", membership, row).get("key_id")?)).collect()
+}
+
 #[derive(Debug)]
 pub struct NewKey<'a> {
     pub id: &'a str,

@@ -72,3 +72,18 @@ pub async fn record(app: &App, tx: &Tx, context: &RequestContext, event: Event) 
     let entry_id = Id::<Entry>::ordered(app.clock.now(), &*app.entropy);
     store::append(tx, entry_id, &event, &context.into()).await
 }
+
+/// Many at once, in two statements however many they are.
+pub async fn record_all(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    events: Vec<Event>,
+) -> Result<(), StoreError> {
+    let name = |event| (Id::<Entry>::ordered(app.clock.now(), &*app.entropy), event);
+    let events: Vec<_> = events.into_iter().map(name).collect();
+    if events.is_empty() {
+        return Ok(());
+    }
+    store::append_all(tx, &events, &context.into()).await
+}

@@ -63,6 +63,8 @@ pub const RULES: &[Rule] = &[
     API_WRITES,
     API_ORGANIZATION_READS,
     API_ORGANIZATION_WRITES,
+    AUDIT_EXPORT,
+    REFUSAL_SUBJECT,
 ];
 
 pub const PASSWORD_SUBJECT: Rule = rule("password.subject", 10, 300.0);
@@ -122,6 +124,11 @@ impl Rule {
         per_minute(self.name, if count == 0 { 1 } else { count })
     }
 }
+
+/// Exports of an audit trail, by caller.
+pub const AUDIT_EXPORT: Rule = rule("audit_export.caller", 10, 6.0);
+/// Refusals that are written down, by whoever is refused; what is beyond is refused without a reference.
+pub const REFUSAL_SUBJECT: Rule = rule("refusal.subject", 30, 60.0);
 
 /// One bucket of a rule: whom it counts.
 #[derive(Debug, Clone)]

@@ -15,13 +15,14 @@ mod operation;
 mod patch;
 mod query;
 mod rates;
+mod refused;
 mod repeat;
 mod standing;
 mod turned;
 mod version;
 
 pub use answer::{Time, created, created_with_secret, one};
-pub use caller::{By, Caller, Guard, REASON, require};
+pub use caller::{By, Caller, Guard, Presented, REASON, require};
 pub use contract::{Contract, keep};
 pub use endpoint::routes;
 pub use list::Listing;

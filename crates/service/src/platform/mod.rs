@@ -1,6 +1,10 @@
 //! The installation itself: who may do what to it. Given by name, on the command line first; nobody gives what they do
 //! not hold.
 
+mod accounts;
+mod apis;
+mod clients;
+mod log;
 mod store;
 
 use porteiro_protocol::{
@@ -15,9 +19,14 @@ pub use store::{Authority, held, list, set};
 
 use crate::{
     audit::{self, EventKind},
+    http::Route,
     roles::permissions::{OWN, Reach},
     store::{Store, StoreError},
 };
+
+pub fn routes() -> Vec<Route> {
+    [accounts::routes(), apis::routes(), clients::routes(), log::routes()].into_iter().flatten().collect()
+}
 
 /// What the first administrator begins with: everything that can be done to the installation but what is reserved.
 pub fn ordinary() -> Vec<Permission> {

@@ -22,6 +22,7 @@ enum Kind {
     NewDevice,
     RecoveryHoldStarted,
     SessionsEnded,
+    ImpersonationStarted,
     Invitation,
 }
 
@@ -37,6 +38,7 @@ fn kinds() -> Vec<Kind> {
         Kind::NewDevice,
         Kind::RecoveryHoldStarted,
         Kind::SessionsEnded,
+        Kind::ImpersonationStarted,
         Kind::Invitation,
     ];
     kinds.extend(Change::ALL.map(Kind::CredentialChanged));
@@ -71,6 +73,10 @@ impl Kind {
                 recovery_hold_started(locale, at + porteiro_protocol::time::Duration::hours(72), &what)
             }
             Self::SessionsEnded => sessions_ended(locale, &what),
+            Self::ImpersonationStarted => {
+                let acting = Acting { who: value, organization: value, reason: value, until: at };
+                impersonation_started(locale, &acting, &what)
+            }
             Self::Invitation => {
                 let (token, until) = ("pt_inv_a-b", at);
                 invitation(
