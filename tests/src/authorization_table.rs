@@ -52,7 +52,30 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("DELETE /v1/account/grants/{client_id}", StatusCode::UNAUTHORIZED),
     ("GET /v1/openapi.json", StatusCode::OK),
     ("GET /v1/changes", StatusCode::OK),
+    ("GET /v1/organizations/{organization}/members", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/members", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/members/{member}", StatusCode::UNAUTHORIZED),
+    ("PATCH /v1/organizations/{organization}/members/{member}", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/members/{member}", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/members/{member}/disable", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/members/{member}/enable", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/members/{member}/grants", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/members/{member}/grants", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/members/{member}/grants/{client_id}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/roles", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/roles", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/roles/{role}", StatusCode::UNAUTHORIZED),
+    ("PATCH /v1/organizations/{organization}/roles/{role}", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/roles/{role}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/permissions", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/client-policies", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/client-policies/{client_id}", StatusCode::UNAUTHORIZED),
+    ("PUT /v1/organizations/{organization}/client-policies/{client_id}", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/client-policies/{client_id}", StatusCode::UNAUTHORIZED),
 ];
+
+/// An organization that may be there or not: a stranger is not told.
+const SOMEWHERE: &str = "0f0f0f0f-0f0f-4f0f-8f0f-0f0f0f0f0f0f";
 
 #[tokio::test]
 async fn every_route_answers_strangers_as_the_table_says() {
@@ -68,7 +91,7 @@ async fn every_route_answers_strangers_as_the_table_says() {
             if route.method == Method::GET { Body::empty() } else { Body::from(r#"{"kind":"sign_in"}"#) };
         let request = Request::builder()
             .method(route.method.clone())
-            .uri(route.path.replace(['{', '}'], ""))
+            .uri(route.path.replace("{organization}", SOMEWHERE).replace(['{', '}'], ""))
             .header("content-type", "application/json");
         let answer = app.send(request.body(body).unwrap()).await;
         assert_eq!(answer.status, *expected, "{name}: {}", answer.text());

@@ -56,6 +56,9 @@ pub fn table() -> Vec<http::Route> {
         flow::routes(),
         account::routes(),
         management::routes(),
+        members::routes(),
+        roles::routes(),
+        client_policies::routes(),
     ]
     .into_iter()
     .flatten()

@@ -12,7 +12,28 @@ use porteiro_testkit::{Answer, TestApp};
 use super::driver::{organization, organization_key, platform_key};
 
 /// Route, and the permission it asks for: in the organization of its path, or in the installation.
-const TABLE: &[(&str, &str)] = &[];
+const TABLE: &[(&str, &str)] = &[
+    ("GET /v1/organizations/{organization}/members", "members:read"),
+    ("POST /v1/organizations/{organization}/members", "members:write"),
+    ("GET /v1/organizations/{organization}/members/{member}", "members:read"),
+    ("PATCH /v1/organizations/{organization}/members/{member}", "members:write"),
+    ("DELETE /v1/organizations/{organization}/members/{member}", "members:write"),
+    ("POST /v1/organizations/{organization}/members/{member}/disable", "members:write"),
+    ("POST /v1/organizations/{organization}/members/{member}/enable", "members:write"),
+    ("GET /v1/organizations/{organization}/members/{member}/grants", "members:read"),
+    ("DELETE /v1/organizations/{organization}/members/{member}/grants", "members:write"),
+    ("DELETE /v1/organizations/{organization}/members/{member}/grants/{client_id}", "members:write"),
+    ("GET /v1/organizations/{organization}/roles", "roles:read"),
+    ("POST /v1/organizations/{organization}/roles", "roles:write"),
+    ("GET /v1/organizations/{organization}/roles/{role}", "roles:read"),
+    ("PATCH /v1/organizations/{organization}/roles/{role}", "roles:write"),
+    ("DELETE /v1/organizations/{organization}/roles/{role}", "roles:write"),
+    ("GET /v1/organizations/{organization}/permissions", "roles:read"),
+    ("GET /v1/organizations/{organization}/client-policies", "client-policies:read"),
+    ("GET /v1/organizations/{organization}/client-policies/{client_id}", "client-policies:read"),
+    ("PUT /v1/organizations/{organization}/client-policies/{client_id}", "client-policies:write"),
+    ("DELETE /v1/organizations/{organization}/client-policies/{client_id}", "client-policies:write"),
+];
 
 const MADE_UP: &str = "0f0f0f0f-0f0f-4f0f-8f0f-0f0f0f0f0f0f";
 

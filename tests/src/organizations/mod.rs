@@ -2,6 +2,12 @@
 
 mod authority_table;
 mod callers;
+mod client_policies;
+mod cuts;
 pub mod driver;
 mod framework;
+mod members;
+mod races;
+mod roles;
+pub mod staff;
 mod tokens;
