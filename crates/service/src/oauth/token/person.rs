@@ -15,7 +15,7 @@ use super::{
     issue::{self, Speaker},
 };
 use crate::{
-    audit,
+    audit, client_policies,
     http::OAuthError,
     limits::{self, Bucket, LIMIT_LOGGED},
     members::{self, Unusable, Whom},
@@ -127,6 +127,9 @@ async fn look_again(
     // Roles and their version in one statement; whatever changes after it, the next presentation notices.
     let member = members::find(&app.store, acting.organization, Whom::Id(acting.membership)).await?;
     let Some(member) = member else { return Ok(Looked::Refused(refused(request, handle).await?)) };
+    if !client_policies::allows(&app.store, &member.organization, request.client).await? {
+        return Ok(Looked::Refused(refused(request, handle).await?));
+    }
     let apis = app.directory.apis(&app.store).await?;
     let api = apis.iter().find(|api| api.identifier == asked.audience());
     match acting::check(&member, &asked, api) {
