@@ -14,6 +14,8 @@ pub mod fetch;
 pub mod flow;
 pub mod health;
 pub mod http;
+pub mod impersonation;
+pub mod invitations;
 pub mod jobs;
 pub mod limits;
 pub mod mail;
@@ -22,6 +24,7 @@ pub mod members;
 pub mod oauth;
 pub mod organizations;
 pub mod platform;
+pub mod refusals;
 pub mod roles;
 pub mod secrets;
 pub mod sessions;
@@ -55,10 +58,17 @@ pub fn table() -> Vec<http::Route> {
         credentials::passkey::routes(),
         flow::routes(),
         account::routes(),
+        api_keys::routes(),
+        invitations::routes(),
         management::routes(),
         members::routes(),
         roles::routes(),
         client_policies::routes(),
+        organizations::manage::routes(),
+        trail::routes(),
+        refusals::routes(),
+        platform::routes(),
+        impersonation::routes(),
     ]
     .into_iter()
     .flatten()

@@ -1,13 +1,16 @@
 //! Organizations: who belongs, what they may do there, and what becomes of it.
 
+mod api_keys;
 mod authority_table;
 mod callers;
 mod client_policies;
 mod cuts;
 pub mod driver;
 mod framework;
+mod invitations;
 mod members;
 mod races;
+mod resource;
 mod roles;
 pub mod staff;
 mod tokens;

@@ -6,7 +6,7 @@
 pub mod events;
 mod store;
 
-use porteiro_protocol::id::Id;
+use porteiro_protocol::{entropy::Entropy, id::Id, time::OffsetDateTime};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -45,6 +45,27 @@ pub struct Event {
     pub subject: Uuid,
     /// Never a secret, never an address: this part is kept for good.
     pub payload: Value,
+}
+
+impl Origin<'static> {
+    /// The machine itself: a command, run by whoever may run one there.
+    const fn console() -> Self {
+        Self {
+            request_id: Uuid::nil(),
+            address: std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+            user_agent: "command line",
+        }
+    }
+}
+
+/// What was done on the command line, where there is no request.
+pub async fn record_at_console(
+    tx: &Tx,
+    now: OffsetDateTime,
+    entropy: &dyn Entropy,
+    event: Event,
+) -> Result<(), StoreError> {
+    store::append(tx, Id::<Entry>::ordered(now, entropy), &event, &Origin::console()).await
 }
 
 pub async fn record(app: &App, tx: &Tx, context: &RequestContext, event: Event) -> Result<(), StoreError> {

@@ -108,13 +108,13 @@ pub async fn create_under(
 }
 
 /// What no client may register, whoever makes it.
-pub(super) fn check(profile: Profile, metadata: &ClientMetadata) -> Result<(), MetadataError> {
+pub(crate) fn check(profile: Profile, metadata: &ClientMetadata) -> Result<(), MetadataError> {
     subject::check(metadata)?;
     profile::check(profile, metadata)
         .map_err(|detail| MetadataError { code: ErrorCode::InvalidClientMetadata, detail })
 }
 
 /// Whether a method rests on a secret we hand out.
-pub(super) fn needs_secret(metadata: &ClientMetadata) -> bool {
+pub(crate) fn needs_secret(metadata: &ClientMetadata) -> bool {
     matches!(metadata.token_endpoint_auth_method.as_str(), "client_secret_basic" | "client_secret_post")
 }

@@ -52,7 +52,9 @@ pub async fn session_ended(
     let event = audit::Event { kind: EventKind::SessionEnded, subject: account.uuid(), payload };
     audit::record(app, tx, context, event).await?;
     let (offline_too, why) = match reason {
-        Ended::SignedOut | Ended::EndedByOwner | Ended::TooMany => (false, Why::SessionEnded),
+        Ended::SignedOut | Ended::EndedByOwner | Ended::EndedByPlatform | Ended::TooMany => {
+            (false, Why::SessionEnded)
+        }
         Ended::Recovered => (true, Why::Recovered),
         Ended::CredentialChanged => (true, Why::CredentialChanged),
         Ended::AccountDisabled => (true, Why::AccountDisabled),

@@ -1,5 +1,6 @@
 //! The rows of grants: written, moved on, looked at; ended in [`ending`].
 
+mod acting;
 mod ending;
 mod membership;
 
@@ -14,6 +15,7 @@ use porteiro_protocol::{
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+pub use acting::{NewActing, find_acting, insert_acting, revoke_acting};
 pub use ending::{
     Revoked, clients_of_session, revoke_all, revoke_of_client, revoke_of_client_in_organization,
     revoke_of_credential, revoke_of_membership, revoke_of_session, revoke_one,
