@@ -61,14 +61,14 @@ pub fn table() -> Vec<http::Route> {
         api_keys::routes(),
         invitations::routes(),
         management::routes(),
-        members::routes(),
-        roles::routes(),
-        client_policies::routes(),
         organizations::manage::routes(),
         trail::routes(),
         refusals::routes(),
         platform::routes(),
         impersonation::routes(),
+        members::routes(),
+        roles::routes(),
+        client_policies::routes(),
     ]
     .into_iter()
     .flatten()

@@ -13,6 +13,7 @@ use super::{
     token::{
         TokenRequest, TokenResponse,
         issue::{self, Speaker},
+        refused,
     },
 };
 use crate::{
@@ -44,12 +45,14 @@ pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthErro
         return issue::access_token(app, &apis, client, &speaker, &authority, request.binding).await;
     };
     let authority = authority.acting_for(member.organization.id);
-    acting::check(&member, &authority, Some(api)).map_err(|lacking| match lacking {
-        acting::Refused::Unusable(_) => unavailable(),
-        acting::Refused::Lacks(_) => {
-            OAuthError::new(ErrorCode::InvalidScope, "not all of this is held in the organization")
-        }
-    })?;
+    if let Err(lacking) = acting::check(&member, &authority, Some(api)) {
+        let asked: Vec<String> = authority.scope().iter().map(str::to_owned).collect();
+        let error = refused::unheld(request, &member, &asked, &lacking).await;
+        return Err(match lacking {
+            acting::Refused::Unusable(_) => unavailable().with_reference(error.reference),
+            acting::Refused::Lacks(_) => error,
+        });
+    }
     let acting = Acting::from(&member);
     let speaker = Speaker::Client(Some(&acting));
     issue::access_token(app, &apis, client, &speaker, &authority, request.binding).await
