@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod admin;
 mod apis;
 mod bootstrap;
 mod clients;
@@ -38,6 +39,7 @@ pub async fn run(invocation: Invocation) -> Result<(), Failure> {
         Command::Apis(action) => apis::run(&database_only(settings)?, action).await,
         Command::Clients(action) => clients::run(&database_only(settings)?, action).await,
         Command::Jobs(action) => jobs::run(&database_only(settings)?, action).await,
+        Command::Admin(arguments) => admin::run(&settings, arguments).await,
         Command::Config(action) => config::run(settings, &sources, &action),
         Command::Completions { .. } => Ok(()),
     }
