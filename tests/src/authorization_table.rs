@@ -50,6 +50,23 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("DELETE /v1/account/recovery", StatusCode::UNAUTHORIZED),
     ("GET /v1/account/grants", StatusCode::UNAUTHORIZED),
     ("DELETE /v1/account/grants/{client_id}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/account/organizations", StatusCode::UNAUTHORIZED),
+    ("GET /v1/account/api-keys", StatusCode::UNAUTHORIZED),
+    ("POST /v1/account/api-keys", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/account/api-keys/{id}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/account/invitations", StatusCode::UNAUTHORIZED),
+    ("POST /v1/account/invitations/accept", StatusCode::UNAUTHORIZED),
+    ("GET /v1/platform/api-keys", StatusCode::UNAUTHORIZED),
+    ("POST /v1/platform/api-keys", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/platform/api-keys/{id}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/api-keys", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/api-keys", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/api-keys/{id}", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/api-keys/{id}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/invitations", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/invitations", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/invitations/{id}", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/invitations/{id}", StatusCode::UNAUTHORIZED),
     ("GET /v1/openapi.json", StatusCode::OK),
     ("GET /v1/changes", StatusCode::OK),
     ("GET /v1/organizations", StatusCode::UNAUTHORIZED),
@@ -78,7 +95,12 @@ async fn every_route_answers_strangers_as_the_table_says() {
             if route.method == Method::GET { Body::empty() } else { Body::from(r#"{"kind":"sign_in"}"#) };
         let request = Request::builder()
             .method(route.method.clone())
-            .uri(route.path.replace(['{', '}'], ""))
+            .uri(
+                route
+                    .path
+                    .replace("{organization}", "00000000-0000-0000-0000-000000000000")
+                    .replace(['{', '}'], ""),
+            )
             .header("content-type", "application/json");
         let answer = app.send(request.body(body).unwrap()).await;
         assert_eq!(answer.status, *expected, "{name}: {}", answer.text());

@@ -37,6 +37,12 @@ pub enum Command {
     /// Registered clients.
     #[command(subcommand)]
     Clients(Clients),
+    /// Platform keys for the management API.
+    #[command(subcommand)]
+    ApiKeys(ApiKeys),
+    /// Who may do what to the installation.
+    #[command(subcommand)]
+    Platform(Platform),
     /// Jobs that were tried too often.
     #[command(subcommand)]
     Jobs(Jobs),
@@ -117,6 +123,47 @@ pub enum Clients {
     Trust { client_id: String, level: String },
     /// End a client. It cannot be brought back.
     Disable { client_id: String },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ApiKeys {
+    /// Make a platform key; prints it once.
+    Create {
+        /// What it is for.
+        #[arg(long, default_value = "command line")]
+        name: String,
+        /// What it may do, such as platform.organizations:write; several with commas.
+        #[arg(long, value_delimiter = ',', required = true)]
+        permissions: Vec<String>,
+        /// How long it is good for: 1 to 365.
+        #[arg(long, default_value_t = 90)]
+        days: u16,
+        /// From where it may be used, such as 203.0.113.0/24; several with commas. From anywhere without it.
+        #[arg(long, value_delimiter = ',')]
+        networks: Vec<String>,
+    },
+    /// Show platform keys, never their secrets.
+    List,
+    /// Revoke a platform key, at once and for good.
+    Revoke { id: String },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Platform {
+    /// Let a person do this to the installation.
+    Grant {
+        account: porteiro_protocol::id::AccountId,
+        #[arg(required = true)]
+        permissions: Vec<porteiro_protocol::permission::Permission>,
+    },
+    /// Take it back.
+    Revoke {
+        account: porteiro_protocol::id::AccountId,
+        #[arg(required = true)]
+        permissions: Vec<porteiro_protocol::permission::Permission>,
+    },
+    /// Show who may do what.
+    List,
 }
 
 #[derive(Debug, Subcommand)]

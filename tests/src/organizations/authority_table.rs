@@ -21,6 +21,17 @@ const TABLE: &[(&str, &str)] = &[
     ("POST /v1/organizations/{organization}/resume", "organizations:administer"),
     ("GET /v1/platform/organizations", "platform.organizations:read"),
     ("POST /v1/platform/organizations", "platform.organizations:write"),
+    ("GET /v1/organizations/{organization}/api-keys", "api-keys:read"),
+    ("POST /v1/organizations/{organization}/api-keys", "api-keys:write"),
+    ("GET /v1/organizations/{organization}/api-keys/{id}", "api-keys:read"),
+    ("DELETE /v1/organizations/{organization}/api-keys/{id}", "api-keys:write"),
+    ("GET /v1/platform/api-keys", "platform.api-keys:read"),
+    ("POST /v1/platform/api-keys", "platform.api-keys:write"),
+    ("DELETE /v1/platform/api-keys/{id}", "platform.api-keys:write"),
+    ("GET /v1/organizations/{organization}/invitations", "invitations:read"),
+    ("POST /v1/organizations/{organization}/invitations", "invitations:write"),
+    ("GET /v1/organizations/{organization}/invitations/{id}", "invitations:read"),
+    ("DELETE /v1/organizations/{organization}/invitations/{id}", "invitations:write"),
 ];
 
 const MADE_UP: &str = "0f0f0f0f-0f0f-4f0f-8f0f-0f0f0f0f0f0f";

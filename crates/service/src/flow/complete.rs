@@ -28,6 +28,7 @@ use crate::{
         authorization::{self, Delivery, Sitting},
         grants, logout,
     },
+    platform,
     secrets::{HandleKind, Issued, Route},
     sessions::{self, Ended},
     store::{StoreError, Tx},
@@ -157,6 +158,9 @@ async fn write_account(
         platform_administrator: pending.platform_administrator,
     };
     accounts::insert(tx, &new).await?;
+    if pending.platform_administrator {
+        platform::set(tx, pending.account_id, &platform::ordinary()).await?;
+    }
     let payload = json!({"platform_administrator": pending.platform_administrator});
     log(app, tx, context, pending.account_id, EventKind::AccountCreated, payload).await?;
     for credential in std::iter::once(mailbox).chain(&pending.credentials) {

@@ -338,7 +338,7 @@ fn refusals(route: &Route, operation: &Operation) -> BTreeMap<u16, Vec<ProblemCo
             P::SlowDown,
         ]),
         Access::Platform(_) => {
-            codes.extend([P::Unauthenticated, P::Forbidden, P::ReasonRequired, P::SlowDown])
+            codes.extend([P::Unauthenticated, P::Forbidden, P::ReasonRequired, P::SlowDown]);
         }
         Access::Session => {
             codes.extend([P::Unauthenticated, P::Forbidden, P::StepUpRequired, P::SlowDown]);

@@ -6,7 +6,7 @@ mod store;
 use porteiro_protocol::{assurance::Level, id::OrganizationId, time::OffsetDateTime};
 use serde::{Deserialize, Serialize};
 
-pub use store::{Name, Status, find, find_named, insert, lock};
+pub use store::{Name, Status, check_again, find, find_named, insert, lock};
 
 use crate::store::text_enum;
 

@@ -34,7 +34,7 @@ pub use describe::describe;
 pub use issue::{Sitting, issue};
 pub use object::open as open_request_object;
 pub use respond::{Delivery, refusal};
-pub use store::{allowed_clients, forget, remembered};
+pub use store::{allowed_clients, forget, forget_in_organization, remembered};
 
 use self::place::Place;
 use super::{

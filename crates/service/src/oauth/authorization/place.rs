@@ -14,6 +14,7 @@ use super::{
     Continued, Prepared,
 };
 use crate::{
+    client_policies,
     members::{self, Member, Whom},
     organizations::{self, Name},
     store::{Reader, StoreError},
@@ -109,6 +110,6 @@ async fn wanted(
 }
 
 /// It counts there, and the organization lets the client in.
-async fn is_usable(_reader: &impl Reader, _client: &Client, member: &Member) -> Result<bool, StoreError> {
-    Ok(member.held().is_ok())
+async fn is_usable(reader: &impl Reader, client: &Client, member: &Member) -> Result<bool, StoreError> {
+    Ok(member.held().is_ok() && client_policies::allows(reader, &member.organization, client).await?)
 }
