@@ -5,6 +5,6 @@ mod authority_table;
 mod callers;
 pub mod driver;
 mod framework;
-mod resource;
 mod invitations;
+mod resource;
 mod tokens;
