@@ -265,6 +265,42 @@ async fn invitations_do_not_fill_mailboxes() {
     assert_eq!(invite(&app, there, &foreign, "more@example.test", "member").await.status, 201);
 }
 
+/// `registration = invited`: the invited mailbox registers, and no other by that invitation.
+#[tokio::test]
+async fn an_invitation_opens_registration_to_the_mailbox_it_went_to() {
+    let registration = porteiro_service::settings::Registration::Invited;
+    let app = TestApp::builder().people().settings(move |settings| settings.registration = registration);
+    let app = Arc::new(app.start().await);
+    let here = organization(&app, "here").await;
+    let key = organization_key(&app, here, ADMIN).await;
+    invite(&app, here, &key, "ana@example.test", "member").await;
+    let token = mailed(&app, "ana@example.test").await;
+    let mut browser = Browser::new(&app);
+    let refused = browser.post("/v1/flows", &json!({"kind": "register"})).await;
+    assert_eq!(refused.status, 403, "without one");
+    let wrong = browser.post("/v1/flows", &json!({"kind": "register", "invitation": "pt_inv_x"})).await;
+    assert_eq!(wrong.status, 422);
+    let request = json!({"kind": "register", "invitation": token});
+    let mut flow = browser.open(request.clone()).await;
+    flow.act(&mut browser, "email_code/send", json!({"identifier": "other@example.test"})).await;
+    let (subject, _) = app.mail("other@example.test").await;
+    assert!(!subject.starts_with(|c: char| c.is_ascii_digit()), "no code for another mailbox: {subject}");
+    let mut flow = browser.open(request.clone()).await;
+    flow.act(&mut browser, "email_code/send", json!({"identifier": "Ana@example.test"})).await;
+    let code = app.mailed_code("ana@example.test").await;
+    flow.act(&mut browser, "email_code/check", json!({"code": code})).await;
+    flow.act(&mut browser, "profile/set", json!({"display_name": "Ana"})).await;
+    flow.act(&mut browser, "enrol/skip", json!({})).await;
+    assert_eq!(flow.stage(), "complete");
+    assert_eq!(accept(&mut browser, &token).await.status, 200);
+    assert_eq!(
+        Browser::new(&app).post("/v1/flows", &request).await.status,
+        422,
+        "accepted: it opens nothing"
+    );
+    assert_eq!(app.count("SELECT count(*) FROM account").await, 1);
+}
+
 #[tokio::test]
 async fn the_mail_leads_to_the_page_that_takes_it_where_there_is_one() {
     let app = TestApp::builder()

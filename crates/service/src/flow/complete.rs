@@ -118,6 +118,10 @@ async fn register(
         state.refusal = Some(Refusal::AccountUnavailable);
         return Ok(None);
     }
+    // One invitation makes one account: that of the mailbox it went to.
+    if state.invited.as_deref().is_some_and(|invited| invited != mailbox.1) {
+        return Err(StoreError::Inconsistent("another mailbox than the invited one was proved".into()));
+    }
     // Spent last: a key is not lost to a registration that cannot be.
     if let Some(hash) = &state.bootstrap {
         let hash = URL_SAFE_NO_PAD.decode(hash).unwrap_or_default();

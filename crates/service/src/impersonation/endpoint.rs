@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use porteiro_protocol::{
-    id::{AccountId, MembershipId, OrganizationId},
+    id::{AccountId, Id, MembershipId, OrganizationId},
     scope::Scope,
 };
 use schemars::JsonSchema;
@@ -105,17 +105,27 @@ struct Banner {
     until: Time,
 }
 
-type Place = Path<(OrganizationId, MembershipId)>;
-type Existing = Path<(OrganizationId, MembershipId, ImpersonationId)>;
+type Existing = Path<(String, String, String)>;
+
+/// What is not an id names nothing.
+fn id<K>(text: &str) -> Result<Id<K>, Problem> {
+    text.parse().map_err(|_| ProblemCode::NotFound.into())
+}
+
+fn existing(
+    Path((organization, member, impersonation)): &Existing,
+) -> Result<(OrganizationId, MembershipId, ImpersonationId), Problem> {
+    Ok((id(organization)?, id(member)?, id(impersonation)?))
+}
 
 async fn start(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     context: RequestContext,
-    place: Option<Place>,
+    Path((organization, member)): Path<(String, String)>,
     Json(asked): Json<Start>,
 ) -> Result<Response, Problem> {
-    let Path((organization, membership)) = place.ok_or(ProblemCode::NotFound)?;
+    let (organization, membership) = (id(&organization)?, id(&member)?);
     let invalid = |text: &str| Problem::new(ProblemCode::FieldInvalid, text);
     let reason = asked.reason.trim();
     if !(1..=REASON).contains(&reason.chars().count()) || reason.chars().any(char::is_control) {
@@ -144,9 +154,9 @@ async fn next(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     context: RequestContext,
-    place: Option<Existing>,
+    place: Existing,
 ) -> Result<Response, Problem> {
-    let Path((organization, membership, id)) = place.ok_or(ProblemCode::NotFound)?;
+    let (organization, membership, id) = existing(&place)?;
     let scope = Scope::default();
     let refusing = Refusing { app: &app, context: &context, caller: &caller, organization, scope: &scope };
     let going = refusing.settle(go_on(&app, &caller, organization, membership, id).await?).await?;
@@ -157,9 +167,9 @@ async fn end(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     context: RequestContext,
-    place: Option<Existing>,
+    place: Existing,
 ) -> Result<Response, Problem> {
-    let Path((organization, membership, id)) = place.ok_or(ProblemCode::NotFound)?;
+    let (organization, membership, id) = existing(&place)?;
     if stop(&app, &context, &caller, organization, membership, id).await? {
         Ok(StatusCode::NO_CONTENT.into_response())
     } else {

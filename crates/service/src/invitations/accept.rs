@@ -14,6 +14,7 @@ use crate::{
     http::RequestContext,
     members::{self, NewMember, Source, State as MemberState, Whom},
     organizations::{self, Organization, Status},
+    secrets::HandleKind,
     store::{Reader, StoreError, Tx},
     trail::{self, Actor, ActorKind, Target, TrailKind},
 };
@@ -39,6 +40,14 @@ async fn mailboxes(app: &App, reader: &impl Reader, account: AccountId) -> Resul
     let addresses = all.iter().filter(|credential| credential.kind == CredentialKind::Email);
     let canonical = addresses.filter_map(|credential| credential.body["canonical"].as_str());
     Ok(canonical.map(|text| app.secrets.identifier_key("email", text.as_bytes()).to_vec()).collect())
+}
+
+/// The mailbox a good invitation went to, by what it is known by. For whoever has no account yet.
+pub async fn mailbox(app: &App, token: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    match app.secrets.handles.open(HandleKind::Invitation, token) {
+        Some(presented) => store::mailbox(&app.store, &presented).await,
+        None => Ok(None),
+    }
 }
 
 /// What waits for one of a person's own addresses, each with its organization.

@@ -18,7 +18,7 @@ use porteiro_protocol::{
 };
 use serde_json::{Value, json};
 
-pub use accept::{Accepted, accept, mine};
+pub use accept::{Accepted, accept, mailbox, mine};
 pub use store::{Invitation, Proof, State};
 
 use crate::{

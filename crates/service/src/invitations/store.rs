@@ -6,7 +6,10 @@ use porteiro_protocol::{
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use crate::store::{Decode, Reader, RowError, StoreError, Tx, text_enum};
+use crate::{
+    secrets::Presented,
+    store::{Decode, Reader, RowError, StoreError, Tx, text_enum},
+};
 
 text_enum! {
     State { Pending = "pending", Accepted = "accepted", Revoked = "revoked" }
@@ -99,6 +102,21 @@ pub async fn waiting_for(reader: &impl Reader, mailboxes: &[Vec<u8>]) -> Result<
     );
     let rows = reader.rows("invitations.waiting_for", &sql, &[&mailboxes]).await?;
     invitations(&rows)
+}
+
+/// The mailbox of an invitation that can be accepted now, if this is its secret.
+pub async fn mailbox(reader: &impl Reader, presented: &Presented) -> Result<Option<Vec<u8>>, StoreError> {
+    let rows = reader
+        .rows(
+            "invitations.mailbox",
+            "SELECT i.email_key FROM invitation i JOIN organization o USING (organization_id)
+             WHERE i.organization_id = $1 AND i.invitation_id = $2 AND i.secret_hash = $3
+               AND i.state = 'pending' AND i.expires_at > now() AND o.status = 'enabled'",
+            &[&presented.route.owner, &presented.route.row, &presented.hash.as_slice()],
+        )
+        .await?;
+    let key = |row| Decode::new("invitation", presented.route.row, row).get("email_key");
+    Ok(rows.first().map(key).transpose()?)
 }
 
 /// The one that waits for a mailbox, expired or not. Whoever asks holds the organization's row.

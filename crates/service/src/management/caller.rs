@@ -274,8 +274,11 @@ async fn with_token(
                 let said = Holder::named("platform", &held);
                 return Err(asking.forbidden(rule, None, actor, said).await);
             }
+            let recent = recently_proved(app, &spoken);
+            // What is reserved counts, and is passed on, only by a token that carries it, after a recent proof.
+            let held = held.without_reserved(|reserved| recent.is_ok() && carries(reserved));
             if needed.is_reserved() {
-                recently_proved(app, &spoken)?;
+                recent?;
             }
             let by = By::Operator(account);
             let token = Some(Presented::from(&spoken));

@@ -25,7 +25,12 @@ pub async fn held_now(tx: &Tx, caller: &Caller) -> Result<Option<Held>, StoreErr
             Ok(member.and_then(|member| member.held().ok().cloned()))
         }
         (By::Member { .. }, None) => Ok(None),
-        (By::Operator(account), _) => Ok(of_platform(platform::held(tx, *account).await?)),
+        // What is reserved was looked at when they were let in, with their proofs.
+        (By::Operator(_), Some(_)) => Ok(Some(caller.held.clone())),
+        (By::Operator(account), None) => {
+            let held = platform::held(tx, *account).await?;
+            Ok(Some(held.without_reserved(|reserved| caller.held.covers(reserved))))
+        }
         (By::Key { id, .. }, _) => {
             Ok(api_keys::hold(tx, id).await?.and_then(|usable| match usable.organization {
                 None => of_platform(usable.held),

@@ -41,7 +41,7 @@ pub type RefusalId = Id<Refused>;
 pub const DAYS: i32 = 30;
 
 /// What is to be remembered of a refusal.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// Whose trail readers may ask about it; none: the platform's alone. Never one that the subject does not belong to,
     /// or strangers could write in its trail.
@@ -58,7 +58,7 @@ pub struct Refusal {
 }
 
 /// Whose authority was asked for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
     /// A member's: what they hold is looked up, role by role.
     Member(OrganizationId, MembershipId),
@@ -113,6 +113,18 @@ pub async fn record(app: &App, context: &RequestContext, refusal: &Refusal) -> O
         .run_tx("refusals.record", |tx| async move { write(app, &tx, context, id, refusal).await })
         .await;
     written.ok().map(|()| id)
+}
+
+/// The same within a transaction, for steps that are limited already.
+pub async fn record_within(
+    app: &App,
+    tx: &crate::store::Tx,
+    context: &RequestContext,
+    refusal: &Refusal,
+) -> Result<RefusalId, StoreError> {
+    let id = RefusalId::ordered(app.clock.now(), &*app.entropy);
+    write(app, tx, context, id, refusal).await?;
+    Ok(id)
 }
 
 async fn write(

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::driver::{call, get, join, organization, organization_key};
 use crate::people;
 
-/// Somebody with a password, in an organization.
+/// Somebody with a password, who has just proved it, in an organization.
 pub struct Person {
     pub browser: Browser,
     pub account: AccountId,
@@ -24,6 +24,9 @@ pub struct Person {
 
 pub async fn person(app: &Arc<TestApp>, address: &str, place: OrganizationId, role: &str) -> Person {
     let mut browser = people::register_with_password(app, address).await;
+    let mut flow = browser.open(json!({"kind": "reauthenticate"})).await;
+    flow.act(&mut browser, "password/check", json!({"password": people::PASSWORD})).await;
+    assert_eq!(flow.stage(), "complete");
     app.forget_limits().await;
     let account: AccountId = browser.get("/v1/account").await.json()["id"].as_str().unwrap().parse().unwrap();
     let membership = join(app, place, account, role).await;
@@ -134,7 +137,6 @@ async fn a_key_needs_a_fresh_proof_and_the_level_the_organization_asks_for() {
     assert_eq!(refused.json()["flow"]["body"]["level"], "aal2");
     app.sql(r#"UPDATE organization SET policy = policy || '{"min_level": "none"}'"#).await;
     assert_eq!(ana.ask("here", &["members:read"], json!({})).await.status, 201);
-    app.sql("UPDATE session SET proofs = jsonb_set(proofs, '{0,at}', to_jsonb(extract(epoch FROM now())::bigint - 3600)), created_at = now() - interval '2 hours'").await;
     app.sql("UPDATE session SET proofs = (SELECT jsonb_agg(jsonb_set(p, '{at}', to_jsonb(extract(epoch FROM now())::bigint - 3600))) FROM jsonb_array_elements(proofs) p)").await;
     assert_eq!(code(&ana.ask("here", &["members:read"], json!({})).await), (403, "step_up_required".into()));
     let id = app.database.client().await.query_one("SELECT key_id FROM api_key", &[]).await.unwrap();

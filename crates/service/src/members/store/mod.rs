@@ -1,3 +1,5 @@
+//! Memberships in the database: read, made, changed ([`changing`]) and listed ([`listing`]).
+
 mod changing;
 mod listing;
 
