@@ -11,6 +11,8 @@ CREATE TABLE account (
     created_at timestamptz NOT NULL DEFAULT now(),
     recovery_hold_until timestamptz
 );
+CREATE INDEX account_by_age ON account (created_at, account_id);
+CREATE INDEX account_by_state ON account (state, created_at, account_id) WHERE state <> 'active';
 COMMENT ON TABLE account IS 'shard: account_id. One person, once; no address in it.';
 
 CREATE TABLE identifier (

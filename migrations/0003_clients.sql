@@ -22,6 +22,7 @@ CREATE TABLE client (
     disabled_at timestamptz
 );
 CREATE INDEX client_by_organization ON client (organization_id) WHERE organization_id IS NOT NULL;
+CREATE INDEX client_by_age ON client (created_at, client_id);
 CREATE INDEX client_changed_at ON client (changed_at);
 -- How many there are is asked at every registration.
 CREATE INDEX client_unverified ON client (client_id) WHERE trust = 'unverified' AND disabled_at IS NULL;

@@ -34,6 +34,7 @@ CREATE TABLE oauth_grant (
     PRIMARY KEY (grant_id, account_id)
 ) PARTITION BY RANGE (grant_id);
 CREATE INDEX oauth_grant_by_account ON oauth_grant (account_id);
+CREATE INDEX oauth_grant_by_organization ON oauth_grant (organization_id, client_id) WHERE organization_id IS NOT NULL;
 COMMENT ON TABLE oauth_grant IS 'shard: account_id. A code and the refresh tokens it became, one row for life.';
 
 CREATE TABLE consent (

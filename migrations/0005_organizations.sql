@@ -51,7 +51,7 @@ CREATE TABLE membership (
 );
 CREATE UNIQUE INDEX membership_of_account ON membership (organization_id, account_id);
 CREATE UNIQUE INDEX membership_of_client ON membership (organization_id, client_id);
-CREATE INDEX membership_by_age ON membership (organization_id, created_at, membership_id);
+CREATE INDEX membership_by_age ON membership (organization_id, created_at, membership_id) WHERE state <> 'removed';
 CREATE INDEX membership_by_state ON membership (organization_id, state, created_at, membership_id);
 CREATE INDEX membership_by_id ON membership (membership_id);
 CREATE INDEX membership_by_account ON membership (account_id, organization_id);
@@ -87,13 +87,15 @@ CREATE TABLE invitation (
     role_key text NOT NULL,
     secret_hash bytea NOT NULL,
     state text NOT NULL CHECK (state IN ('pending', 'accepted', 'revoked')),
-    invited_by uuid NOT NULL,
+    -- Who, as trails name them: kind:id.
+    invited_by text NOT NULL,
     membership_id uuid,
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz NOT NULL,
     PRIMARY KEY (organization_id, invitation_id)
 );
 CREATE UNIQUE INDEX invitation_pending ON invitation (organization_id, email_key) WHERE state = 'pending';
+CREATE INDEX invitation_of_mailbox ON invitation (email_key) WHERE state = 'pending';
 CREATE INDEX invitation_by_age ON invitation (organization_id, created_at, invitation_id);
 COMMENT ON TABLE invitation IS 'shard: organization_id. Who was asked to join; the secret is only in the mail.';
 
@@ -159,7 +161,9 @@ COMMENT ON TABLE impersonation IS 'shard: organization_id. Who of the platform a
 CREATE TABLE trail_head (
     organization_id uuid PRIMARY KEY,
     sequence bigint NOT NULL,
-    hash bytea NOT NULL
+    hash bytea NOT NULL,
+    -- When it was written: the next is not from before.
+    at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE trail_head IS 'shard: organization_id. The last entry of each trail; orders those who write.';
 
@@ -175,7 +179,7 @@ CREATE TABLE trail (
     reason text,
     changes jsonb,
     request_id uuid NOT NULL,
-    at timestamptz NOT NULL DEFAULT now(),
+    at timestamptz NOT NULL,
     previous_hash bytea NOT NULL,
     hash bytea NOT NULL,
     PRIMARY KEY (organization_id, entry_id)

@@ -50,9 +50,89 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("DELETE /v1/account/recovery", StatusCode::UNAUTHORIZED),
     ("GET /v1/account/grants", StatusCode::UNAUTHORIZED),
     ("DELETE /v1/account/grants/{client_id}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/account/organizations", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/account/organizations/{organization}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/account/api-keys", StatusCode::UNAUTHORIZED),
+    ("POST /v1/account/api-keys", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/account/api-keys/{id}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/account/invitations", StatusCode::UNAUTHORIZED),
+    ("POST /v1/account/invitations/accept", StatusCode::UNAUTHORIZED),
+    ("GET /v1/platform/api-keys", StatusCode::UNAUTHORIZED),
+    ("POST /v1/platform/api-keys", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/platform/api-keys/{id}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/api-keys", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/api-keys", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/api-keys/{id}", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/api-keys/{id}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/invitations", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/invitations", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/invitations/{id}", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/invitations/{id}", StatusCode::UNAUTHORIZED),
     ("GET /v1/openapi.json", StatusCode::OK),
     ("GET /v1/changes", StatusCode::OK),
+    ("GET /v1/organizations/{organization}/audit-events", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/refusals/{reference}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/platform/refusals/{reference}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/platform/accounts", StatusCode::UNAUTHORIZED),
+    ("GET /v1/platform/accounts/{account}", StatusCode::UNAUTHORIZED),
+    ("POST /v1/platform/accounts/{account}/disable", StatusCode::UNAUTHORIZED),
+    ("POST /v1/platform/accounts/{account}/enable", StatusCode::UNAUTHORIZED),
+    ("POST /v1/platform/accounts/{account}/end-sessions", StatusCode::UNAUTHORIZED),
+    ("GET /v1/platform/clients", StatusCode::UNAUTHORIZED),
+    ("POST /v1/platform/clients", StatusCode::UNAUTHORIZED),
+    ("GET /v1/platform/clients/{client_id}", StatusCode::UNAUTHORIZED),
+    ("PATCH /v1/platform/clients/{client_id}", StatusCode::UNAUTHORIZED),
+    ("POST /v1/platform/clients/{client_id}/disable", StatusCode::UNAUTHORIZED),
+    ("POST /v1/platform/clients/{client_id}/enable", StatusCode::UNAUTHORIZED),
+    ("GET /v1/platform/apis", StatusCode::UNAUTHORIZED),
+    ("POST /v1/platform/apis", StatusCode::UNAUTHORIZED),
+    ("GET /v1/platform/apis/{api}", StatusCode::UNAUTHORIZED),
+    ("PUT /v1/platform/apis/{api}", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/platform/apis/{api}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/platform/security-log", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/members/{member}/impersonations", StatusCode::UNAUTHORIZED),
+    (
+        "POST /v1/organizations/{organization}/members/{member}/impersonations/{impersonation}/tokens",
+        StatusCode::UNAUTHORIZED,
+    ),
+    (
+        "DELETE /v1/organizations/{organization}/members/{member}/impersonations/{impersonation}",
+        StatusCode::UNAUTHORIZED,
+    ),
+    ("GET /v1/organizations", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}", StatusCode::UNAUTHORIZED),
+    ("PATCH /v1/organizations/{organization}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/policy", StatusCode::UNAUTHORIZED),
+    ("PUT /v1/organizations/{organization}/policy", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/suspend", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/resume", StatusCode::UNAUTHORIZED),
+    ("GET /v1/platform/organizations", StatusCode::UNAUTHORIZED),
+    ("POST /v1/platform/organizations", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/members", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/members", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/members/{member}", StatusCode::UNAUTHORIZED),
+    ("PATCH /v1/organizations/{organization}/members/{member}", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/members/{member}", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/members/{member}/disable", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/members/{member}/enable", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/members/{member}/grants", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/members/{member}/grants", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/members/{member}/grants/{client_id}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/roles", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/roles", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/roles/{role}", StatusCode::UNAUTHORIZED),
+    ("PATCH /v1/organizations/{organization}/roles/{role}", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/roles/{role}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/permissions", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/client-policies", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/client-policies/{client_id}", StatusCode::UNAUTHORIZED),
+    ("PUT /v1/organizations/{organization}/client-policies/{client_id}", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/client-policies/{client_id}", StatusCode::UNAUTHORIZED),
 ];
+
+/// An organization that may be there or not: a stranger is not told.
+const SOMEWHERE: &str = "0f0f0f0f-0f0f-4f0f-8f0f-0f0f0f0f0f0f";
 
 #[tokio::test]
 async fn every_route_answers_strangers_as_the_table_says() {
@@ -68,7 +148,7 @@ async fn every_route_answers_strangers_as_the_table_says() {
             if route.method == Method::GET { Body::empty() } else { Body::from(r#"{"kind":"sign_in"}"#) };
         let request = Request::builder()
             .method(route.method.clone())
-            .uri(route.path.replace(['{', '}'], ""))
+            .uri(route.path.replace("{organization}", SOMEWHERE).replace(['{', '}'], ""))
             .header("content-type", "application/json");
         let answer = app.send(request.body(body).unwrap()).await;
         assert_eq!(answer.status, *expected, "{name}: {}", answer.text());

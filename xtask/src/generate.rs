@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::{
-    Finding, events, files, routes,
+    Finding, events, files, refusals, routes,
     schema::{self, Schema},
-    security, settings,
+    security, settings, trail,
 };
 
 struct Document {
@@ -19,6 +19,8 @@ fn documents(schema: &Schema) -> Vec<Document> {
         ("docs/routes.md", routes::document(&routes::served())),
         ("docs/schema.md", schema::document(schema)),
         ("docs/events.md", events::document()),
+        ("docs/audit-trail.md", trail::document()),
+        ("docs/refusals.md", refusals::document()),
         ("docs/security/paths.md", security::paths::document()),
         ("docs/security/sessions.md", security::sessions::document()),
         ("docs/security/throttling.md", security::throttling::document()),
@@ -88,6 +90,6 @@ mod tests {
 
     #[test]
     fn missing_documents_are_stale() {
-        assert_eq!(stale(tree(&[]).path(), &Schema::default()).len(), 8);
+        assert_eq!(stale(tree(&[]).path(), &Schema::default()).len(), 10);
     }
 }

@@ -15,6 +15,7 @@ mod generate;
 mod hygiene;
 mod layers;
 mod migrations;
+mod refusals;
 mod rfc9700;
 mod routes;
 mod schema;
@@ -23,6 +24,7 @@ mod settings;
 mod source;
 mod standards;
 mod tidy;
+mod trail;
 
 use std::{
     path::{Path, PathBuf},

@@ -44,12 +44,20 @@ impl ApiKey {
         Self::from_parts(id, secret)
     }
 
+    /// As HTTP Basic carries it: the id as the user, and as the password the secret alone or the whole key.
+    #[must_use]
+    pub fn from_basic(user: &str, password: &str) -> Option<Self> {
+        if password.starts_with(PREFIX) {
+            return Self::parse(password).filter(|key| key.id == user);
+        }
+        Self::from_parts(user, password)
+    }
+
     /// From the two halves HTTP Basic carries: the id as the user, the secret as the password.
     #[must_use]
     pub fn from_parts(id: &str, secret: &str) -> Option<Self> {
-        let well_formed = id.len() == ID && id.bytes().all(|byte| ALPHABET.contains(&byte));
         let mut bytes = Zeroizing::new([0; 32]);
-        if !well_formed || secret.len() != SECRET {
+        if !is_id(id) || secret.len() != SECRET {
             return None;
         }
         let written = URL_SAFE_NO_PAD.decode_slice(secret, bytes.as_mut_slice()).ok()?;
@@ -76,6 +84,12 @@ impl ApiKey {
         let secret = Zeroizing::new(URL_SAFE_NO_PAD.encode(self.secret.as_slice()));
         Zeroizing::new(format!("{PREFIX}{}_{}_{}", self.id, *secret, checksum(&self.id, &secret)))
     }
+}
+
+/// Whether this is the id of a key, and so of no client: theirs are UUIDs or addresses.
+#[must_use]
+pub fn is_id(text: &str) -> bool {
+    text.len() == ID && text.bytes().all(|byte| ALPHABET.contains(&byte))
 }
 
 /// CRC-32 (IEEE 802.3) of id and secret in the id's alphabet: 30 of its bits.
@@ -122,6 +136,48 @@ mod tests {
             wrong[at] = other;
             prop_assert!(ApiKey::parse(std::str::from_utf8(&wrong).unwrap()).is_none());
         }
+    }
+
+    #[test]
+    fn the_documentation_tells_a_scanner_what_a_key_looks_like() {
+        let text = include_str!("../../../docs/api-keys.md");
+        let after = |label: &str| {
+            let line = text.lines().find(|line| line.trim_start_matches("- ").starts_with(label)).unwrap();
+            line.split('`').nth(1).unwrap()
+        };
+        let (pattern, example) = (after("Pattern:"), after("Example:"));
+        let is_match = |text: &str| {
+            let schema = serde_json::json!({"type": "string", "pattern": format!("^{pattern}$")});
+            jsonschema::is_valid(&schema, &serde_json::json!(text))
+        };
+        assert!(is_match(example));
+        let key = ApiKey::parse(example).expect("the worked example");
+        assert_eq!(key.id(), after("Id:"));
+        let secret = URL_SAFE_NO_PAD.encode(key.secret.as_slice());
+        assert_eq!(checksum(key.id(), &secret), after("Checksum:"));
+        for seed in 0..=255 {
+            assert!(is_match(&ApiKey::generate(&Seeded(seed)).reveal()));
+        }
+        for other in
+            ["pt_key_", "pt_cs_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8", &example[1..], &example[..68]]
+        {
+            assert!(!is_match(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn basic_carries_a_key_in_two_ways() {
+        let key = ApiKey::generate(&Seeded(3));
+        let shown = key.reveal();
+        let secret = &shown[PREFIX.len() + ID + 1..PREFIX.len() + ID + 1 + SECRET];
+        for password in [secret, shown.as_str()] {
+            assert_eq!(ApiKey::from_basic(key.id(), password).unwrap().hash(), key.hash());
+        }
+        let other = ApiKey::generate(&Seeded(4));
+        assert!(ApiKey::from_basic(other.id(), &shown).is_none(), "another's key under this id");
+        assert!(ApiKey::from_basic(key.id(), &shown[..shown.len() - 1]).is_none());
+        assert!(ApiKey::from_basic("someone", secret).is_none());
+        assert!(is_id(key.id()) && !is_id("0123456789ab") && !is_id("") && !is_id(secret));
     }
 
     #[test]

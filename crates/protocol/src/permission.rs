@@ -141,6 +141,13 @@ impl Held {
         self
     }
 
+    /// The same without the reserved ones, but for those that are kept.
+    #[must_use]
+    pub fn without_reserved(mut self, keeps: impl Fn(&Permission) -> bool) -> Self {
+        self.named.retain(|held| !held.is_reserved() || keeps(held));
+        self
+    }
+
     #[must_use]
     pub fn covers(&self, asked: &Permission) -> bool {
         (self.everything && !asked.is_reserved()) || self.named.iter().any(|held| held.covers(asked))

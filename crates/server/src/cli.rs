@@ -37,9 +37,17 @@ pub enum Command {
     /// Registered clients.
     #[command(subcommand)]
     Clients(Clients),
+    /// Platform keys for the management API.
+    #[command(subcommand)]
+    ApiKeys(ApiKeys),
+    /// Who may do what to the installation.
+    #[command(subcommand)]
+    Platform(Platform),
     /// Jobs that were tried too often.
     #[command(subcommand)]
     Jobs(Jobs),
+    /// Call the management API with the key in PORTEIRO_API_KEY; without an operation, list them all.
+    Admin(Admin),
     /// The settings.
     #[command(subcommand)]
     Config(Config),
@@ -118,6 +126,47 @@ pub enum Clients {
 }
 
 #[derive(Debug, Subcommand)]
+pub enum ApiKeys {
+    /// Make a platform key; prints it once.
+    Create {
+        /// What it is for.
+        #[arg(long, default_value = "command line")]
+        name: String,
+        /// What it may do, such as platform.organizations:write; several with commas.
+        #[arg(long, value_delimiter = ',', required = true)]
+        permissions: Vec<String>,
+        /// How long it is good for: 1 to 365.
+        #[arg(long, default_value_t = 90)]
+        days: u16,
+        /// From where it may be used, such as 203.0.113.0/24; several with commas. From anywhere without it.
+        #[arg(long, value_delimiter = ',')]
+        networks: Vec<String>,
+    },
+    /// Show platform keys, never their secrets.
+    List,
+    /// Revoke a platform key, at once and for good.
+    Revoke { id: String },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Platform {
+    /// Let a person do this to the installation.
+    Grant {
+        account: porteiro_protocol::id::AccountId,
+        #[arg(required = true)]
+        permissions: Vec<porteiro_protocol::permission::Permission>,
+    },
+    /// Take it back.
+    Revoke {
+        account: porteiro_protocol::id::AccountId,
+        #[arg(required = true)]
+        permissions: Vec<porteiro_protocol::permission::Permission>,
+    },
+    /// Show who may do what.
+    List,
+}
+
+#[derive(Debug, Subcommand)]
 pub enum Jobs {
     /// Show parked jobs and why they failed.
     List,
@@ -126,6 +175,32 @@ pub enum Jobs {
         /// Only this one.
         job_id: Option<porteiro_protocol::id::JobId>,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct Admin {
+    /// What to do, such as organizations.list.
+    pub operation: Option<String>,
+    /// What its path needs, in order, and then what it is given as name=value.
+    pub values: Vec<String>,
+    /// Where the service is, if not at base_url.
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// A file that holds the key.
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    /// The ETag of what was seen. Changes need it.
+    #[arg(long, value_name = "ETAG")]
+    pub if_match: Option<String>,
+    /// Why, where somebody of the platform acts in an organization. The organization reads it.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// Makes what is created once, however often the command is repeated.
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+    /// The whole body, from a JSON file; '-' is standard input.
+    #[arg(long, value_name = "FILE")]
+    pub body: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,7 +1,22 @@
 //! Organizations: who belongs, what they may do there, and what becomes of it.
 
+mod api_keys;
 mod authority_table;
 mod callers;
+mod client_policies;
+mod cuts;
 pub mod driver;
 mod framework;
+mod histories;
+mod impersonation;
+mod invitations;
+mod members;
+mod platform;
+mod races;
+mod refusals;
+mod resource;
+mod roles;
+pub mod staff;
+mod suspension;
 mod tokens;
+mod trail;

@@ -7,7 +7,9 @@ use porteiro_service::oauth::clients::Trust;
 use porteiro_testkit::{Browser, Flow, TestApp};
 use serde_json::{Value, json};
 
-use super::driver::{PAYROLL, account_of, claims, house, join, organization, role, set_status};
+use super::driver::{
+    PAYROLL, account_of, claims, get, house, join, organization, organization_key, role, set_status,
+};
 use crate::oauth::{
     driver::{Relying, agree, parameter, person, userinfo, verifier},
     service,
@@ -277,4 +279,58 @@ async fn a_client_has_what_its_own_membership_holds_and_no_more() {
     set_status(&app, here, "suspended").await;
     assert_eq!(app.form("/connect/introspect", form).await.json(), json!({"active": false}));
     assert_eq!(ask(&wanted).await["error"], "invalid_target", "suspended");
+}
+
+fn reference_in(description: &str) -> String {
+    let (_, rest) = description.split_once("(reference ").unwrap_or_else(|| panic!("none in {description}"));
+    rest.trim_end_matches(')').to_owned()
+}
+
+#[tokio::test]
+async fn a_refusal_is_explained_to_whoever_may_read_the_trail_and_to_nobody_else() {
+    let (app, mut browser, client, here) = accountant().await;
+    let there = organization(&app, "there").await;
+    let (reader, stranger) = (
+        organization_key(&app, here, &["audit:read"]).await,
+        organization_key(&app, there, &["audit:read"]).await,
+    );
+    let tokens = client.tokens(&mut browser, &app, &[("scope", "salaries:read salaries:write")]).await;
+    role(&app, here, "accountant", &["reports:read", "salaries:read"]).await;
+    // At the authorization endpoint, silently and after a step; and at the token endpoint.
+    let mut references = Vec::new();
+    for more in [&[][..], &[("prompt", "none")][..]] {
+        let asked = [&[("scope", "salaries:read salaries:write"), ("organization", "here")], more].concat();
+        let answer = client.ask(&mut browser, &verifier(), &asked).await;
+        references.push(reference_in(&parameter(&answer.json(), "error_description").unwrap()));
+    }
+    let refused = client.refresh(&app, text(&tokens, "refresh_token"), &[]).await.json();
+    references.push(refused["reference"].as_str().unwrap().to_owned());
+    for reference in &references {
+        let path = format!("/v1/organizations/{here}/refusals/{reference}");
+        let told = get(&app, &path, &reader).await;
+        assert_eq!(told.status, 200, "{}", told.text());
+        let told = told.json();
+        assert_eq!(told["rule"], "permission_not_held", "{told}");
+        assert_eq!(told["asked"], json!(["salaries:read", "salaries:write"]));
+        assert_eq!(told["held"][0]["by"], "accountant");
+        let would_pass = told["would_pass"].as_str().unwrap();
+        assert!(
+            would_pass.contains("salaries:write") && !would_pass.contains("salaries:read"),
+            "{would_pass}"
+        );
+        assert_eq!(get(&app, &path, &stranger).await.status, 404, "another organization's business");
+        let elsewhere = format!("/v1/organizations/{there}/refusals/{reference}");
+        assert_eq!(get(&app, &elsewhere, &stranger).await.status, 404);
+    }
+    let wider = [("scope", "salaries:read reports:read")];
+    let refused = client.refresh(&app, text(&tokens, "refresh_token"), &wider).await.json();
+    let path = format!("/v1/organizations/{here}/refusals/{}", refused["reference"].as_str().unwrap());
+    assert_eq!(get(&app, &path, &reader).await.json()["rule"], "scope_widened");
+    // Of an organization that is not theirs nobody there hears.
+    let asked = [("scope", "openid"), ("organization", "there")];
+    let answer = client.ask(&mut browser, &verifier(), &asked).await;
+    let reference = reference_in(&parameter(&answer.json(), "error_description").unwrap());
+    let path = format!("/v1/organizations/{there}/refusals/{reference}");
+    assert_eq!(get(&app, &path, &stranger).await.status, 404);
+    assert_eq!(app.count("SELECT count(*) FROM trail WHERE kind = 'authority.refused'").await, 4);
 }

@@ -4,6 +4,7 @@ use super::{Column, ForeignKey, Schema, Shard, Table};
 
 /// Columns (table, column) that change so often that an index on them would cost every change its HOT update.
 pub const HOT: &[(&str, &str)] = &[
+    ("api_key", "last_used_at"),
     ("credential", "failures"),
     ("credential", "last_used_at"),
     ("limit_bucket", "full_at"),
@@ -12,8 +13,10 @@ pub const HOT: &[(&str, &str)] = &[
 ];
 
 /// Tables that may have triggers, with the reason.
-pub const MAY_HAVE_TRIGGERS: &[(&str, &str)] =
-    &[("security_log", "append-only must hold for a superuser too, and only a trigger can refuse one")];
+pub const MAY_HAVE_TRIGGERS: &[(&str, &str)] = &[
+    ("security_log", "append-only must hold for a superuser too, and only a trigger can refuse one"),
+    ("trail", "the same, for what customers are shown"),
+];
 
 /// Types as `format_type` spells them.
 const TYPES: &[&str] = &[

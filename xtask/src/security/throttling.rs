@@ -72,7 +72,7 @@ pub fn document() -> String {
     );
     for rule in RULES {
         let counts = match rule.name.rsplit_once('.') {
-            Some((_, whom @ ("address" | "caller" | "organization"))) => whom,
+            Some((_, whom @ ("address" | "caller" | "organization" | "recipient"))) => whom,
             Some(_) | None => "person",
         };
         let _ = writeln!(
@@ -102,6 +102,7 @@ fn takers(rule: &Rule) -> String {
         (true, "client_secret.address") => "clients that show a secret".to_owned(),
         (true, "register.address" | "register_day.address") => "`POST /connect/register`".to_owned(),
         (true, "registration_token.address") => "`/connect/register/{client_id}`".to_owned(),
+        (true, "invitation.organization" | "invitation.recipient") => "invitations".to_owned(),
         (true, "api_reads.caller" | "api_reads.organization") => {
             "the management API, reading; `api_reads_per_minute`".to_owned()
         }

@@ -1,5 +1,7 @@
 //! One file per command.
 
+mod admin;
+mod api_keys;
 mod apis;
 mod bootstrap;
 mod clients;
@@ -8,6 +10,7 @@ mod doctor;
 mod jobs;
 mod keys;
 mod migrate;
+mod platform;
 mod serve;
 
 use porteiro_service::settings::{Mode, Settings};
@@ -37,7 +40,10 @@ pub async fn run(invocation: Invocation) -> Result<(), Failure> {
         Command::Doctor => doctor::run(settings).await,
         Command::Apis(action) => apis::run(&database_only(settings)?, action).await,
         Command::Clients(action) => clients::run(&database_only(settings)?, action).await,
+        Command::ApiKeys(action) => api_keys::run(&database_only(settings)?, action).await,
+        Command::Platform(action) => platform::run(&database_only(settings)?, action).await,
         Command::Jobs(action) => jobs::run(&database_only(settings)?, action).await,
+        Command::Admin(arguments) => admin::run(&settings, arguments).await,
         Command::Config(action) => config::run(settings, &sources, &action),
         Command::Completions { .. } => Ok(()),
     }

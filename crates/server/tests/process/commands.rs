@@ -73,6 +73,65 @@ async fn bootstrap_shows_a_key_once() {
 }
 
 #[tokio::test]
+async fn a_platform_key_is_made_on_the_machine_shown_once_and_revoked() {
+    let installation = Installation::ready().await;
+    let made = installation.succeed(&[
+        "api-keys",
+        "create",
+        "--permissions=platform.api-keys:read,organizations:administer",
+        "--networks=127.0.0.0/8",
+    ]);
+    let key = made.trim_end();
+    assert!(key.starts_with("pt_key_") && key.lines().count() == 1, "{made}");
+    let listed = installation.succeed(&["api-keys", "list"]);
+    assert!(listed.contains(&key[7..19]) && listed.contains("organizations:administer"), "{listed}");
+    assert!(!listed.contains(&key[20..63]), "{listed}");
+    installation.succeed(&["api-keys", "revoke", &key[7..19]]);
+    assert!(installation.succeed(&["api-keys", "list"]).contains("revoked"));
+    let logged = "SELECT count(*) FROM security_log WHERE kind IN ('api_key.created', 'api_key.revoked')";
+    let client = installation.database.client().await;
+    assert_eq!(client.query_one(logged, &[]).await.unwrap().get::<_, i64>(0), 2);
+    for (wrong, says) in [
+        (["api-keys", "create", "--permissions=members:read"].as_slice(), "is not the platform's"),
+        (&["api-keys", "create", "--permissions=platform.log:read", "--days=400"], "between 1 and 365"),
+        (&["api-keys", "revoke", "aaaaaaaaaaaa"], "there is no platform key"),
+    ] {
+        let (code, _, err) = installation.run(wrong);
+        assert_eq!(code, 1, "{wrong:?}");
+        assert!(err.contains(says), "{wrong:?}: {err}");
+    }
+}
+
+#[tokio::test]
+async fn who_may_do_what_to_the_installation_is_said_on_the_machine() {
+    let installation = Installation::ready().await;
+    let account = "6f1e0d0c-1111-4222-8333-444455556666";
+    let client = installation.database.client().await;
+    let person = "INSERT INTO account (account_id, state, display_name, locale, user_handle)
+                  VALUES ('6f1e0d0c-1111-4222-8333-444455556666', 'active', 'Ana', 'en', 'x')";
+    client.execute(person, &[]).await.unwrap();
+    installation.succeed(&["platform", "grant", account, "platform.clients:*", "members:impersonate"]);
+    let listed = installation.succeed(&["platform", "list"]);
+    assert!(listed.contains("Ana  members:impersonate platform.clients:*"), "{listed}");
+    installation.succeed(&["platform", "revoke", account, "members:impersonate"]);
+    assert!(installation.succeed(&["platform", "list"]).contains("Ana  platform.clients:*"));
+    installation.succeed(&["platform", "revoke", account, "platform.clients:*"]);
+    assert_eq!(installation.succeed(&["platform", "list"]), "");
+    for (wrong, says) in [
+        (["platform", "grant", account, "members:read"], "none of the platform's permissions"),
+        (["platform", "grant", account, "organizations:*"], "none of the platform's permissions"),
+        (
+            ["platform", "grant", "00000000-0000-4000-8000-000000000000", "platform.log:read"],
+            "there is no account",
+        ),
+    ] {
+        let (code, _, err) = installation.run(&wrong);
+        assert_eq!(code, 1, "{wrong:?}");
+        assert!(err.contains(says), "{wrong:?}: {err}");
+    }
+}
+
+#[tokio::test]
 async fn doctor_finds_what_is_wrong() {
     let installation = Installation::ready().await;
     let (code, out, _) = installation.run(&["doctor"]);

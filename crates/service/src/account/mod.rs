@@ -4,6 +4,7 @@
 //! (ASVS 7.5.1), asked for as `step_up_required`.
 
 mod endpoint;
+mod organizations;
 
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ use crate::{
 };
 
 pub fn routes() -> Vec<Route> {
-    endpoint::routes()
+    endpoint::routes().into_iter().chain(organizations::routes()).collect()
 }
 
 /// What [`Access::Session`] means: no handler behind it runs without a [`SignedIn`].
@@ -88,7 +89,7 @@ async fn with_token(
 }
 
 /// The proofs of this session may change how the account is entered, or the person is asked for more.
-async fn require_fresh(app: &Arc<App>, signed_in: &SignedIn) -> Result<(), Problem> {
+pub async fn require_fresh(app: &Arc<App>, signed_in: &SignedIn) -> Result<(), Problem> {
     let all = credentials::find_all(&app.store, signed_in.account_id).await?;
     let bound: Vec<CredentialKind> = all.iter().map(|credential| credential.kind).collect();
     let proofs: Vec<Proof> = signed_in

@@ -137,6 +137,22 @@ pub async fn lock(tx: &Tx, account: AccountId) -> Result<(), StoreError> {
     tx.query("SELECT 1 FROM account WHERE account_id = $1 FOR UPDATE", &[&account.uuid()]).await.map(|_| ())
 }
 
+/// Between active and disabled; `false` when it was neither, or is so already.
+pub(super) async fn set_active(tx: &Tx, account: AccountId, active: bool) -> Result<bool, StoreError> {
+    let (from, to) = if active {
+        (AccountState::Disabled, AccountState::Active)
+    } else {
+        (AccountState::Active, AccountState::Disabled)
+    };
+    let changed = tx
+        .execute(
+            "UPDATE account SET state = $3 WHERE account_id = $1 AND state = $2",
+            &[&account.uuid(), &from.as_str(), &to.as_str()],
+        )
+        .await?;
+    Ok(changed == 1)
+}
+
 /// Accounts whose recovery is waiting: few, and looked for once a day.
 pub async fn in_hold(reader: &impl Reader) -> Result<Vec<(AccountId, OffsetDateTime, String)>, StoreError> {
     let rows = reader

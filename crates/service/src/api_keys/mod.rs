@@ -1,23 +1,44 @@
 //! API keys (`flows.md` 3.6): personal, of an organization, of the platform. A key borrows authority and never adds any:
 //! at every use its permissions must be held by whoever it belongs to, all of them, or it does nothing.
+//!
+//! 1. Made by somebody who holds all of it ([`make`]); shown once, kept as a hash.
+//! 2. Used at our own management API as it is, and for other APIs as a client (`oauth/key_credentials`). Whatever is not
+//!    a key down to its checksum never reaches the database.
+//! 3. Revoked by its owner or an administrator. Nothing about a key is remembered outside the database, so that counts
+//!    everywhere at once, for the tokens it got as well ([`token_alive`]).
 
+mod decide;
+mod endpoint;
+mod make;
 mod store;
 
 use std::net::IpAddr;
 
 use porteiro_protocol::{
     api_key::ApiKey,
-    id::{MembershipId, OrganizationId},
+    id::{AccountId, Id, OrganizationId},
     permission::{Held, Permission},
+    time::Duration,
 };
+use serde_json::{Value, json};
+use uuid::Uuid;
 
-pub use store::{Key, KeyKind, NewKey, find, insert, touch};
+pub use decide::{NewKeyRequest, Wanted, wanted};
+pub use make::{make_at_console, revoke_at_console};
+pub use store::{Key, KeyKind, NewKey, Whose, find, insert, list, revoke_of_membership};
 
 use crate::{
+    App, audit,
+    http::{RequestContext, Route},
     members::{self, Member, Whom},
     organizations::{self, Organization, Status},
-    store::{Store, StoreError},
+    store::{Reader, Store, StoreError, Tx},
+    trail::{self, Actor, ActorKind, Target, TrailKind},
 };
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
 
 /// What a key is worth now.
 #[derive(Debug)]
@@ -46,19 +67,21 @@ pub async fn check(
     presented: &ApiKey,
     address: IpAddr,
 ) -> Result<Result<Usable, Refused>, StoreError> {
-    let Some(key) = find(store, presented.id(), &presented.hash()).await? else {
-        return Ok(Err(Refused::Invalid));
-    };
-    if !key.allows(address) {
-        return Ok(Err(Refused::Invalid));
+    match store::find(store, presented.id(), &presented.hash()).await? {
+        Some(key) if key.allows(address) => worth(store, key).await,
+        Some(_) | None => Ok(Err(Refused::Invalid)),
     }
+}
+
+/// What a key that is neither revoked nor expired is worth.
+async fn worth(reader: &impl Reader, key: Key) -> Result<Result<Usable, Refused>, StoreError> {
     match (key.kind, key.organization) {
         (KeyKind::Platform, None) => {
             let held = Held::of(key.permissions.clone());
             Ok(Ok(Usable { key, held, organization: None, member: None }))
         }
-        (KeyKind::Organization, Some(id)) => of_organization(store, key, id).await,
-        (KeyKind::Personal, Some(id)) => of_member(store, key, id).await,
+        (KeyKind::Organization, Some(id)) => of_organization(reader, key, id).await,
+        (KeyKind::Personal, Some(id)) => of_member(reader, key, id).await,
         (KeyKind::Platform, Some(_)) | (KeyKind::Organization | KeyKind::Personal, None) => {
             Ok(Err(Refused::Invalid))
         }
@@ -66,11 +89,11 @@ pub async fn check(
 }
 
 async fn of_organization(
-    store: &Store,
+    reader: &impl Reader,
     key: Key,
     id: OrganizationId,
 ) -> Result<Result<Usable, Refused>, StoreError> {
-    let Some(organization) = organizations::find(store, id).await? else { return Ok(Err(Refused::Invalid)) };
+    let Some(organization) = organizations::find(reader, id).await? else { return Ok(Err(Refused::Invalid)) };
     match organization.status {
         Status::Suspended => Ok(Err(Refused::Suspended(id))),
         Status::Enabled => {
@@ -81,12 +104,12 @@ async fn of_organization(
 }
 
 async fn of_member(
-    store: &Store,
+    reader: &impl Reader,
     key: Key,
     id: OrganizationId,
 ) -> Result<Result<Usable, Refused>, StoreError> {
     let owner = match key.membership {
-        Some(membership) => members::find(store, id, Whom::Id(membership)).await?,
+        Some(membership) => members::find(reader, id, Whom::Id(membership)).await?,
         None => None,
     };
     let Some(member) = owner else { return Ok(Err(Refused::Invalid)) };
@@ -107,7 +130,96 @@ async fn of_member(
     Ok(Ok(Usable { held: Held::of(key.permissions.clone()), key, organization, member: Some(member) }))
 }
 
-/// As whom a key acts, for the trail.
-pub fn owner(key: &Key) -> Option<MembershipId> {
-    key.membership
+/// What a key may do once its row is held until the transaction ends: whoever revokes it waits for that.
+pub async fn hold(tx: &Tx, id: &str) -> Result<Option<Usable>, StoreError> {
+    match store::hold_living(tx, id).await? {
+        Some(key) => Ok(worth(tx, key).await?.ok()),
+        None => Ok(None),
+    }
+}
+
+/// Whether a token that a key got still counts: it does as long as the key would be let in. `organization` and
+/// `subject` are what the token says; they must be the key's.
+pub async fn token_alive(
+    store: &Store,
+    key_id: &str,
+    organization: Option<OrganizationId>,
+    subject: &str,
+) -> Result<bool, StoreError> {
+    let Some(key) = store::find_living(store, key_id).await? else { return Ok(false) };
+    let theirs = key.organization == organization && self::subject(&key) == subject;
+    Ok(theirs && worth(store, key).await?.is_ok())
+}
+
+/// Whom a key's tokens speak for: the membership, or an organization's key itself.
+pub fn subject(key: &Key) -> String {
+    key.membership.map_or_else(|| key.id.clone(), |membership| membership.to_string())
+}
+
+pub fn actor(key: &Key) -> Actor {
+    Actor { kind: ActorKind::ApiKey, id: key.id.clone(), act: None }
+}
+
+/// Remembers that a key was used, and writes down the first time.
+pub async fn used(app: &App, context: &RequestContext, usable: &Usable) -> Result<(), StoreError> {
+    let key = &usable.key;
+    match key.last_used_at {
+        Some(at) if app.clock.now() - at < Duration::MINUTE => Ok(()),
+        Some(_) => store::touch(&app.store, &key.id, context.address).await,
+        None => {
+            let account = usable.member.as_ref().and_then(|member| member.account);
+            app.store
+                .run_tx("api_keys.used_first", |tx| async move {
+                    if !store::touch_first(&tx, &key.id, context.address).await? {
+                        return Ok(());
+                    }
+                    let (trail, log) = (TrailKind::ApiKeyUsedFirst, audit::EventKind::ApiKeyUsedFirst);
+                    note(app, &tx, context, key, account, actor(key), (trail, log), None).await
+                })
+                .await
+        }
+    }
+}
+
+/// In the organization's trail, and in the security log where it is about a person or the platform.
+#[expect(clippy::too_many_arguments, reason = "an entry says who did what to which key, and why")]
+async fn note(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    key: &Key,
+    account: Option<AccountId>,
+    actor: Actor,
+    (trail_kind, log_kind): (TrailKind, audit::EventKind),
+    reason: Option<&str>,
+) -> Result<(), StoreError> {
+    if let Some(organization) = key.organization {
+        let event = trail::Event::done(trail_kind, actor, Target::new("api_key", &key.id))
+            .because(reason.map(str::to_owned));
+        let made = trail_kind == TrailKind::ApiKeyCreated;
+        let event = if made { event.changing(Value::Null, described(key)) } else { event };
+        trail::record(app, tx, context, organization, &event).await?;
+    }
+    match key.kind {
+        KeyKind::Organization => Ok(()),
+        KeyKind::Personal | KeyKind::Platform => {
+            let subject = account.map(Id::uuid).unwrap_or_default();
+            audit::record(app, tx, context, logged(key, subject, log_kind, reason)).await
+        }
+    }
+}
+
+fn described(key: &Key) -> Value {
+    json!({"kind": key.kind, "membership_id": key.membership, "permissions": key.permissions})
+}
+
+fn logged(key: &Key, subject: Uuid, kind: audit::EventKind, reason: Option<&str>) -> audit::Event {
+    let mut payload = json!({"key_id": key.id, "kind": key.kind});
+    if let Some(organization) = key.organization {
+        payload["organization_id"] = json!(organization);
+    }
+    if let Some(reason) = reason {
+        payload["reason"] = json!(reason);
+    }
+    audit::Event { kind, subject, payload }
 }

@@ -1,7 +1,7 @@
 use std::net::IpAddr;
 
 use porteiro_protocol::{
-    id::{MembershipId, OrganizationId},
+    id::{AccountId, Id, MembershipId, OrganizationId},
     permission::Permission,
     time::OffsetDateTime,
 };
@@ -30,6 +30,7 @@ pub struct Key {
     pub last_used_at: Option<OffsetDateTime>,
     pub last_used_address: Option<IpAddr>,
     pub revoked_at: Option<OffsetDateTime>,
+    pub revoke_reason: Option<String>,
 }
 
 impl Key {
@@ -41,6 +42,12 @@ impl Key {
         self.allowed_networks.is_empty() || self.allowed_networks.iter().any(inside)
     }
 }
+
+/// Everything about keys but the hash. `WHERE` follows.
+const KEYS: &str = "SELECT k.key_id, k.kind, k.organization_id, k.membership_id, k.name, k.permissions,
+        k.allowed_networks, k.created_by, k.created_at, k.expires_at, k.last_used_at, k.last_used_address,
+        k.revoked_at, k.revoke_reason
+     FROM api_key k";
 
 impl TryFrom<&Row> for Key {
     type Error = RowError;
@@ -62,22 +69,122 @@ impl TryFrom<&Row> for Key {
             last_used_at: key.get("last_used_at")?,
             last_used_address: key.get("last_used_address")?,
             revoked_at: key.get("revoked_at")?,
+            revoke_reason: key.get("revoke_reason")?,
         })
     }
 }
 
+fn keys(rows: &[Row]) -> Result<Vec<Key>, StoreError> {
+    rows.iter().map(Key::try_from).collect::<Result<_, _>>().map_err(Into::into)
+}
+
 /// A key that is neither revoked nor expired, if this is its secret.
 pub async fn find(reader: &impl Reader, id: &str, hash: &[u8; 32]) -> Result<Option<Key>, StoreError> {
-    let rows = reader
-        .rows(
-            "api_keys.find",
-            "SELECT key_id, kind, organization_id, membership_id, name, permissions, allowed_networks, created_by,
-                    created_at, expires_at, last_used_at, last_used_address, revoked_at
-             FROM api_key WHERE key_id = $1 AND secret_hash = $2 AND revoked_at IS NULL AND expires_at > now()",
-            &[&id, &hash.as_slice()],
+    let sql = format!(
+        "{KEYS} WHERE k.key_id = $1 AND k.secret_hash = $2 AND k.revoked_at IS NULL AND k.expires_at > now()"
+    );
+    let rows = reader.rows("api_keys.find", &sql, &[&id, &hash.as_slice()]).await?;
+    Ok(keys(&rows)?.pop())
+}
+
+/// The same by its id alone, for what was issued to it.
+pub(super) async fn find_living(reader: &impl Reader, id: &str) -> Result<Option<Key>, StoreError> {
+    let sql = format!("{KEYS} WHERE k.key_id = $1 AND k.revoked_at IS NULL AND k.expires_at > now()");
+    let rows = reader.rows("api_keys.find_living", &sql, &[&id]).await?;
+    Ok(keys(&rows)?.pop())
+}
+
+/// The same for the length of a transaction: whoever revokes it waits until what it does is done.
+pub(super) async fn hold_living(tx: &Tx, id: &str) -> Result<Option<Key>, StoreError> {
+    let sql =
+        format!("{KEYS} WHERE k.key_id = $1 AND k.revoked_at IS NULL AND k.expires_at > now() FOR SHARE");
+    Ok(keys(&tx.query(&sql, &[&id]).await?)?.pop())
+}
+
+/// Whose keys are looked at. What is somebody else's does not exist.
+#[derive(Debug, Clone, Copy)]
+pub enum Whose {
+    /// Every key of an organization, its members' too.
+    Organization(OrganizationId),
+    /// Those of one person, in whichever organization.
+    Account(AccountId),
+    Platform,
+}
+
+impl Whose {
+    /// The condition, with its parameter.
+    fn condition(self) -> (&'static str, Option<Uuid>) {
+        match self {
+            Self::Organization(id) => ("k.organization_id = $1::uuid", Some(id.uuid())),
+            Self::Account(id) => (
+                "(k.organization_id, k.membership_id) IN
+                     (SELECT m.organization_id, m.membership_id FROM membership m WHERE m.account_id = $1::uuid)",
+                Some(id.uuid()),
+            ),
+            Self::Platform => ("k.organization_id IS NULL AND $1::uuid IS NULL", None),
+        }
+    }
+}
+
+/// One of them, living or not.
+pub async fn show(reader: &impl Reader, whose: Whose, id: &str) -> Result<Option<Key>, StoreError> {
+    let (condition, owner) = whose.condition();
+    let sql = format!("{KEYS} WHERE {condition} AND k.key_id = $2");
+    let rows = reader.rows("api_keys.show", &sql, &[&owner, &id]).await?;
+    Ok(keys(&rows)?.pop())
+}
+
+/// A page of them, oldest first, living or not.
+pub async fn list(
+    reader: &impl Reader,
+    whose: Whose,
+    after: Option<(OffsetDateTime, &str)>,
+    most: i64,
+) -> Result<Vec<Key>, StoreError> {
+    let (condition, owner) = whose.condition();
+    let (at, id) = after.map_or((None, ""), |(at, id)| (Some(at), id));
+    let sql = format!(
+        "{KEYS} WHERE {condition} AND ($2::timestamptz IS NULL OR (k.created_at, k.key_id) > ($2, $3))
+         ORDER BY k.created_at, k.key_id LIMIT $4"
+    );
+    let rows = reader.rows("api_keys.list", &sql, &[&owner, &at, &id, &most]).await?;
+    keys(&rows)
+}
+
+/// How many of a kind live there.
+pub(super) async fn count_living(
+    tx: &Tx,
+    kind: KeyKind,
+    organization: Option<OrganizationId>,
+    membership: Option<MembershipId>,
+) -> Result<i64, StoreError> {
+    let rows = tx
+        .query(
+            "SELECT count(*) AS living FROM api_key
+             WHERE kind = $1 AND organization_id IS NOT DISTINCT FROM $2
+               AND membership_id IS NOT DISTINCT FROM $3 AND revoked_at IS NULL AND expires_at > now()",
+            &[&kind.as_str(), &organization.map(Id::uuid), &membership.map(Id::uuid)],
         )
         .await?;
-    rows.first().map(Key::try_from).transpose().map_err(Into::into)
+    let row = rows.first().ok_or_else(|| StoreError::Inconsistent("a count without a row".into()))?;
+    Ok(Decode::new("api_key", "count", row).get("living")?)
+}
+
+/// Every living personal key of a member; which they were.
+pub async fn revoke_of_membership(
+    tx: &Tx,
+    organization: OrganizationId,
+    membership: MembershipId,
+    reason: &str,
+) -> Result<Vec<String>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE api_key SET revoked_at = now(), revoke_reason = $3
+             WHERE organization_id = $1 AND membership_id = $2 AND revoked_at IS NULL RETURNING key_id",
+            &[&organization.uuid(), &membership.uuid(), &reason],
+        )
+        .await?;
+    rows.iter().map(|row| Ok(Decode::new("api_key", membership, row).get("key_id")?)).collect()
 }
 
 #[derive(Debug)]
@@ -103,8 +210,8 @@ pub async fn insert(tx: &Tx, new: &NewKey<'_>) -> Result<(), StoreError> {
         &[
             &new.id,
             &new.kind.as_str(),
-            &new.organization.map(porteiro_protocol::id::Id::uuid),
-            &new.membership.map(porteiro_protocol::id::Id::uuid),
+            &new.organization.map(Id::uuid),
+            &new.membership.map(Id::uuid),
             &new.name,
             &new.hash.as_slice(),
             &permissions,
@@ -117,17 +224,39 @@ pub async fn insert(tx: &Tx, new: &NewKey<'_>) -> Result<(), StoreError> {
     .map(|_| ())
 }
 
-/// Remembers that it was used, once a minute at most. `true` the very first time.
-pub async fn touch(store: &Store, id: &str, address: IpAddr) -> Result<bool, StoreError> {
-    let rows = store
+/// `false` when it was revoked before: the first reason stays.
+pub(super) async fn revoke(tx: &Tx, id: &str, reason: &str) -> Result<bool, StoreError> {
+    let revoked = tx
+        .execute(
+            "UPDATE api_key SET revoked_at = now(), revoke_reason = $2
+             WHERE key_id = $1 AND revoked_at IS NULL",
+            &[&id, &reason],
+        )
+        .await?;
+    Ok(revoked == 1)
+}
+
+/// Remembers that it was used, once a minute at most.
+pub(super) async fn touch(store: &Store, id: &str, address: IpAddr) -> Result<(), StoreError> {
+    store
         .write(
             "api_keys.touch",
-            "UPDATE api_key k SET last_used_at = now(), last_used_address = $2
-             FROM (SELECT key_id, last_used_at FROM api_key WHERE key_id = $1) before
-             WHERE k.key_id = $1 AND (k.last_used_at IS NULL OR k.last_used_at < now() - interval '1 minute')
-             RETURNING before.last_used_at IS NULL AS first",
+            "UPDATE api_key SET last_used_at = now(), last_used_address = $2
+             WHERE key_id = $1 AND last_used_at < now() - interval '1 minute' RETURNING key_id",
+            &[&id, &address],
+        )
+        .await
+        .map(|_| ())
+}
+
+/// Remembers the first use; `false` when somebody was faster.
+pub(super) async fn touch_first(tx: &Tx, id: &str, address: IpAddr) -> Result<bool, StoreError> {
+    let first = tx
+        .execute(
+            "UPDATE api_key SET last_used_at = now(), last_used_address = $2
+             WHERE key_id = $1 AND last_used_at IS NULL",
             &[&id, &address],
         )
         .await?;
-    Ok(rows.first().map(|row| Decode::new("api_key", id, row).get("first")).transpose()?.unwrap_or(false))
+    Ok(first == 1)
 }

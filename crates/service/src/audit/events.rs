@@ -8,6 +8,7 @@ macro_rules! events {
 
         impl EventKind {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
 
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
@@ -30,6 +31,13 @@ events! {
     AccountRecovered = "account.recovered", "A person regained access through recovery.", ["methods"];
     AccountRecoveryHeld = "account.recovery_held", "Recovery with nothing left was asked for; it waits.", ["until"];
     AccountRecoveryStopped = "account.recovery_stopped", "A waiting recovery was stopped.", [];
+    AccountDisabled = "account.disabled", "The platform disabled an account; everything it had allowed or opened ended.", ["reason"];
+    AccountEnabled = "account.enabled", "The platform enabled an account again; what had ended stays ended.", [];
+    MembershipJoined = "membership.joined", "A person became a member of an organization.", ["organization_id", "membership_id", "role"];
+    MembershipDisabled = "membership.disabled", "An organization disabled a member; what they had allowed there ended.", ["organization_id", "membership_id"];
+    MembershipEnabled = "membership.enabled", "An organization enabled a member again.", ["organization_id", "membership_id"];
+    MembershipRemoved = "membership.removed", "A person left an organization or was removed from it.", ["organization_id", "membership_id"];
+    MembershipChanged = "membership.changed", "An organization changed a member's roles.", ["organization_id", "membership_id", "roles"];
     SignInSucceeded = "sign_in.succeeded", "A person signed in.", ["session_id", "methods", "level", "new_device"];
     ProofRefused = "proof.refused", "A proof was presented and refused.", ["method", "flow_id", "reason"];
     ProofLimited = "proof.limited", "An attempt was not looked at because of a limit.", ["action", "rule"];
@@ -47,5 +55,19 @@ events! {
     ClientRegistered = "client.registered", "A client registered itself.", ["client_id"];
     ClientChanged = "client.changed", "A client replaced its registration; it is trusted like a new one.", ["client_id", "members"];
     ClientRemoved = "client.removed", "A client ended its registration.", ["client_id"];
+    OrganizationCreated = "organization.created", "An organization was made; the subject is its owner.", ["organization_id", "actor"];
+    OrganizationSuspended = "organization.suspended", "The platform suspended an organization.", ["organization_id", "actor"];
+    OrganizationResumed = "organization.resumed", "The platform resumed an organization.", ["organization_id", "actor"];
+    AccountAdministered = "account.administered", "Somebody of the platform disabled or enabled an account, or ended its sessions.", ["action", "by"];
+    ClientCreated = "client.created", "Somebody of the platform made a client.", ["client_id", "by"];
+    ClientAdministered = "client.administered", "Somebody of the platform changed a client's trust or mode, disabled it or enabled it.", ["client_id", "by", "before", "after"];
+    ApiChanged = "api.changed", "Somebody of the platform registered an API or replaced what is said about it.", ["identifier", "by"];
+    ApiRemoved = "api.removed", "Somebody of the platform removed an API.", ["identifier", "by"];
+    ImpersonationStarted = "impersonation.started", "Somebody of the platform began to act as this person in an organization.", ["impersonation_id", "organization_id", "by"];
+    ImpersonationEnded = "impersonation.ended", "They stopped before their time was up.", ["impersonation_id", "organization_id", "by"];
+    ApiKeyCreated = "api_key.created", "A personal key or a platform key was made.", ["key_id", "kind", "organization_id", "reason"];
+    ApiKeyUsedFirst = "api_key.used_first", "It was used for the first time.", ["key_id", "kind", "organization_id"];
+    ApiKeyRevoked = "api_key.revoked", "It was revoked.", ["key_id", "kind", "organization_id", "reason"];
+    PlatformAuthorityChanged = "platform.authority_changed", "What a person may do to the installation changed.", ["before", "after"];
     StuffingSuspected = "stuffing.suspected", "One address tried passwords for many people.", ["people"];
 }

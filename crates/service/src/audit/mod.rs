@@ -6,7 +6,7 @@
 pub mod events;
 mod store;
 
-use porteiro_protocol::id::Id;
+use porteiro_protocol::{entropy::Entropy, id::Id, time::OffsetDateTime};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -47,7 +47,43 @@ pub struct Event {
     pub payload: Value,
 }
 
+impl Origin<'static> {
+    /// The machine itself: a command, run by whoever may run one there.
+    const fn console() -> Self {
+        Self {
+            request_id: Uuid::nil(),
+            address: std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+            user_agent: "command line",
+        }
+    }
+}
+
+/// What was done on the command line, where there is no request.
+pub async fn record_at_console(
+    tx: &Tx,
+    now: OffsetDateTime,
+    entropy: &dyn Entropy,
+    event: Event,
+) -> Result<(), StoreError> {
+    store::append(tx, Id::<Entry>::ordered(now, entropy), &event, &Origin::console()).await
+}
+
 pub async fn record(app: &App, tx: &Tx, context: &RequestContext, event: Event) -> Result<(), StoreError> {
     let entry_id = Id::<Entry>::ordered(app.clock.now(), &*app.entropy);
     store::append(tx, entry_id, &event, &context.into()).await
+}
+
+/// Many at once, in two statements however many they are.
+pub async fn record_all(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    events: Vec<Event>,
+) -> Result<(), StoreError> {
+    let name = |event| (Id::<Entry>::ordered(app.clock.now(), &*app.entropy), event);
+    let events: Vec<_> = events.into_iter().map(name).collect();
+    if events.is_empty() {
+        return Ok(());
+    }
+    store::append_all(tx, &events, &context.into()).await
 }

@@ -42,6 +42,35 @@ pub(super) async fn append(
     .map(|_| ())
 }
 
+pub(super) async fn append_all(
+    tx: &Tx,
+    events: &[(Id<Entry>, Event)],
+    origin: &Origin<'_>,
+) -> Result<(), StoreError> {
+    let ids: Vec<Uuid> = events.iter().map(|(id, _)| id.uuid()).collect();
+    let subjects: Vec<Uuid> = events.iter().map(|(_, event)| event.subject).collect();
+    let kinds: Vec<&str> = events.iter().map(|(_, event)| event.kind.as_str()).collect();
+    let payloads: Vec<&Value> = events.iter().map(|(_, event)| &event.payload).collect();
+    tx.execute(
+        "INSERT INTO security_log (entry_id, subject_id, kind, payload, request_id)
+         SELECT entry_id, subject_id, kind, payload, $5
+         FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::jsonb[]) e (entry_id, subject_id, kind, payload)",
+        &[&ids, &subjects, &kinds, &payloads, &origin.request_id],
+    )
+    .await?;
+    let personal = serde_json::json!({
+        "address": origin.address.to_string(),
+        "user_agent": origin.user_agent,
+    });
+    tx.execute(
+        "INSERT INTO security_log_personal (entry_id, subject_id, personal)
+         SELECT entry_id, subject_id, $3 FROM unnest($1::uuid[], $2::uuid[]) e (entry_id, subject_id)",
+        &[&ids, &subjects, &personal],
+    )
+    .await
+    .map(|_| ())
+}
+
 /// The newest entries about one account.
 pub async fn recent(store: &Store, subject: Uuid, most: i64) -> Result<Vec<Entry>, StoreError> {
     let rows = store

@@ -27,6 +27,7 @@ use crate::{
     http::RequestContext,
     mail,
     oauth::authorization::{self, Delivery, Turned},
+    refusals,
     secrets::sha256,
     sms,
     store::{StoreError, Tx},
@@ -139,7 +140,12 @@ async fn once(
     let refused = match (&completion, decide::next(&moved.state, &gathered.facts)) {
         (None, Next::Refuse(refusal)) => {
             let mut body = representation::present(&moved, &gathered, &Value::Null).body;
-            let refused = start::refusal(refusal, &gathered.facts);
+            let mut refused = start::refusal(refusal, &gathered.facts);
+            if let Some(why) = start::why(refusal, &gathered.facts) {
+                let reference = refusals::record_within(app, tx, context, why).await?;
+                refused = start::referring(refused, reference);
+                body["reference"] = json!(reference);
+            }
             if let Some(delivery) = told(app, &moved.state, &gathered, refused).await? {
                 body["continue"] = delivery.to_json();
             }

@@ -28,6 +28,7 @@ use crate::{
         authorization::{self, Delivery, Sitting},
         grants, logout,
     },
+    platform,
     secrets::{HandleKind, Issued, Route},
     sessions::{self, Ended},
     store::{StoreError, Tx},
@@ -117,6 +118,10 @@ async fn register(
         state.refusal = Some(Refusal::AccountUnavailable);
         return Ok(None);
     }
+    // One invitation makes one account: that of the mailbox it went to.
+    if state.invited.as_deref().is_some_and(|invited| invited != mailbox.1) {
+        return Err(StoreError::Inconsistent("another mailbox than the invited one was proved".into()));
+    }
     // Spent last: a key is not lost to a registration that cannot be.
     if let Some(hash) = &state.bootstrap {
         let hash = URL_SAFE_NO_PAD.decode(hash).unwrap_or_default();
@@ -157,6 +162,9 @@ async fn write_account(
         platform_administrator: pending.platform_administrator,
     };
     accounts::insert(tx, &new).await?;
+    if pending.platform_administrator {
+        platform::set(tx, pending.account_id, &platform::ordinary()).await?;
+    }
     let payload = json!({"platform_administrator": pending.platform_administrator});
     log(app, tx, context, pending.account_id, EventKind::AccountCreated, payload).await?;
     for credential in std::iter::once(mailbox).chain(&pending.credentials) {

@@ -238,7 +238,7 @@ fn authenticate(state: &State, facts: &Facts) -> Next {
 /// Registration after the mailbox is proved: name, then the offer of a passkey or password.
 fn finish_registration(state: &State, facts: &Facts) -> Next {
     let Some(pending) = &state.pending else { return Next::Refuse(Refusal::NoAccount) };
-    let invited = state.bootstrap.is_some();
+    let invited = state.bootstrap.is_some() || state.invited.is_some();
     if facts.policy.registration != Registration::Open && !invited {
         return Next::Refuse(Refusal::NoAccount);
     }

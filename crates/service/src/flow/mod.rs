@@ -105,7 +105,7 @@ pub const fn lifetime(kind: Kind, transport: Transport) -> Lifetime {
     }
 }
 
-pub use notify::{notify, remind_of_holds};
+pub use notify::{happening, notify, remind_of_holds, tell};
 pub use open::{current_session, open};
 pub use start::{Started, start};
 

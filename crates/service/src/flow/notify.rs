@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Writes to every address of an account.
-pub(super) async fn tell(
+pub async fn tell(
     app: &App,
     tx: &Tx,
     account: AccountId,
@@ -81,7 +81,7 @@ pub async fn remind_of_holds(app: &App) -> Result<usize, StoreError> {
     Ok(waiting.len())
 }
 
-pub(super) fn happening<'a>(app: &'a App, device: Option<&'a str>) -> Happening<'a> {
+pub fn happening<'a>(app: &'a App, device: Option<&'a str>) -> Happening<'a> {
     Happening {
         service: &app.checked.settings.service_name,
         at: app.clock.now(),

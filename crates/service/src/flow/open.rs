@@ -23,6 +23,7 @@ use crate::{
     bootstrap::BootstrapKey,
     credentials::{CredentialKind, passkey},
     http::RequestContext,
+    invitations,
     limits::{Bucket, FLOW_ADDRESS, network},
     mail::templates::Locale,
     secrets::sha256,
@@ -48,6 +49,9 @@ pub struct OpenRequest {
     /// The key that makes the first administrator, with `register`.
     #[serde(default)]
     pub bootstrap_key: Option<String>,
+    /// From the mail, with `register`, where registration is by invitation.
+    #[serde(default)]
+    pub invitation: Option<String>,
 }
 
 impl std::fmt::Debug for OpenRequest {
@@ -138,9 +142,19 @@ async fn admit(
                 state.bootstrap = Some(URL_SAFE_NO_PAD.encode(key.hash().as_bytes()));
                 return Ok(());
             }
-            match app.checked.settings.registration {
-                Registration::Open => Ok(()),
-                Registration::Closed | Registration::Invited => Err(FlowError::KindNotOpen("registration")),
+            match (app.checked.settings.registration, &request.invitation) {
+                (Registration::Open, _) => Ok(()),
+                (Registration::Invited, Some(token)) => {
+                    let mailbox = invitations::mailbox(app, token).await?;
+                    state.invited = Some(mailbox.ok_or_else(|| FlowError::Invalid {
+                        field: "invitation",
+                        detail: "is unknown, was used or taken back, or has expired".into(),
+                    })?);
+                    Ok(())
+                }
+                (Registration::Invited, None) | (Registration::Closed, _) => {
+                    Err(FlowError::KindNotOpen("registration"))
+                }
             }
         }
         Kind::Reauthenticate | Kind::Enrol => {

@@ -23,6 +23,7 @@ use crate::{
     http::RequestContext,
     mail::templates::Locale,
     oauth::authorization::{Continued, Delivery, Prepared, decide::refuse},
+    refusals::{self, RefusalId},
     sessions::SignedIn,
     settings::Registration,
     store::{Reader, StoreError},
@@ -70,7 +71,15 @@ pub async fn start(
             state.note_asking(stage, &facts);
             Ok(Started::Flow(Box::new(open::insert(app, context, state).await?)))
         }
-        Next::Refuse(refused) => Ok(Started::Blocked { refused: refusal(refused, &facts) }),
+        Next::Refuse(refused) => {
+            let mut told = refusal(refused, &facts);
+            if let Some(why) = why(refused, &facts)
+                && let Some(reference) = refusals::record(app, context, why).await
+            {
+                told = referring(told, reference);
+            }
+            Ok(Started::Blocked { refused: told })
+        }
         Next::Cancelled => Ok(Started::Blocked { refused: asked_in_vain(ErrorCode::AccessDenied) }),
     }
 }
@@ -112,6 +121,17 @@ pub fn refusal(refusal: Refusal, facts: &Facts) -> Refused {
         | Refusal::SessionEnded
         | Refusal::Denied => refuse(ErrorCode::AccessDenied, "the person did not allow it"),
     }
+}
+
+/// What is remembered of a refusal of authority.
+pub fn why(refusal: Refusal, facts: &Facts) -> Option<&refusals::Refusal> {
+    let standing = facts.authorization.as_ref().filter(|_| refusal == Refusal::RequestRefused)?;
+    standing.why.as_deref()
+}
+
+/// The same, with the reference that explains it.
+pub fn referring(refused: Refused, reference: RefusalId) -> Refused {
+    Refused { description: format!("{} (reference {reference})", refused.description), ..refused }
 }
 
 /// What the flow begins with: whoever is signed in, unless the request wants it proved again.

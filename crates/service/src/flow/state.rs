@@ -101,6 +101,9 @@ pub struct State {
     pub cancelled: bool,
     /// A bootstrap key was presented: the account becomes the first administrator. Only its hash.
     pub bootstrap: Option<String>,
+    /// An invitation was presented: the mailbox it went to may register. Only what it is known by.
+    #[serde(default)]
+    pub invited: Option<Vec<u8>>,
     pub notices: Vec<Notice>,
     /// What the flow leads back to.
     #[serde(default)]
@@ -143,6 +146,7 @@ impl State {
             refusal: None,
             cancelled: false,
             bootstrap: None,
+            invited: None,
             notices: Vec::new(),
             continuation: None,
         }

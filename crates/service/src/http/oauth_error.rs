@@ -24,6 +24,8 @@ pub struct OAuthError {
     nonce: Option<String>,
     bare: bool,
     max_age: Option<i64>,
+    /// A further member (RFC 6749 §5.2 has room for it); also what a redirect may say in the description.
+    pub reference: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -31,6 +33,8 @@ struct Body<'a> {
     error: ErrorCode,
     #[serde(skip_serializing_if = "str::is_empty")]
     error_description: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<&'a str>,
 }
 
 impl OAuthError {
@@ -38,7 +42,33 @@ impl OAuthError {
         let mut description: String = description.into();
         description.retain(|c| matches!(c, ' '..='~') && c != '"' && c != '\\');
         let scheme = code.may_challenge().then_some("Bearer").filter(|_| code.status() == 401);
-        Self { code, description, scheme, status: None, nonce: None, bare: false, max_age: None }
+        Self {
+            code,
+            description,
+            scheme,
+            status: None,
+            nonce: None,
+            bare: false,
+            max_age: None,
+            reference: None,
+        }
+    }
+
+    /// By which whoever may know finds out why (`docs/refusals.md`).
+    #[must_use]
+    pub fn with_reference(mut self, reference: Option<impl std::fmt::Display>) -> Self {
+        self.reference = reference.map(|reference| reference.to_string());
+        self
+    }
+
+    /// The description with the reference, for answers that have no member for it: redirects.
+    pub fn described(&self) -> String {
+        match &self.reference {
+            Some(reference) => {
+                format!("{} (reference {reference})", self.description).trim_start().to_owned()
+            }
+            None => self.description.clone(),
+        }
     }
 
     /// Answers with a challenge in this scheme (RFC 6749 §5.2: the one the client tried).
@@ -106,7 +136,11 @@ impl From<StoreError> for OAuthError {
 
 impl IntoResponse for OAuthError {
     fn into_response(self) -> Response {
-        let body = Body { error: self.code, error_description: &self.description };
+        let body = Body {
+            error: self.code,
+            error_description: &self.description,
+            reference: self.reference.as_deref(),
+        };
         let body = serde_json::to_string(&body).unwrap_or_default();
         let status = self
             .status

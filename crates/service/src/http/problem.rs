@@ -99,6 +99,15 @@ impl Problem {
         self.members = members;
         self
     }
+
+    /// By which whoever may know finds out why (`docs/refusals.md`).
+    #[must_use]
+    pub fn with_reference(mut self, reference: Option<impl std::fmt::Display>) -> Self {
+        if let Some(reference) = reference {
+            self.members.insert("reference".to_owned(), reference.to_string().into());
+        }
+        self
+    }
 }
 
 impl From<ProblemCode> for Problem {

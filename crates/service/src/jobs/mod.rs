@@ -65,6 +65,12 @@ pub const KINDS: &[JobKind] = &[
         work: |app, payload| Box::pin(crate::oauth::logout::deliver(app, payload)),
     },
     JobKind {
+        name: crate::impersonation::JOB,
+        max_attempts: 8,
+        lease: Duration::from_mins(1),
+        work: |app, payload| Box::pin(crate::impersonation::time_is_up(app, payload)),
+    },
+    JobKind {
         name: schedule::PARTITIONS,
         max_attempts: 5,
         lease: Duration::from_mins(2),
@@ -111,5 +117,18 @@ pub async fn enqueue<P: Serialize>(
 ) -> Result<(), StoreError> {
     let payload =
         serde_json::to_value(payload).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
-    store::insert(tx, job_id, kind, &payload).await
+    store::insert(tx, job_id, kind, &payload, 0.0).await
+}
+
+/// The same for something that is not to be done before so many seconds are over.
+pub async fn enqueue_later<P: Serialize>(
+    tx: &Tx,
+    job_id: JobId,
+    kind: &'static str,
+    payload: &P,
+    seconds: f64,
+) -> Result<(), StoreError> {
+    let payload =
+        serde_json::to_value(payload).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    store::insert(tx, job_id, kind, &payload, seconds).await
 }

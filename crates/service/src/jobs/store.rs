@@ -61,10 +61,16 @@ impl TryFrom<&Row> for Parked {
     }
 }
 
-pub(super) async fn insert(tx: &Tx, job_id: JobId, kind: &str, payload: &Value) -> Result<(), StoreError> {
+pub(super) async fn insert(
+    tx: &Tx,
+    job_id: JobId,
+    kind: &str,
+    payload: &Value,
+    seconds: f64,
+) -> Result<(), StoreError> {
     tx.execute(
-        "INSERT INTO job (job_id, kind, payload) VALUES ($1, $2, $3)",
-        &[&job_id.uuid(), &kind, &payload],
+        "INSERT INTO job (job_id, kind, payload, run_at) VALUES ($1, $2, $3, now() + make_interval(secs => $4))",
+        &[&job_id.uuid(), &kind, &payload, &seconds],
     )
     .await
     .map(|_| ())

@@ -57,10 +57,14 @@ pub const RULES: &[Rule] = &[
     REGISTER_DAY,
     REGISTRATION_TOKEN,
     PUSH,
+    INVITATION_ORGANIZATION,
+    INVITATION_RECIPIENT,
     API_READS,
     API_WRITES,
     API_ORGANIZATION_READS,
     API_ORGANIZATION_WRITES,
+    AUDIT_EXPORT,
+    REFUSAL_SUBJECT,
 ];
 
 pub const PASSWORD_SUBJECT: Rule = rule("password.subject", 10, 300.0);
@@ -98,6 +102,9 @@ pub const REGISTRATION_TOKEN: Rule = rule("registration_token.address", 60, 10.0
 /// Requests pushed by clients that cannot prove themselves; each is a row.
 pub const PUSH: Rule = rule("push.address", 120, 5.0);
 
+/// Invitations by one organization, and to one mailbox, whoever asks: each is a mail.
+pub const INVITATION_ORGANIZATION: Rule = rule("invitation.organization", 100, 60.0);
+pub const INVITATION_RECIPIENT: Rule = rule("invitation.recipient", 5, 14_400.0);
 /// Calls of the management API, by caller. The settings `api_reads_per_minute` and `api_writes_per_minute` set these and
 /// the next two.
 pub const API_READS: Rule = per_minute("api_reads.caller", 600);
@@ -117,6 +124,11 @@ impl Rule {
         per_minute(self.name, if count == 0 { 1 } else { count })
     }
 }
+
+/// Exports of an audit trail, by caller.
+pub const AUDIT_EXPORT: Rule = rule("audit_export.caller", 10, 6.0);
+/// Refusals that are written down, by whoever is refused; what is beyond is refused without a reference.
+pub const REFUSAL_SUBJECT: Rule = rule("refusal.subject", 30, 60.0);
 
 /// One bucket of a rule: whom it counts.
 #[derive(Debug, Clone)]

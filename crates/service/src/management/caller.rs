@@ -21,14 +21,19 @@ use porteiro_protocol::{
     permission::{Held, Permission},
 };
 
-use super::turned::Turned;
+use super::{refused::Asking, turned::Turned};
 use crate::{
     App, api_keys, flow,
     http::{OAuthError, Problem, ProblemCode, RequestContext},
     members::{self, Member, Unusable, Whom},
-    oauth::access_token::{self, Carried, Spoken},
+    oauth::{
+        access_token::{self, Carried, Spoken},
+        binding::Binding,
+        clients::Client,
+    },
     organizations::{self, Organization, Status},
     platform,
+    refusals::{Holder, Rule},
     roles::permissions::Reach,
     trail::{self, Actor, ActorKind, Target, TrailKind},
 };
@@ -65,9 +70,37 @@ pub struct Caller {
     pub held: Held,
     /// Why, where somebody of the platform acts.
     pub reason: Option<String>,
+    /// What they showed, where it was a token.
+    pub token: Option<Presented>,
+}
+
+/// What matters of a token that was shown: whose it is, and what it is bound to.
+#[derive(Debug, Clone)]
+pub struct Presented {
+    pub client: Arc<Client>,
+    pub binding: Binding,
+}
+
+impl From<&Spoken> for Presented {
+    fn from(spoken: &Spoken) -> Self {
+        let binding = match (spoken.claims.key, spoken.claims.certificate) {
+            (Some(key), _) => Binding::Key(key),
+            (None, Some(hash)) => Binding::Certificate(hash),
+            (None, None) => Binding::Bearer,
+        };
+        Self { client: Arc::clone(&spoken.client), binding }
+    }
 }
 
 impl Caller {
+    /// The person of the platform who calls, if it is one.
+    pub const fn operator(&self) -> Option<AccountId> {
+        match self.by {
+            By::Operator(account) => Some(account),
+            By::Member { .. } | By::Key { .. } => None,
+        }
+    }
+
     /// What limits and repeated requests count them by.
     pub fn key(&self) -> String {
         format!("{}:{}", self.actor.kind.as_str(), self.actor.id)
@@ -105,7 +138,8 @@ async fn admit(guard: &Guard, context: &RequestContext, parts: &Parts) -> Result
     let asked = Permission::parse(guard.permission)
         .map_err(|_| Problem::new(ProblemCode::Internal, "a route asks for no permission"))?;
     let place = match guard.reach {
-        Reach::Organization => Some(named(parts).ok_or(ProblemCode::NotFound)?),
+        // What is no id names an organization nobody has: a stranger learns nothing else than at any other.
+        Reach::Organization => Some(named(parts).unwrap_or(uuid::Uuid::nil().into())),
         Reach::Platform => None,
     };
     let bearer = context.authorization.as_ref().filter(|(scheme, _)| scheme == "bearer" || scheme == "dpop");
@@ -130,10 +164,6 @@ fn named(parts: &Parts) -> Option<OrganizationId> {
     parts.uri.path().split('/').nth(3)?.parse().ok()
 }
 
-fn forbidden(asked: &Permission) -> Turned {
-    Problem::new(ProblemCode::Forbidden, format!("this needs the permission {asked}")).into()
-}
-
 async fn with_key(
     guard: &Guard,
     context: &RequestContext,
@@ -144,39 +174,44 @@ async fn with_key(
 ) -> Result<Caller, Turned> {
     let app = &guard.app;
     let key = ApiKey::parse(text).ok_or_else(access_token::invalid_token)?;
+    let asking = Asking { app, context, asked, client_id: None };
     let usable = match api_keys::check(&app.store, &key, context.address).await? {
         Ok(usable) => usable,
         Err(api_keys::Refused::Invalid) => return Err(access_token::invalid_token().into()),
         Err(api_keys::Refused::Suspended(id)) if Some(id) == place => {
             return Err(ProblemCode::OrganizationSuspended.into());
         }
-        Err(api_keys::Refused::Suspended(_)) => return Err(ProblemCode::NotFound.into()),
         Err(api_keys::Refused::Exceeds { organization, .. }) if Some(organization) == place => {
-            return Err(forbidden(asked));
+            return Err(asking.exceeds(&key, organization).await);
         }
-        Err(api_keys::Refused::Exceeds { .. }) => return Err(ProblemCode::NotFound.into()),
+        Err(api_keys::Refused::Suspended(_) | api_keys::Refused::Exceeds { .. }) => {
+            return Err(ProblemCode::NotFound.into());
+        }
     };
-    let actor = Actor { kind: ActorKind::ApiKey, id: usable.key.id.clone(), act: None };
+    let actor = api_keys::actor(&usable.key);
+    let home = usable.organization.as_ref().map(|organization| organization.id);
+    let said = Holder::named("api_key", &usable.held);
+    let lacks = async |rule: Rule| asking.forbidden(rule, home, actor.clone(), said.clone()).await;
     let by = By::Key { id: usable.key.id.clone(), membership: usable.key.membership };
-    let caller = match (place, usable.organization) {
+    let held = usable.held.clone();
+    let caller = match (place, usable.organization.clone()) {
         (None, None) => {
-            let caller = Caller { by, actor, organization: None, held: usable.held, reason: reason(parts) };
-            if !caller.held.covers(asked) {
-                return Err(forbidden(asked));
+            if !held.covers(asked) {
+                return Err(lacks(Rule::CredentialLacksPermission).await);
             }
-            caller
+            Caller { by, actor, organization: None, held, reason: reason(parts), token: None }
         }
-        (Some(place), None) => administering(guard, context, parts, place, usable.held, by, actor).await?,
+        (Some(place), None) => administering(guard, context, parts, place, held, by, actor).await?,
         (Some(place), Some(organization)) if organization.id == place => {
-            if !usable.held.covers(asked) {
-                return Err(forbidden(asked));
+            if !held.covers(asked) {
+                return Err(lacks(Rule::CredentialLacksPermission).await);
             }
-            Caller { by, actor, organization: Some(organization), held: usable.held, reason: None }
+            Caller { by, actor, organization: Some(organization), held, reason: None, token: None }
         }
         (Some(_), Some(_)) => return Err(ProblemCode::NotFound.into()),
-        (None, Some(_)) => return Err(forbidden(asked)),
+        (None, Some(_)) => return Err(lacks(Rule::OtherPlace).await),
     };
-    api_keys::touch(&app.store, &usable.key.id, context.address).await?;
+    api_keys::used(app, context, &usable).await?;
     Ok(caller)
 }
 
@@ -194,21 +229,36 @@ async fn with_token(
         return Err(access_token::invalid_token().into());
     }
     let spoken = access_token::spoken(app, claims).await?.ok_or_else(access_token::invalid_token)?;
+    let asking = Asking { app, context, asked, client_id: Some(&spoken.client.id) };
     let carries = |asked: &Permission| {
         spoken.claims.scope.iter().any(|name| Permission::parse(name).is_ok_and(|held| held.covers(asked)))
     };
     match (place, &spoken.member) {
         (Some(place), Some(member)) if member.organization.id == place => {
             let held = member.held().map_err(|_| access_token::invalid_token())?;
-            if !carries(asked) || !held.covers(asked) {
-                return Err(forbidden(asked));
-            }
-            Ok(of_member(member, held.clone(), spoken.claims.actor.clone()))
+            let caller = of_member(member, held.clone(), spoken.claims.actor.clone());
+            let rule = match (carries(asked), held.covers(asked), &caller.actor.act) {
+                (false, _, _) => Rule::CredentialLacksPermission,
+                (true, false, _) => Rule::PermissionNotHeld,
+                // What would outlast it is not theirs to do: keys, members, roles.
+                (true, true, Some(_)) if parts.method != Method::GET => Rule::ReadOnlyForActing,
+                (true, true, Some(_) | None) => {
+                    return Ok(Caller { token: Some(Presented::from(&spoken)), ..caller });
+                }
+            };
+            Err(asking.member(rule, member, caller.actor).await)
         }
         (Some(_), Some(_)) => Err(ProblemCode::NotFound.into()),
-        (None, Some(_)) => Err(forbidden(asked)),
+        (None, Some(member)) => {
+            let actor = of_member(member, Held::nothing(), spoken.claims.actor.clone()).actor;
+            Err(asking.member(Rule::OtherPlace, member, actor).await)
+        }
         (place, None) => {
-            let Some(account) = spoken.account else { return Err(forbidden(asked)) };
+            let Some(account) = spoken.account else {
+                let actor = Actor { kind: ActorKind::Client, id: spoken.client.id.clone(), act: None };
+                return Err(asking.forbidden(Rule::OtherPlace, None, actor, Holder::Nobody).await);
+            };
+            let actor = Actor { kind: ActorKind::Platform, id: account.to_string(), act: None };
             let needed = match place {
                 Some(_) => administer(),
                 None => asked.clone(),
@@ -216,17 +266,27 @@ async fn with_token(
             let held = platform::held(&app.store, account).await?;
             if !carries(&needed) || !held.covers(&needed) {
                 // Whoever has nothing to do with an organization does not learn that it exists.
-                return Err(if place.is_some() { ProblemCode::NotFound.into() } else { forbidden(asked) });
+                if place.is_some() {
+                    return Err(ProblemCode::NotFound.into());
+                }
+                let rule =
+                    if carries(&needed) { Rule::PermissionNotHeld } else { Rule::CredentialLacksPermission };
+                let said = Holder::named("platform", &held);
+                return Err(asking.forbidden(rule, None, actor, said).await);
             }
+            let recent = recently_proved(app, &spoken);
+            // What is reserved counts, and is passed on, only by a token that carries it, after a recent proof.
+            let held = held.without_reserved(|reserved| recent.is_ok() && carries(reserved));
             if needed.is_reserved() {
-                recently_proved(app, &spoken)?;
+                recent?;
             }
             let by = By::Operator(account);
-            let actor = Actor { kind: ActorKind::Platform, id: account.to_string(), act: None };
-            match place {
-                Some(place) => administering(guard, context, parts, place, held, by, actor).await,
-                None => Ok(Caller { by, actor, organization: None, held, reason: reason(parts) }),
-            }
+            let token = Some(Presented::from(&spoken));
+            let caller = match place {
+                Some(place) => administering(guard, context, parts, place, held, by, actor).await?,
+                None => Caller { by, actor, organization: None, held, reason: reason(parts), token: None },
+            };
+            Ok(Caller { token, ..caller })
         }
     }
 }
@@ -256,10 +316,12 @@ async fn with_session(
     let held = member.held_to_read().map_err(|unusable| match unusable {
         Unusable::Disabled | Unusable::Removed | Unusable::Suspended => Problem::from(ProblemCode::NotFound),
     })?;
+    let caller = of_member(&member, held.clone(), None);
     if !held.covers(asked) {
-        return Err(forbidden(asked));
+        let asking = Asking { app, context, asked, client_id: None };
+        return Err(asking.member(Rule::PermissionNotHeld, &member, caller.actor).await);
     }
-    Ok(of_member(&member, held.clone(), None))
+    Ok(caller)
 }
 
 fn of_member(member: &Member, held: Held, act: Option<String>) -> Caller {
@@ -273,10 +335,11 @@ fn of_member(member: &Member, held: Held, act: Option<String>) -> Caller {
         organization: Some(member.organization.clone()),
         held,
         reason: None,
+        token: None,
     }
 }
 
-fn administer() -> Permission {
+pub(super) fn administer() -> Permission {
     Permission::parse("organizations:administer").unwrap_or_else(|_| unreachable!("it is a permission"))
 }
 
@@ -325,5 +388,12 @@ async fn administering(
         )
         .await?;
     // In the organization they may do what an owner may; what is reserved stays reserved.
-    Ok(Caller { by, actor, organization: Some(organization), held: Held::everything(), reason: Some(reason) })
+    Ok(Caller {
+        by,
+        actor,
+        organization: Some(organization),
+        held: Held::everything(),
+        reason: Some(reason),
+        token: None,
+    })
 }

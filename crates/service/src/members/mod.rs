@@ -1,6 +1,16 @@
 //! Memberships: a person, or a client of its own, in one organization. What they hold there is the union of their roles,
 //! read from the database whenever it matters.
+//!
+//! 1. Whoever changes a member holds the organization's lock, and is asked once more what they hold ([`standing`]).
+//! 2. Nobody gives what they do not hold, nor changes whoever may do more; an organization keeps an owner ([`decide`]).
+//! 3. A membership ends for everything that hung on it at once, and comes back with nothing ([`cut`]).
 
+mod changing;
+pub mod cut;
+pub mod decide;
+mod endpoint;
+mod grants;
+pub mod standing;
 mod store;
 
 use porteiro_protocol::{
@@ -9,11 +19,21 @@ use porteiro_protocol::{
     time::OffsetDateTime,
 };
 
+pub use changing::{Who, add, change, enable, end, join, leave, rehearse};
+pub(crate) use endpoint::exceeds;
 pub use store::{
-    NewMember, Source, State, Whom, account_of, find, find_with_grant, hold, insert, of_account,
+    End, Filter, NewMember, Position, Source, State, Whom, account_of, cut_account, cut_client, find,
+    find_with_grant, hold, insert, list, of_account,
 };
 
-use crate::organizations::{Organization, Status};
+use crate::{
+    http::Route,
+    organizations::{Organization, Status},
+};
+
+pub fn routes() -> Vec<Route> {
+    [endpoint::routes(), grants::routes()].into_iter().flatten().collect()
+}
 
 /// Somebody in an organization, as things are now. Only the database makes one.
 #[derive(Debug, Clone)]
@@ -25,6 +45,9 @@ pub struct Member {
     pub client_id: Option<String>,
     pub state: State,
     pub display_name: String,
+    pub source: Source,
+    /// When, by whom and why it was disabled or removed, if it was here.
+    pub ended: Option<Ended>,
     pub roles: Vec<String>,
     pub primary_role: String,
     held: Held,
@@ -32,6 +55,15 @@ pub struct Member {
     pub grants_from: OffsetDateTime,
     pub version: i64,
     pub created_at: OffsetDateTime,
+}
+
+/// How a membership came to be disabled or removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    pub at: OffsetDateTime,
+    /// Kind and id of whoever did it, as the trail has them.
+    pub by: String,
+    pub reason: Option<String>,
 }
 
 /// Why a membership confers nothing now.
@@ -54,6 +86,12 @@ impl Member {
             (Status::Enabled, State::Removed) => Err(Unusable::Removed),
             (Status::Enabled, State::Active) => Ok(&self.held),
         }
+    }
+
+    /// What their roles would permit, whether or not it counts. For whoever wants to change them; never to let them do
+    /// anything.
+    pub const fn authority(&self) -> &Held {
+        &self.held
     }
 
     /// What they may look at: a suspended organization stays visible to its members.

@@ -14,6 +14,7 @@ pub mod directory;
 pub mod discovery;
 pub mod grants;
 pub mod introspection;
+pub mod key_credentials;
 pub mod keys;
 pub mod logout;
 pub mod pushed_authorization;

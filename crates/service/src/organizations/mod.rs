@@ -1,11 +1,12 @@
 //! Organizations: tenants. One account has a separate identity in each (`flows.md` 2.1), and a token speaks for one.
 
+pub mod manage;
 mod store;
 
 use porteiro_protocol::{assurance::Level, id::OrganizationId, time::OffsetDateTime};
 use serde::{Deserialize, Serialize};
 
-pub use store::{Name, Status, find, find_named, insert, lock};
+pub use store::{Name, Status, check_again, find, find_named, insert, lock};
 
 use crate::store::text_enum;
 
@@ -24,12 +25,17 @@ pub struct Organization {
 }
 
 text_enum! {
+    /// The language of what is written to an organization's people who chose none.
+    Language { En = "en", Pt = "pt-BR" }
+}
+
+text_enum! {
     /// Which clients may act for an organization without being listed.
     ThirdParty { All = "all", Verified = "verified", Listed = "listed" }
 }
 
 /// What an organization asks of whoever acts for it. It can only ask for more than the platform does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
     /// The least assurance a person must have proved.

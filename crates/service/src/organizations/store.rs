@@ -111,3 +111,13 @@ pub async fn insert(
     .await?;
     Ok(true)
 }
+
+/// What is permitted there has changed: whatever was checked before is checked again.
+pub async fn check_again(tx: &Tx, id: OrganizationId) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE organization SET authority_version = authority_version + 1 WHERE organization_id = $1",
+        &[&id.uuid()],
+    )
+    .await
+    .map(|_| ())
+}

@@ -3,7 +3,53 @@ use porteiro_protocol::{
     permission::{Held, Permission},
 };
 
+use tokio_postgres::Row;
+use uuid::Uuid;
+
 use crate::store::{Decode, Reader, StoreError, Tx};
+
+/// Somebody who may do something to the installation.
+#[derive(Debug)]
+pub struct Authority {
+    pub account: AccountId,
+    pub display_name: String,
+    pub active: bool,
+    pub permissions: Vec<String>,
+}
+
+/// Everybody who may do something, active or not: a handful.
+pub async fn list(reader: &impl Reader) -> Result<Vec<Authority>, StoreError> {
+    let rows = reader
+        .rows(
+            "platform.list",
+            "SELECT p.account_id, a.display_name, a.state = 'active' AS active, p.permissions
+             FROM platform_authority p JOIN account a USING (account_id)
+             WHERE cardinality(p.permissions) > 0 ORDER BY p.granted_at, p.account_id",
+            &[],
+        )
+        .await?;
+    let authority = |row: &Row| {
+        let (found, id) = Decode::keyed::<Uuid>("platform_authority", "account_id", row)?;
+        Ok(Authority {
+            account: id.into(),
+            display_name: found.get("display_name")?,
+            active: found.get("active")?,
+            permissions: found.get("permissions")?,
+        })
+    };
+    rows.iter().map(authority).collect()
+}
+
+/// Whether there is such an account, in use; its row is held until the transaction ends.
+pub(super) async fn lock_active(tx: &Tx, account: AccountId) -> Result<bool, StoreError> {
+    let rows = tx
+        .query(
+            "SELECT 1 FROM account WHERE account_id = $1 AND state = 'active' FOR UPDATE",
+            &[&account.uuid()],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}
 
 /// What a person may do to the installation, now. Nothing, unless their account is active.
 pub async fn held(reader: &impl Reader, account: AccountId) -> Result<Held, StoreError> {

@@ -26,6 +26,8 @@ pub enum HandleKind {
     Refresh,
     /// A pushed authorization request (RFC 9126).
     Pushed,
+    /// An invitation: only in the mail.
+    Invitation,
 }
 
 impl HandleKind {
@@ -36,6 +38,7 @@ impl HandleKind {
             Self::Code => "pt_code_",
             Self::Refresh => "pt_rt_",
             Self::Pushed => "pt_par_",
+            Self::Invitation => "pt_inv_",
         }
     }
 }

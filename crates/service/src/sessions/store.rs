@@ -15,7 +15,8 @@ use crate::{
 text_enum! {
     /// Why a session ended.
     Ended { SignedOut = "signed_out", EndedByOwner = "ended_by_owner", TooMany = "too_many", Recovered = "recovered",
-            CredentialChanged = "credential_changed" }
+            CredentialChanged = "credential_changed", AccountDisabled = "account_disabled",
+            EndedByPlatform = "ended_by_platform" }
 }
 
 /// A living session as its owner sees it.

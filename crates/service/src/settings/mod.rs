@@ -103,6 +103,10 @@ pub struct Settings {
     /// posts it to the flow. Without it mails carry the code alone.
     pub email_link_path: Option<String>,
 
+    /// The page under `base_url` that the link of an invitation opens; it posts what stands behind the `#`. Without it the
+    /// mail carries the invitation itself.
+    pub invitation_link_path: Option<String>,
+
     /// Hosts of yours that may be on a private network, as `host:port`: text message provider, webhooks. Addresses
     /// that strangers name never reach them.
     pub outbound_private_hosts: Vec<String>,
@@ -272,6 +276,7 @@ impl Default for Settings {
             mail_from: "Porteiro <no-reply@localhost>".into(),
             service_name: "Porteiro".into(),
             email_link_path: None,
+            invitation_link_path: None,
             outbound_private_hosts: Vec::new(),
             outbound_ca_file: None,
             screens: true,

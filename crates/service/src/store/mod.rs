@@ -8,6 +8,7 @@
 //! A connection lost while a change was under way is [`StoreError::Unknown`]: it may have happened, and nobody
 //! is told that it did.
 
+mod conditions;
 mod connect;
 mod error;
 pub mod migrations;
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant};
 use deadpool_postgres::{Hook, HookError, Object, Pool};
 use tokio_postgres::{Row, types::ToSql};
 
+pub use conditions::Conditions;
 pub use connect::{ConnectError, connect_once};
 pub use error::{RowError, StoreError};
 pub use row::Decode;

@@ -45,6 +45,19 @@ impl Tx {
     }
 }
 
+impl Tx {
+    /// Does something and takes it back, whatever came of it: to see what would be.
+    pub async fn tentatively<T>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        self.batch("SAVEPOINT tentatively").await?;
+        let outcome = work.await;
+        self.batch("ROLLBACK TO SAVEPOINT tentatively").await?;
+        outcome
+    }
+}
+
 /// A connection inside a transaction. If the work is dropped half-way (a timeout, a cancelled request), the
 /// connection is closed rather than returned to the pool with a transaction open.
 struct Guard {

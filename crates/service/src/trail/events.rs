@@ -7,6 +7,7 @@ macro_rules! kinds {
 
         impl TrailKind {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
 
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }

@@ -2,26 +2,35 @@
 //!
 //! Written in the transaction in which it happens. Append-only by code, privilege and trigger; numbered without gaps,
 //! and each entry carries the hash of the one before. Network address and device stand apart, outside the chain, so
-//! that a person can be erased and the chain still holds.
+//! that a person can be erased and the chain still holds. `docs/audit-trail.md` says how a reader checks it.
 
+mod decide;
+mod endpoint;
 pub mod events;
+mod export;
 mod store;
 
-use porteiro_protocol::id::{Id, OrganizationId};
+use porteiro_protocol::id::OrganizationId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use uuid::Uuid;
 
+pub use decide::{AuditEvent, at};
 pub use events::TrailKind;
-pub use store::Entry;
+pub use store::{Entry, Filter, Found};
 
 use crate::{
     App,
-    http::RequestContext,
-    store::{StoreError, Tx},
+    http::{RequestContext, Route},
+    store::{Reader, StoreError, Tx},
 };
 
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
 /// Who did it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Actor {
     pub kind: ActorKind,
     pub id: String,
@@ -35,13 +44,21 @@ crate::store::text_enum! {
 }
 
 /// To what it was done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Target {
     pub kind: String,
     pub id: String,
 }
 
+impl Actor {
+    /// Nobody: time, or the service itself.
+    pub fn system() -> Self {
+        Self { kind: ActorKind::System, id: "porteiro".into(), act: None }
+    }
+}
+
 impl Target {
+    #[expect(clippy::needless_pass_by_value, reason = "ids and texts alike, owned or not")]
     pub fn new(kind: &str, id: impl ToString) -> Self {
         Self { kind: kind.to_owned(), id: id.to_string() }
     }
@@ -76,7 +93,8 @@ impl Event {
 
     #[must_use]
     pub fn changing(mut self, before: Value, after: Value) -> Self {
-        self.changes = Some(serde_json::json!({"before": before, "after": after}));
+        let both = [("before".to_owned(), before), ("after".to_owned(), after)];
+        self.changes = Some(Value::Object(both.into_iter().collect()));
         self
     }
 }
@@ -89,6 +107,26 @@ pub async fn record(
     organization: OrganizationId,
     event: &Event,
 ) -> Result<(), StoreError> {
-    let id = Id::<Entry>::ordered(app.clock.now(), &*app.entropy);
-    store::append(tx, organization, id, event, &context.into()).await
+    store::append(tx, organization, app.entropy.bytes(), event, Some(&context.into())).await
+}
+
+/// The same for what nobody asked for: time did it.
+pub async fn record_unasked(
+    app: &App,
+    tx: &Tx,
+    organization: OrganizationId,
+    event: &Event,
+) -> Result<(), StoreError> {
+    store::append(tx, organization, app.entropy.bytes(), event, None).await
+}
+
+/// The newest entries that match, before one of them.
+async fn newest(
+    reader: &impl Reader,
+    organization: OrganizationId,
+    filter: &Filter,
+    before: Option<Uuid>,
+    most: i64,
+) -> Result<Vec<Found>, StoreError> {
+    store::page(reader, organization, filter, store::From::Newest(before), most).await
 }

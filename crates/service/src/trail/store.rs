@@ -1,95 +1,198 @@
-use porteiro_protocol::id::{Id, OrganizationId};
+use porteiro_protocol::{
+    id::{OrganizationId, ordered_floor},
+    time::OffsetDateTime,
+};
 use serde_json::json;
+use tokio_postgres::Row;
+use uuid::Uuid;
 
-use super::Event;
+use super::{
+    Event,
+    decide::{AuditEvent, Personal, Written, entry_id},
+};
 use crate::{
     audit::Origin,
-    secrets::sha256,
-    store::{Decode, StoreError, Tx},
+    store::{Conditions, Decode, Reader, RowError, StoreError, Tx},
 };
 
 /// Names entries of trails.
 #[derive(Debug)]
 pub enum Entry {}
 
+/// `origin`: none where nobody asked for it.
 pub(super) async fn append(
     tx: &Tx,
     organization: OrganizationId,
-    id: Id<Entry>,
+    random: [u8; 4],
     event: &Event,
-    origin: &Origin<'_>,
+    origin: Option<&Origin<'_>>,
 ) -> Result<(), StoreError> {
     let inconsistent = |error: serde_json::Error| StoreError::Inconsistent(error.to_string());
-    let actor = serde_json::to_value(&event.actor).map_err(inconsistent)?;
-    let target = serde_json::to_value(&event.target).map_err(inconsistent)?;
     // Held until the transaction ends: the next entry's number and hash follow from this one's.
     let rows = tx
         .query(
             "INSERT INTO trail_head (organization_id, sequence, hash) VALUES ($1, 0, '')
              ON CONFLICT (organization_id) DO UPDATE SET sequence = trail_head.sequence
-             RETURNING sequence, hash",
+             RETURNING sequence, hash, greatest(at, clock_timestamp()) AS at",
             &[&organization.uuid()],
         )
         .await?;
     let head = rows.first().ok_or_else(|| StoreError::Inconsistent("a trail has no head".into()))?;
     let head = Decode::new("trail_head", organization, head);
-    let sequence = head.get::<i64>("sequence")? + 1;
-    let previous: Vec<u8> = head.get("hash")?;
-    let hash = digest(organization, id, sequence, event, &previous);
+    let (sequence, at) = (head.get::<i64>("sequence")? + 1, head.get("at")?);
+    let entry = Written {
+        id: entry_id(at, sequence, random),
+        organization,
+        sequence,
+        at,
+        kind: event.kind.as_str().to_owned(),
+        actor: serde_json::to_value(&event.actor).map_err(inconsistent)?,
+        target: serde_json::to_value(&event.target).map_err(inconsistent)?,
+        outcome: event.outcome,
+        reason: event.reason.clone(),
+        changes: event.changes.clone(),
+        request_id: origin.map_or(Uuid::nil(), |origin| origin.request_id),
+        previous_hash: head.get("hash")?,
+    };
+    let hash = entry.hash().map_err(StoreError::Inconsistent)?;
+    insert(tx, &entry, &hash).await?;
+    if let Some(origin) = origin {
+        let personal = json!({"address": origin.address.to_string(), "user_agent": origin.user_agent});
+        tx.execute(
+            "INSERT INTO trail_personal (organization_id, entry_id, personal) VALUES ($1, $2, $3)",
+            &[&organization.uuid(), &entry.id.uuid(), &personal],
+        )
+        .await?;
+    }
     tx.execute(
-        "INSERT INTO trail (organization_id, entry_id, sequence, kind, actor, target, outcome, reason, changes,
-                request_id, previous_hash, hash)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-        &[
-            &organization.uuid(),
-            &id.uuid(),
-            &sequence,
-            &event.kind.as_str(),
-            &actor,
-            &target,
-            &event.outcome.as_str(),
-            &event.reason,
-            &event.changes,
-            &origin.request_id,
-            &previous,
-            &hash.as_slice(),
-        ],
-    )
-    .await?;
-    let personal = json!({"address": origin.address.to_string(), "user_agent": origin.user_agent});
-    tx.execute(
-        "INSERT INTO trail_personal (organization_id, entry_id, personal) VALUES ($1, $2, $3)",
-        &[&organization.uuid(), &id.uuid(), &personal],
-    )
-    .await?;
-    tx.execute(
-        "UPDATE trail_head SET sequence = $2, hash = $3 WHERE organization_id = $1",
-        &[&organization.uuid(), &sequence, &hash.as_slice()],
+        "UPDATE trail_head SET sequence = $2, hash = $3, at = $4 WHERE organization_id = $1",
+        &[&organization.uuid(), &sequence, &hash.as_slice(), &at],
     )
     .await
     .map(|_| ())
 }
 
-/// Of everything an entry says, and of the entry before.
-pub(super) fn digest(
+async fn insert(tx: &Tx, entry: &Written, hash: &[u8; 32]) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO trail (organization_id, entry_id, sequence, kind, actor, target, outcome, reason, changes,
+                request_id, at, previous_hash, hash)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+        &[
+            &entry.organization.uuid(),
+            &entry.id.uuid(),
+            &entry.sequence,
+            &entry.kind,
+            &entry.actor,
+            &entry.target,
+            &entry.outcome.as_str(),
+            &entry.reason,
+            &entry.changes,
+            &entry.request_id,
+            &entry.at,
+            &entry.previous_hash,
+            &hash.as_slice(),
+        ],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// An entry as it was written.
+#[derive(Debug)]
+pub struct Found {
+    pub entry: Written,
+    pub hash: Vec<u8>,
+    pub personal: Personal,
+}
+
+impl Found {
+    /// As its readers see it.
+    pub fn shown(self) -> AuditEvent {
+        self.entry.shown(&self.hash, self.personal)
+    }
+}
+
+impl TryFrom<&Row> for Found {
+    type Error = RowError;
+    fn try_from(row: &Row) -> Result<Self, RowError> {
+        let (found, id) = Decode::keyed::<Uuid>("trail", "entry_id", row)?;
+        Ok(Self {
+            entry: Written {
+                id: id.into(),
+                organization: found.get::<Uuid>("organization_id")?.into(),
+                sequence: found.get("sequence")?,
+                at: found.get("at")?,
+                kind: found.get("kind")?,
+                actor: found.get("actor")?,
+                target: found.get("target")?,
+                outcome: found.parsed("outcome")?,
+                reason: found.get("reason")?,
+                changes: found.get("changes")?,
+                request_id: found.get("request_id")?,
+                previous_hash: found.get("previous_hash")?,
+            },
+            hash: found.get("hash")?,
+            personal: Personal { address: found.get("address")?, user_agent: found.get("user_agent")? },
+        })
+    }
+}
+
+/// Which entries are looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    pub kind: Option<String>,
+    pub actor: Option<String>,
+    /// From this moment on.
+    pub from: Option<OffsetDateTime>,
+    /// Before this moment.
+    pub to: Option<OffsetDateTime>,
+}
+
+/// Where to go on, and which way.
+#[derive(Debug, Clone, Copy)]
+pub enum From {
+    /// Newest first, before this entry.
+    Newest(Option<Uuid>),
+    /// Oldest first, after this entry and up to that one.
+    Oldest { after: Option<Uuid>, up_to: Uuid },
+}
+
+/// So many of the entries that match.
+pub(super) async fn page(
+    reader: &impl Reader,
     organization: OrganizationId,
-    id: Id<Entry>,
-    sequence: i64,
-    event: &Event,
-    previous: &[u8],
-) -> [u8; 32] {
-    let said = json!([
-        organization,
-        id,
-        sequence,
-        event.kind.as_str(),
-        event.actor,
-        event.target,
-        event.outcome,
-        event.reason,
-        event.changes,
-    ]);
-    let mut bytes = previous.to_vec();
-    bytes.extend(said.to_string().as_bytes());
-    sha256(&bytes)
+    filter: &Filter,
+    from: From,
+    most: i64,
+) -> Result<Vec<Found>, StoreError> {
+    // Ids are times: a period is a range of the key.
+    let mut lowest = filter.from.map_or(Uuid::nil(), ordered_floor);
+    let mut below = filter.to.map_or(Uuid::max(), ordered_floor);
+    let next = |id: Uuid| Uuid::from_u128(id.as_u128().saturating_add(1));
+    let order = match from {
+        From::Newest(before) => {
+            below = before.map_or(below, |before| below.min(before));
+            "DESC"
+        }
+        From::Oldest { after, up_to } => {
+            lowest = after.map_or(lowest, |after| lowest.max(next(after)));
+            below = below.min(next(up_to));
+            "ASC"
+        }
+    };
+    let organization = organization.uuid();
+    let conditions = Conditions::new(
+        "t.organization_id = ? AND t.entry_id >= ? AND t.entry_id < ?",
+        &[&organization, &lowest, &below],
+    )
+    .and_if("kind = ?", filter.kind.as_ref())
+    .and_if("actor->>'id' = ?", filter.actor.as_ref());
+    let (sql, params) = conditions.finish(
+        "SELECT t.organization_id, t.entry_id, sequence, kind, actor, target, outcome, reason, changes, request_id, at,
+                previous_hash, hash, personal->>'address' AS address, personal->>'user_agent' AS user_agent
+         FROM trail t LEFT JOIN trail_personal p ON p.organization_id = t.organization_id AND p.entry_id = t.entry_id",
+        &format!("ORDER BY t.entry_id {order} LIMIT {most}"),
+    );
+    let rows = reader.rows("trail.page", &sql, params).await?;
+    rows.iter().map(Found::try_from).collect::<Result<_, _>>().map_err(Into::into)
 }

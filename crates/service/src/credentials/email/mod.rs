@@ -86,7 +86,10 @@ pub async fn send(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let service = step.app.checked.settings.service_name.as_str();
     let revealed = code.reveal();
     let mail = CodeMail { code: revealed, link, phrase: &step.state.phrase, service, minutes: MINUTES };
-    let open = step.app.checked.settings.registration == Registration::Open || step.state.bootstrap.is_some();
+    let invited = step.state.invited.as_deref().is_some_and(|invited| invited == key);
+    let open = step.app.checked.settings.registration == Registration::Open
+        || step.state.bootstrap.is_some()
+        || invited;
     let rendered = match (step.state.kind, exists) {
         (Kind::Recover, true) => templates::recovery_code(locale, &mail),
         (Kind::SignIn | Kind::Register | Kind::Reauthenticate | Kind::Enrol, true) => {

@@ -11,10 +11,14 @@ const BODY: &str = "margin:0;padding:24px;font-family:system-ui,-apple-system,'S
 const CODE: &str =
     "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:32px;font-weight:bold;margin:24px 0";
 
+const TOKEN: &str = "font-family:ui-monospace,Menlo,Consolas,monospace;word-break:break-all;margin:24px 0";
+
 pub(super) enum Block {
     Paragraph(String),
     /// One unbroken token, so that it can be copied and phones can find it.
     Code(String),
+    /// A long secret to be copied whole: ours, in base64url.
+    Token(String),
     Link(Link),
     /// When, where: a label and what it says.
     Facts(Vec<(&'static str, String)>),
@@ -48,6 +52,7 @@ impl Block {
         match self {
             Self::Paragraph(words) => line(words),
             Self::Code(code) => token(code),
+            Self::Token(text) => opaque(text),
             Self::Link(link) => link.as_str().to_owned(),
             Self::Facts(facts) => {
                 let lines = facts.iter().map(|(label, fact)| format!("{label}: {}", line(fact)));
@@ -60,6 +65,7 @@ impl Block {
         match self {
             Self::Paragraph(words) => format!("<p>{}</p>\n", escape(&line(words))),
             Self::Code(code) => format!("<p style=\"{CODE}\">{}</p>\n", escape(&token(code))),
+            Self::Token(text) => format!("<p style=\"{TOKEN}\">{}</p>\n", escape(&opaque(text))),
             // Shown in full: a link that hides where it leads is what we teach people to distrust.
             Self::Link(link) => {
                 let url = escape(link.as_str());
@@ -119,6 +125,10 @@ pub(super) fn name(text: &str) -> String {
         Some((end, _)) => format!("{}…", name[..end].trim_end()),
         None => name,
     }
+}
+
+fn opaque(text: &str) -> String {
+    text.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).collect()
 }
 
 pub(super) fn token(code: &str) -> String {

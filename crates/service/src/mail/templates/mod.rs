@@ -5,7 +5,9 @@
 //!   them. Nothing is loaded, nothing is counted.
 //! - A mail says what happened, whether anything is to be done, and ends.
 
+mod acting;
 mod codes;
+mod invitation;
 mod layout;
 mod link;
 mod locale;
@@ -15,7 +17,9 @@ mod recovery;
 #[cfg(test)]
 mod tests;
 
+pub use acting::{Acting, impersonation_started};
 pub use codes::{CodeMail, recovery_code, registration_code, sign_in_code, verify_address_code};
+pub use invitation::{InvitationMail, invitation};
 pub use link::Link;
 pub use locale::Locale;
 pub use notices::{

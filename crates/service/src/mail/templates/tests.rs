@@ -22,6 +22,8 @@ enum Kind {
     NewDevice,
     RecoveryHoldStarted,
     SessionsEnded,
+    ImpersonationStarted,
+    Invitation,
 }
 
 fn kinds() -> Vec<Kind> {
@@ -36,6 +38,8 @@ fn kinds() -> Vec<Kind> {
         Kind::NewDevice,
         Kind::RecoveryHoldStarted,
         Kind::SessionsEnded,
+        Kind::ImpersonationStarted,
+        Kind::Invitation,
     ];
     kinds.extend(Change::ALL.map(Kind::CredentialChanged));
     kinds
@@ -69,6 +73,17 @@ impl Kind {
                 recovery_hold_started(locale, at + porteiro_protocol::time::Duration::hours(72), &what)
             }
             Self::SessionsEnded => sessions_ended(locale, &what),
+            Self::ImpersonationStarted => {
+                let acting = Acting { who: value, organization: value, reason: value, until: at };
+                impersonation_started(locale, &acting, &what)
+            }
+            Self::Invitation => {
+                let (token, until) = ("pt_inv_a-b", at);
+                invitation(
+                    locale,
+                    &InvitationMail { service: value, organization: value, link: link(), token, until },
+                )
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ mod store;
 use porteiro_protocol::{authorization_details::DetailType, jose::Algorithm};
 use serde::{Deserialize, Serialize};
 
-pub use store::{list, list_dated, register, remove};
+pub use store::{list, list_dated, lock, register, register_in, remove, remove_in};
 
 /// The longest an access token may live: short tokens are the answer to statelessness.
 pub const LONGEST_TOKEN_SECONDS: i32 = 600;

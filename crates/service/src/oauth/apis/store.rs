@@ -2,7 +2,7 @@ use porteiro_protocol::time::OffsetDateTime;
 use tokio_postgres::Row;
 
 use super::Api;
-use crate::store::{Decode, Reader, RowError, Store, StoreError};
+use crate::store::{Decode, Reader, RowError, Store, StoreError, Tx};
 
 impl TryFrom<&Row> for Api {
     type Error = RowError;
@@ -43,40 +43,54 @@ pub async fn list_dated(reader: &impl Reader) -> Result<Vec<(Api, OffsetDateTime
     rows.iter().map(|row| dated(row).map_err(StoreError::from)).collect()
 }
 
+const REGISTER: &str =
+    "INSERT INTO api (identifier, name, scopes, token_seconds, algorithm, details, introspected_by,
+            organizational)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+     ON CONFLICT (identifier) DO UPDATE SET name = excluded.name, scopes = excluded.scopes,
+         details = excluded.details, introspected_by = excluded.introspected_by,
+         organizational = excluded.organizational,
+         token_seconds = excluded.token_seconds, algorithm = excluded.algorithm,
+         changed_at = greatest(clock_timestamp(), api.changed_at + interval '1 microsecond')";
+
 /// Adds an API or replaces what was said about it.
 pub async fn register(store: &Store, api: &Api) -> Result<(), StoreError> {
+    store.run_tx("apis.register", |tx| async move { register_in(&tx, api).await }).await
+}
+
+pub async fn register_in(tx: &Tx, api: &Api) -> Result<(), StoreError> {
     let inconsistent = |error: serde_json::Error| StoreError::Inconsistent(error.to_string());
     let scopes = serde_json::to_value(&api.scopes).map_err(inconsistent)?;
     let details = serde_json::to_value(&api.details).map_err(inconsistent)?;
-    store
-        .write(
-            "apis.register",
-            "INSERT INTO api (identifier, name, scopes, token_seconds, algorithm, details, introspected_by,
-                    organizational)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-             ON CONFLICT (identifier) DO UPDATE SET name = excluded.name, scopes = excluded.scopes,
-                 details = excluded.details, introspected_by = excluded.introspected_by,
-                 organizational = excluded.organizational,
-                 token_seconds = excluded.token_seconds, algorithm = excluded.algorithm,
-                 changed_at = greatest(clock_timestamp(), api.changed_at + interval '1 microsecond')",
-            &[
-                &api.identifier,
-                &api.name,
-                &scopes,
-                &api.token_seconds,
-                &api.algorithm.as_str(),
-                &details,
-                &api.introspected_by,
-                &api.organizational,
-            ],
-        )
-        .await
-        .map(|_| ())
+    tx.execute(
+        REGISTER,
+        &[
+            &api.identifier,
+            &api.name,
+            &scopes,
+            &api.token_seconds,
+            &api.algorithm.as_str(),
+            &details,
+            &api.introspected_by,
+            &api.organizational,
+        ],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Orders whoever changes it; when it last changed.
+pub async fn lock(tx: &Tx, identifier: &str) -> Result<Option<OffsetDateTime>, StoreError> {
+    let rows =
+        tx.query("SELECT changed_at FROM api WHERE identifier = $1 FOR UPDATE", &[&identifier]).await?;
+    let read = |row| Decode::new("api", identifier, row).get("changed_at");
+    Ok(rows.first().map(read).transpose()?)
+}
+
+pub async fn remove_in(tx: &Tx, identifier: &str) -> Result<bool, StoreError> {
+    Ok(tx.execute("DELETE FROM api WHERE identifier = $1", &[&identifier]).await? == 1)
 }
 
 pub async fn remove(store: &Store, identifier: &str) -> Result<bool, StoreError> {
-    let rows = store
-        .write("apis.remove", "DELETE FROM api WHERE identifier = $1 RETURNING identifier", &[&identifier])
-        .await?;
-    Ok(!rows.is_empty())
+    store.run_tx("apis.remove", |tx| async move { remove_in(&tx, identifier).await }).await
 }

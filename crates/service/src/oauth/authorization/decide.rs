@@ -175,7 +175,7 @@ fn organization(asked: &Asked<'_>) -> Result<(), Refused> {
         OrganizationMode::Required => true,
     };
     let in_one = named || permissions || required || asked.client.organization.is_some();
-    if in_one && granted.scope().iter().any(|name| is_of_the_account(name)) {
+    if in_one && granted.scope().iter().any(is_of_the_account) {
         return Err(refuse(
             ErrorCode::InvalidScope,
             "a scope is about the account itself, and a token for an organization carries none of those",

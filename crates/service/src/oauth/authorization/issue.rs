@@ -163,6 +163,7 @@ fn terms(prepared: &Prepared, sitting: &Sitting<'_>) -> Terms {
         nonce: prepared.request.nonce.clone(),
         details: prepared.authority.details().to_vec(),
         actor: None,
+        until: None,
     }
 }
 

@@ -34,7 +34,7 @@ pub use describe::describe;
 pub use issue::{Sitting, issue};
 pub use object::open as open_request_object;
 pub use respond::{Delivery, refusal};
-pub use store::{allowed_clients, forget, remembered};
+pub use store::{allowed_clients, forget, forget_in_organization, remembered};
 
 use self::place::Place;
 use super::{
@@ -45,6 +45,7 @@ use crate::{
     App,
     http::{OAuthError, Route},
     members::Member,
+    refusals::Refusal,
     secrets::sha256,
     store::{Reader, StoreError},
 };
@@ -202,6 +203,8 @@ fn error_mode(client: &Client, raw: &RawRequest) -> ResponseMode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     pub refused: Option<Refused>,
+    /// What is remembered of it, where authority was refused.
+    pub why: Option<Box<Refusal>>,
     pub needs_choice: bool,
     /// Organizations of which the person must choose one.
     pub choices: Vec<Choice>,
@@ -276,7 +279,7 @@ pub async fn standing(
                 prepared.member = Some(*member);
             }
             Place::Choose(members) => choices = members.iter().map(Choice::from).collect(),
-            Place::Refused(code, text) => return Ok(refused(decide::refuse(code, text))),
+            Place::Refused(why_not, why) => return Ok(Standing { why: Some(why), ..refused(why_not) }),
         }
     }
     let policy = prepared.member.as_ref().map(|member| &member.organization.policy);
@@ -300,12 +303,22 @@ pub async fn standing(
                 before.as_ref(),
             ));
     let needs_choice = !continued.confirmed && prepared.request.prompts(Prompt::SelectAccount);
-    Ok(Standing { refused: None, needs_choice, choices, level, max_age, needs_consent, digest: Some(digest) })
+    Ok(Standing {
+        refused: None,
+        why: None,
+        needs_choice,
+        choices,
+        level,
+        max_age,
+        needs_consent,
+        digest: Some(digest),
+    })
 }
 
 const fn refused(refused: Refused) -> Standing {
     Standing {
         refused: Some(refused),
+        why: None,
         needs_choice: false,
         choices: Vec::new(),
         level: Level::None,

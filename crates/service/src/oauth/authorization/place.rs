@@ -2,6 +2,7 @@
 //! have, or chosen. Asked only of somebody who is proved; whatever is wrong with one has one answer.
 
 use porteiro_protocol::{
+    authorization_request::Refused,
     error::ErrorCode,
     id::{AccountId, OrganizationId},
 };
@@ -10,13 +11,18 @@ use super::{
     super::{
         acting,
         clients::{Client, OrganizationMode},
+        token::because,
     },
     Continued, Prepared,
+    decide::refuse,
 };
 use crate::{
-    members::{self, Member, Whom},
+    client_policies,
+    members::{self, Member, State, Whom},
     organizations::{self, Name},
+    refusals::{Holder, Refusal, Rule},
     store::{Reader, StoreError},
+    trail::{Actor, ActorKind},
 };
 
 /// Where the person would act.
@@ -28,7 +34,7 @@ pub(super) enum Place {
     /// They belong to several that would do.
     Choose(Vec<Member>),
     /// No such organization for them, and why is nobody's business; or they do not hold there what is asked.
-    Refused(ErrorCode, &'static str),
+    Refused(Refused, Box<Refusal>),
 }
 
 /// Whether the request can be answered without an organization.
@@ -43,7 +49,25 @@ pub(super) fn is_needed(prepared: &Prepared) -> bool {
         }
 }
 
-const UNAVAILABLE: Place = Place::Refused(ErrorCode::AccessDenied, "the organization is not available");
+/// One answer, and what is remembered of it. An organization that is not theirs does not hear of them.
+fn unavailable(prepared: &Prepared, member: Option<&Member>, rule: Rule, would_pass: &str) -> Place {
+    let refused = refuse(ErrorCode::AccessDenied, "the organization is not available");
+    Place::Refused(refused, Box::new(refusal(prepared, member, rule, would_pass.into())))
+}
+
+fn refusal(prepared: &Prepared, member: Option<&Member>, rule: Rule, would_pass: String) -> Refusal {
+    let actor = |member: &Member| Actor { kind: ActorKind::Member, id: member.id.to_string(), act: None };
+    let here = member.map(|member| (member.organization.id, member.id));
+    Refusal {
+        organization: here.map(|(organization, _)| organization),
+        client_id: Some(prepared.client.id.clone()),
+        subject: member.map(actor),
+        rule,
+        asked: prepared.authority.scope().iter().map(str::to_owned).collect(),
+        holder: here.map_or(Holder::Nobody, |(organization, id)| Holder::Member(organization, id)),
+        would_pass,
+    }
+}
 
 pub(super) async fn find(
     reader: &impl Reader,
@@ -55,7 +79,10 @@ pub(super) async fn find(
         return Ok(Place::Nowhere);
     }
     let member = match wanted(reader, continued, prepared).await? {
-        Wanted::Unknown => return Ok(UNAVAILABLE),
+        Wanted::Unknown => {
+            let text = "an organization they belong to and the client may act for";
+            return Ok(unavailable(prepared, None, Rule::NotAMember, text));
+        }
         Wanted::This(organization) => members::find(reader, organization, Whom::Account(account)).await?,
         Wanted::Any => {
             let mut usable = Vec::new();
@@ -70,17 +97,29 @@ pub(super) async fn find(
             usable.pop()
         }
     };
-    let Some(member) = member else { return Ok(UNAVAILABLE) };
-    if !is_usable(reader, &prepared.client, &member).await? {
-        return Ok(UNAVAILABLE);
-    }
+    let member = member.filter(|member| member.state != State::Removed);
+    let Some(member) = member else {
+        let text = "an organization they are an active member of";
+        return Ok(unavailable(prepared, None, Rule::NotAMember, text));
+    };
     Ok(match acting::check(&member, &prepared.authority, prepared.api.as_ref()) {
+        Err(lacking @ acting::Refused::Unusable(_)) => {
+            let (rule, would_pass) = because(&lacking);
+            unavailable(prepared, Some(&member), rule, &would_pass)
+        }
+        Ok(()) | Err(acting::Refused::Lacks(_))
+            if !client_policies::allows(reader, &member.organization, &prepared.client).await? =>
+        {
+            let text = "a client the organization allows, or its administrators allowing this one";
+            unavailable(prepared, Some(&member), Rule::ClientNotAllowed, text)
+        }
         Ok(()) => Place::Here(Box::new(member)),
-        Err(acting::Refused::Unusable(_)) => UNAVAILABLE,
-        Err(acting::Refused::Lacks(_)) => Place::Refused(
-            ErrorCode::InvalidScope,
-            "not all of these scopes are held in the organization; ask for less",
-        ),
+        Err(lacking @ acting::Refused::Lacks(_)) => {
+            let text = "not all of these scopes are held in the organization; ask for less";
+            let (rule, would_pass) = because(&lacking);
+            let why = refusal(prepared, Some(&member), rule, would_pass);
+            Place::Refused(refuse(ErrorCode::InvalidScope, text), Box::new(why))
+        }
     })
 }
 
@@ -109,6 +148,6 @@ async fn wanted(
 }
 
 /// It counts there, and the organization lets the client in.
-async fn is_usable(_reader: &impl Reader, _client: &Client, member: &Member) -> Result<bool, StoreError> {
-    Ok(member.held().is_ok())
+async fn is_usable(reader: &impl Reader, client: &Client, member: &Member) -> Result<bool, StoreError> {
+    Ok(member.held().is_ok() && client_policies::allows(reader, &member.organization, client).await?)
 }

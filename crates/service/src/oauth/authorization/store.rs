@@ -72,6 +72,22 @@ pub async fn forget(tx: &Tx, account: AccountId, client_id: &str) -> Result<bool
     Ok(forgotten > 0)
 }
 
+/// Forgets what a person allowed while acting for an organization: to one client, or to all.
+pub async fn forget_in_organization(
+    tx: &Tx,
+    account: AccountId,
+    organization: OrganizationId,
+    client_id: Option<&str>,
+) -> Result<(), StoreError> {
+    tx.execute(
+        "DELETE FROM consent
+         WHERE account_id = $1 AND organization_id = $2 AND ($3::text IS NULL OR client_id = $3)",
+        &[&account.uuid(), &organization.uuid(), &client_id],
+    )
+    .await
+    .map(|_| ())
+}
+
 /// Which clients a person has allowed something.
 pub async fn allowed_clients(reader: &impl Reader, account: AccountId) -> Result<Vec<String>, StoreError> {
     let rows = reader

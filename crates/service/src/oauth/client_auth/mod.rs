@@ -100,6 +100,12 @@ impl Presented {
     }
 }
 
+/// What a Basic header carries, if it is well-formed.
+pub fn basic(context: &RequestContext) -> Option<(String, String)> {
+    let (_, credentials) = context.authorization.as_ref().filter(|(scheme, _)| scheme == "basic")?;
+    secret::basic(credentials)
+}
+
 fn refused(context: &RequestContext) -> OAuthError {
     let basic = context.authorization.as_ref().is_some_and(|(scheme, _)| scheme == "basic");
     OAuthError::new(ErrorCode::InvalidClient, "client authentication failed")

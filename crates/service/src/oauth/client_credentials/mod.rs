@@ -13,10 +13,11 @@ use super::{
     token::{
         TokenRequest, TokenResponse,
         issue::{self, Speaker},
+        refused,
     },
 };
 use crate::{
-    App,
+    App, client_policies,
     http::OAuthError,
     members::{self, Member, Whom},
     organizations::{self, Name},
@@ -44,12 +45,14 @@ pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthErro
         return issue::access_token(app, &apis, client, &speaker, &authority, request.binding).await;
     };
     let authority = authority.acting_for(member.organization.id);
-    acting::check(&member, &authority, Some(api)).map_err(|lacking| match lacking {
-        acting::Refused::Unusable(_) => unavailable(),
-        acting::Refused::Lacks(_) => {
-            OAuthError::new(ErrorCode::InvalidScope, "not all of this is held in the organization")
-        }
-    })?;
+    if let Err(lacking) = acting::check(&member, &authority, Some(api)) {
+        let asked: Vec<String> = authority.scope().iter().map(str::to_owned).collect();
+        let error = refused::unheld(request, &member, &asked, &lacking).await;
+        return Err(match lacking {
+            acting::Refused::Unusable(_) => unavailable().with_reference(error.reference),
+            acting::Refused::Lacks(_) => error,
+        });
+    }
     let acting = Acting::from(&member);
     let speaker = Speaker::Client(Some(&acting));
     issue::access_token(app, &apis, client, &speaker, &authority, request.binding).await
@@ -75,7 +78,12 @@ async fn member(app: &App, client: &Client, named: Option<&str>) -> Result<Optio
         }
     };
     let member = members::find(&app.store, organization, Whom::Client(&client.id)).await?;
-    member.map(Some).ok_or_else(unavailable)
+    let member = member.ok_or_else(unavailable)?;
+    if client_policies::allows(&app.store, &member.organization, client).await? {
+        Ok(Some(member))
+    } else {
+        Err(unavailable())
+    }
 }
 
 /// Pure: which API, which scopes, or why not.

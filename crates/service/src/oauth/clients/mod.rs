@@ -16,7 +16,9 @@ use serde_json::Value;
 use subtle::ConstantTimeEq;
 
 pub use keys::{FetchedKeys, Jwks, client_keys, newer_client_keys, verify_signed};
-pub use store::{Client, NewClient, OrganizationMode, Profile, Trust, disable, find, insert, set_trust};
+pub use store::{
+    Client, NewClient, OrganizationMode, Profile, Trust, disable, enable, find, insert, set_trust,
+};
 pub use subject::subject;
 
 use super::{client_auth, token::grants};
@@ -106,13 +108,13 @@ pub async fn create_under(
 }
 
 /// What no client may register, whoever makes it.
-pub(super) fn check(profile: Profile, metadata: &ClientMetadata) -> Result<(), MetadataError> {
+pub(crate) fn check(profile: Profile, metadata: &ClientMetadata) -> Result<(), MetadataError> {
     subject::check(metadata)?;
     profile::check(profile, metadata)
         .map_err(|detail| MetadataError { code: ErrorCode::InvalidClientMetadata, detail })
 }
 
 /// Whether a method rests on a secret we hand out.
-pub(super) fn needs_secret(metadata: &ClientMetadata) -> bool {
+pub(crate) fn needs_secret(metadata: &ClientMetadata) -> bool {
     matches!(metadata.token_endpoint_auth_method.as_str(), "client_secret_basic" | "client_secret_post")
 }

@@ -103,14 +103,42 @@ pub async fn set_trust(store: &Store, client_id: &str, trust: Trust) -> Result<b
     Ok(!rows.is_empty())
 }
 
-/// From this statement on the client does not exist for anybody who asks.
+/// From this statement on the client does not exist for anybody who asks, and what it was given as a member of an
+/// organization counts no more.
 pub async fn disable(store: &Store, client_id: &str) -> Result<bool, StoreError> {
     let rows = store
         .write(
             "clients.disable",
-            "UPDATE client SET disabled_at = now(), grants_from = clock_timestamp(),
-                 changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
-             WHERE client_id = $1 AND disabled_at IS NULL RETURNING client_id",
+            "WITH gone AS (
+                 UPDATE client SET disabled_at = now(), grants_from = clock_timestamp(),
+                     changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
+                 WHERE client_id = $1 AND disabled_at IS NULL RETURNING client_id
+             ), cut AS (
+                 UPDATE membership m SET grants_from = clock_timestamp(), version = m.version + 1
+                 FROM gone WHERE m.client_id = gone.client_id
+             )
+             SELECT client_id FROM gone",
+            &[&client_id],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}
+
+/// It exists again. What was granted before stays over, and so does what slipped through while the last nodes had not
+/// yet heard that it was disabled.
+pub async fn enable(store: &Store, client_id: &str) -> Result<bool, StoreError> {
+    let rows = store
+        .write(
+            "clients.enable",
+            "WITH back AS (
+                 UPDATE client SET disabled_at = NULL, grants_from = clock_timestamp(),
+                     changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
+                 WHERE client_id = $1 AND disabled_at IS NOT NULL RETURNING client_id
+             ), cut AS (
+                 UPDATE membership m SET grants_from = clock_timestamp(), version = m.version + 1
+                 FROM back WHERE m.client_id = back.client_id
+             )
+             SELECT client_id FROM back",
             &[&client_id],
         )
         .await?;

@@ -20,8 +20,10 @@ use uuid::Uuid;
 
 pub use grouped::Presenter;
 pub use store::{
-    Held, Revoked, clients_of_session, diagnose, insert, is_alive, list, revoke_all, revoke_of_client,
-    revoke_of_credential, revoke_of_session, revoke_one, statement,
+    Held, NewActing, Revoked, clients_of_session, diagnose, find_acting, insert, insert_acting, is_alive,
+    list, list_of_membership, look_again, refusable, revoke_acting, revoke_all, revoke_of_client,
+    revoke_of_client_in_organization, revoke_of_credential, revoke_of_membership, revoke_of_session,
+    revoke_one, statement,
 };
 
 use super::acting::Acting;
@@ -35,7 +37,9 @@ pub type GrantId = Id<Grant>;
 text_enum! {
     /// Why a grant ended before its time.
     Why { Reuse = "reuse", Client = "revoked_by_client", Owner = "revoked_by_owner", SessionEnded = "session_ended",
-          Recovered = "recovered", CredentialChanged = "credential_changed" }
+          Recovered = "recovered", CredentialChanged = "credential_changed", AccountDisabled = "account_disabled",
+          MembershipEnded = "membership_ended", Organization = "revoked_by_organization",
+          ClientBlocked = "client_blocked", ActingEnded = "acting_ended" }
 }
 
 /// How and when the person signed in, and what the client asked to be told; frozen when the code was issued.
@@ -54,6 +58,9 @@ pub struct Terms {
     /// Who really acts, where somebody of the platform acts as the person (RFC 8693 §4.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
+    /// No token of it is good beyond this, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<i64>,
 }
 
 /// A grant about to be written, with the code that is its generation 0.

@@ -12,16 +12,16 @@ use std::sync::Arc;
 
 pub use store::STATEMENT;
 
-use porteiro_protocol::{error::ErrorCode, form::Parameters};
+use porteiro_protocol::{api_key::is_id as is_key_id, error::ErrorCode, form::Parameters};
 use serde_json::{Map, Value, json};
 
 use super::{
-    access_token::{self, Claims, Spoken},
+    access_token::{self, Claims},
     client_auth,
     clients::Client,
 };
 use crate::{
-    App,
+    App, api_keys,
     http::{OAuthError, RequestContext, Route},
     secrets::HandleKind,
 };
@@ -55,14 +55,21 @@ async fn introspect(
     if !may_know(app, caller, &claims).await? {
         return Ok(inactive());
     }
-    let Some(Spoken { claims, .. }) = access_token::spoken(app, claims).await? else {
-        return Ok(inactive());
-    };
+    let Some(claims) = alive(app, claims).await? else { return Ok(inactive()) };
     let mut told: Map<String, Value> = claims.raw.as_object().cloned().unwrap_or_default();
     told.insert("active".into(), json!(true));
     let kind = if claims.key.is_some() { "DPoP" } else { "Bearer" };
     told.insert("token_type".into(), json!(kind));
     Ok(Value::Object(told))
+}
+
+async fn alive(app: &App, claims: Claims) -> Result<Option<Claims>, OAuthError> {
+    let client = &claims.client_id;
+    if is_key_id(client) {
+        let alive = api_keys::token_alive(&app.store, client, claims.organization, &claims.subject).await?;
+        return Ok(alive.then_some(claims));
+    }
+    Ok(access_token::spoken(app, claims).await?.map(|spoken| spoken.claims))
 }
 
 async fn may_know(app: &App, caller: &Client, claims: &Claims) -> Result<bool, OAuthError> {

@@ -1,6 +1,6 @@
 //! Telling clients that a session ended (OpenID Connect Back-Channel Logout 1.0 §2.4).
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use porteiro_protocol::{
     id::{Id, JobId, SessionId},
@@ -46,12 +46,31 @@ pub(super) async fn tell(
     subject: Uuid,
     session: SessionId,
 ) -> Result<(), StoreError> {
-    let client = clients::find(tx, client_id).await?;
-    if client.is_none_or(|client| client.metadata.backchannel_logout_uri.is_none()) {
-        return Ok(());
+    tell_all(app, tx, BTreeSet::from([(client_id, subject, session)])).await
+}
+
+/// The same for many, in the order of their clients: each is looked up once.
+pub(super) async fn tell_all(
+    app: &App,
+    tx: &Tx,
+    ended: BTreeSet<(&str, Uuid, SessionId)>,
+) -> Result<(), StoreError> {
+    let mut known: Option<(&str, bool)> = None;
+    for (client_id, subject, session) in ended {
+        let wants = match known {
+            Some((id, wants)) if id == client_id => wants,
+            Some(_) | None => {
+                let client = clients::find(tx, client_id).await?;
+                client.is_some_and(|client| client.metadata.backchannel_logout_uri.is_some())
+            }
+        };
+        known = Some((client_id, wants));
+        if wants {
+            let job: JobId = Id::ordered(app.clock.now(), &*app.entropy);
+            jobs::enqueue(tx, job, JOB, &Ended { client_id: client_id.to_owned(), subject, session }).await?;
+        }
     }
-    let job: JobId = Id::ordered(app.clock.now(), &*app.entropy);
-    jobs::enqueue(tx, job, JOB, &Ended { client_id: client_id.to_owned(), subject, session }).await
+    Ok(())
 }
 
 pub async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {

@@ -9,7 +9,7 @@
 mod backchannel;
 mod endpoint;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
@@ -17,6 +17,7 @@ use porteiro_protocol::{
     id::{AccountId, CredentialId, SessionId},
 };
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 pub use backchannel::{JOB, deliver, token};
 
@@ -51,9 +52,12 @@ pub async fn session_ended(
     let event = audit::Event { kind: EventKind::SessionEnded, subject: account.uuid(), payload };
     audit::record(app, tx, context, event).await?;
     let (offline_too, why) = match reason {
-        Ended::SignedOut | Ended::EndedByOwner | Ended::TooMany => (false, Why::SessionEnded),
+        Ended::SignedOut | Ended::EndedByOwner | Ended::EndedByPlatform | Ended::TooMany => {
+            (false, Why::SessionEnded)
+        }
         Ended::Recovered => (true, Why::Recovered),
         Ended::CredentialChanged => (true, Why::CredentialChanged),
+        Ended::AccountDisabled => (true, Why::AccountDisabled),
     };
     // Asked before they are revoked, so that each hears of it once.
     let clients = grants::clients_of_session(tx, account, session).await?;
@@ -63,6 +67,24 @@ pub async fn session_ended(
         backchannel::tell(app, tx, &client_id, subject, session).await?;
     }
     Ok(())
+}
+
+/// Grants ended while their sessions go on: written down, and each client is told of each session once.
+pub async fn grants_ended(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    revoked: &[Revoked],
+    why: Why,
+) -> Result<(), StoreError> {
+    let event = |one: &Revoked| {
+        let payload = json!({"grant_id": one.grant, "client_id": one.client_id, "reason": why});
+        audit::Event { kind: EventKind::GrantRevoked, subject: one.account.uuid(), payload }
+    };
+    audit::record_all(app, tx, context, revoked.iter().map(event).collect()).await?;
+    let told: BTreeSet<(&str, Uuid, SessionId)> =
+        revoked.iter().map(|one| (one.client_id.as_str(), one.subject, one.session)).collect();
+    backchannel::tell_all(app, tx, told).await
 }
 
 /// A credential is gone: so is what was allowed on the strength of it, wherever and however long ago.

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use super::respond;
 use crate::{
     App,
-    http::{Access, Form, Problem, RequestContext, Route, allow_client, unreadable_form},
-    oauth::client_auth,
+    http::{Access, Form, OAuthError, Problem, RequestContext, Route, allow_client, unreadable_form},
+    oauth::{client_auth, key_credentials},
 };
 use axum::{
     extract::State,
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
+use porteiro_protocol::redirect_uri::RedirectUri;
+use serde::Serialize;
 
 pub const PATH: &str = "/connect/token";
 
@@ -26,11 +28,26 @@ async fn token(
     form: Result<Form, Problem>,
 ) -> Result<Response, Response> {
     let Form(form) = form.map_err(unreadable_form)?;
+    // A key is a client here, and here alone.
+    if let Some(presented) = key_credentials::presented(&context) {
+        let answer = Box::pin(key_credentials::respond(&app, &context, &form, &presented, PATH)).await;
+        return Ok(finish(&app, &context, answer, &[]));
+    }
     let client = match client_auth::authenticate(&app, &context, &form).await {
         Ok(authenticated) => authenticated.client,
         Err(error) => return Err(error.into_response()),
     };
-    let mut response = match respond(&app, &context, &client, &form).await {
+    let answer = respond(&app, &context, &client, &form).await;
+    Ok(finish(&app, &context, answer, &client.metadata.redirect_uris))
+}
+
+fn finish<T: Serialize>(
+    app: &App,
+    context: &RequestContext,
+    answer: Result<T, OAuthError>,
+    redirect_uris: &[RedirectUri],
+) -> Response {
+    let mut response = match answer {
         Ok(tokens) => axum::Json(tokens).into_response(),
         Err(error) => error.into_response(),
     };
@@ -43,6 +60,6 @@ async fn token(
     {
         headers.insert("dpop-nonce", nonce);
     }
-    allow_client(&mut response, context.origin.as_deref(), &client.metadata.redirect_uris);
-    Ok(response)
+    allow_client(&mut response, context.origin.as_deref(), redirect_uris);
+    response
 }

@@ -87,11 +87,14 @@ pub async fn access_token(
         return Err(OAuthError::new(ErrorCode::InvalidTarget, "the API is gone"));
     }
     let now = numeric_date(app.clock.now());
-    let expires_in = i64::from(api.map_or(OWN_SECONDS, |api| api.token_seconds));
+    let seconds = i64::from(api.map_or(OWN_SECONDS, |api| api.token_seconds));
     let (acting, live) = match speaker {
         Speaker::Client(acting) => (*acting, None),
         Speaker::Person(live) => (live.acting.as_ref(), Some(*live)),
     };
+    // Whoever acts as another gets no longer tokens than our own, and none beyond their time.
+    let until = live.and_then(|live| live.terms.until);
+    let expires_in = until.map_or(seconds, |until| seconds.min(i64::from(OWN_SECONDS)).min(until - now));
     if acting.map(|acting| acting.organization) != authority.organization() {
         return Err(OAuthError::new(ErrorCode::ServerError, "an organization without its member"));
     }

@@ -10,6 +10,7 @@ mod endpoint;
 pub mod grants;
 pub mod issue;
 pub(super) mod person;
+pub(super) mod refused;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use person::{for_person, narrowed, present};
+pub use refused::because;
 
 use super::{
     binding::{self, Binding},

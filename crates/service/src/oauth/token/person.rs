@@ -13,12 +13,13 @@ use serde_json::{Value, json};
 use super::{
     TokenRequest, TokenResponse,
     issue::{self, Speaker},
+    refused,
 };
 use crate::{
-    audit,
+    audit, client_policies,
     http::OAuthError,
     limits::{self, Bucket, LIMIT_LOGGED},
-    members::{self, Unusable, Whom},
+    members::{self, Whom},
     oauth::{
         acting,
         apis::Api,
@@ -90,7 +91,7 @@ pub async fn present(
             Looked::Held(rechecked) if presentation.rechecked != Some(rechecked) => {
                 presentation.rechecked = Some(rechecked);
             }
-            Looked::Held(_) => return Err(refused(request, handle).await?),
+            Looked::Held(_) => return Err(turned_away(request, handle).await?),
             Looked::Refused(error) => return Err(error),
         }
     }
@@ -113,20 +114,25 @@ async fn look_again(
     let (app, route) = (request.app, handle.route);
     let client_id = &request.client.id;
     let live = grants::diagnose(&app.store, route.row, route.owner, client_id, &handle.hash).await?;
-    let Some(live) = live else { return Ok(Looked::Refused(refused(request, handle).await?)) };
+    let Some(live) = live else { return Ok(Looked::Refused(turned_away(request, handle).await?)) };
     let asked = Asked { scope, audience: request.form.get("resource"), ..Asked::default() };
     let asked = match live.authority.narrowed(asked, |_, _| true) {
         Ok(asked) => asked,
         Err(widening) => {
-            return Ok(Looked::Refused(OAuthError::new(widening.code(), widening.to_string())));
+            let asked = scope.map(ToString::to_string);
+            let refused = refused::widening(request, &live, widening, asked.as_deref()).await;
+            return Ok(Looked::Refused(refused));
         }
     };
     let (Some(acting), Some(seen)) = (&live.acting, live.authority_version) else {
-        return Ok(Looked::Refused(refused(request, handle).await?));
+        return Ok(Looked::Refused(turned_away(request, handle).await?));
     };
     // Roles and their version in one statement; whatever changes after it, the next presentation notices.
     let member = members::find(&app.store, acting.organization, Whom::Id(acting.membership)).await?;
-    let Some(member) = member else { return Ok(Looked::Refused(refused(request, handle).await?)) };
+    let Some(member) = member else { return Ok(Looked::Refused(turned_away(request, handle).await?)) };
+    if !client_policies::allows(&app.store, &member.organization, request.client).await? {
+        return Ok(Looked::Refused(turned_away(request, handle).await?));
+    }
     let apis = app.directory.apis(&app.store).await?;
     let api = apis.iter().find(|api| api.identifier == asked.audience());
     match acting::check(&member, &asked, api) {
@@ -135,26 +141,15 @@ async fn look_again(
             version: member.organization.authority_version,
             whole: acting::check(&member, &live.authority, api).is_ok(),
         })),
-        Err(lacking) => Ok(Looked::Refused(unheld(&lacking))),
-    }
-}
-
-/// Refused, not cut down: the client may ask for less, and the family stays as it is.
-fn unheld(lacking: &acting::Refused) -> OAuthError {
-    match lacking {
-        acting::Refused::Unusable(Unusable::Suspended) => {
-            OAuthError::new(ErrorCode::InvalidGrant, "the organization is suspended")
+        Err(lacking) => {
+            let asked: Vec<String> = asked.scope().iter().map(str::to_owned).collect();
+            Ok(Looked::Refused(refused::unheld(request, &member, &asked, &lacking).await))
         }
-        acting::Refused::Unusable(Unusable::Disabled | Unusable::Removed) => invalid_grant(),
-        acting::Refused::Lacks(_) => OAuthError::new(
-            ErrorCode::InvalidScope,
-            "not all of this is held in the organization any more; ask for less",
-        ),
     }
 }
 
 /// Whatever else is wrong with a genuine token is written down.
-async fn refused(request: TokenRequest<'_>, handle: &Presented) -> Result<OAuthError, StoreError> {
+async fn turned_away(request: TokenRequest<'_>, handle: &Presented) -> Result<OAuthError, StoreError> {
     let (app, route) = (request.app, handle.route);
     let client_id = &request.client.id;
     // Once per grant and ten minutes: a flood must not fill a log that nobody can empty.
@@ -196,7 +191,7 @@ pub async fn narrowed(
         known.validate(detail).map_err(|error| refused(&error))?;
     }
     if !list_narrows(types, live.authority.details(), &asked) {
-        return Err(refused("authorization_details ask for more than was granted"));
+        return Err(super::refused::widening(request, &live, Widening::Details, Some(text)).await);
     }
     Ok(Some(asked))
 }
@@ -214,7 +209,7 @@ pub async fn same_organization(request: TokenRequest<'_>, handle: &Presented) ->
     match (asked.organization, live.authority.narrowed(asked, |_, _| true)) {
         (Some(_), Ok(_)) => Ok(()),
         (None, _) | (_, Err(_)) => {
-            Err(OAuthError::new(Widening::Organization.code(), Widening::Organization.to_string()))
+            Err(refused::widening(request, &live, Widening::Organization, Some(text)).await)
         }
     }
 }

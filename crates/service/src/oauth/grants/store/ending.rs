@@ -1,6 +1,6 @@
 //! What ends grants. Whoever ends what a grant hangs on calls one of these in the same transaction.
 
-use porteiro_protocol::id::{AccountId, CredentialId, SessionId};
+use porteiro_protocol::id::{AccountId, CredentialId, MembershipId, OrganizationId, SessionId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -11,13 +11,35 @@ use crate::store::{Decode, StoreError, Tx};
 #[derive(Debug)]
 pub struct Revoked {
     pub grant: GrantId,
+    pub account: AccountId,
     pub client_id: String,
+    pub session: SessionId,
+    /// As its client knew the person.
+    pub subject: Uuid,
+}
+
+/// What [`Revoked`] is read from.
+macro_rules! ending {
+    ($condition:literal) => {
+        concat!(
+            "UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $1 WHERE revoked_at IS NULL AND ",
+            $condition,
+            " RETURNING grant_id, account_id, client_id, session_id,
+                coalesce(membership_id, account_id) AS subject"
+        )
+    };
 }
 
 fn revoked(rows: &[Row]) -> Result<Vec<Revoked>, StoreError> {
     let read = |row| {
         let (grant, id) = Decode::keyed::<Uuid>("oauth_grant", "grant_id", row)?;
-        Ok(Revoked { grant: id.into(), client_id: grant.get("client_id")? })
+        Ok(Revoked {
+            grant: id.into(),
+            account: grant.get::<Uuid>("account_id")?.into(),
+            client_id: grant.get("client_id")?,
+            session: grant.get::<Uuid>("session_id")?.into(),
+            subject: grant.get("subject")?,
+        })
     };
     rows.iter().map(read).collect()
 }
@@ -32,10 +54,8 @@ pub async fn revoke_one(
 ) -> Result<Vec<Revoked>, StoreError> {
     let rows = tx
         .query(
-            "UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $4
-             WHERE grant_id = $1 AND account_id = $2 AND client_id = $3 AND revoked_at IS NULL
-             RETURNING grant_id, client_id",
-            &[&grant, &account, &client_id, &why.as_str()],
+            ending!("grant_id = $2 AND account_id = $3 AND client_id = $4"),
+            &[&why.as_str(), &grant, &account, &client_id],
         )
         .await?;
     revoked(&rows)
@@ -49,12 +69,7 @@ pub async fn revoke_of_client(
     why: Why,
 ) -> Result<Vec<Revoked>, StoreError> {
     let rows = tx
-        .query(
-            "UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $3
-             WHERE account_id = $1 AND client_id = $2 AND revoked_at IS NULL
-             RETURNING grant_id, client_id",
-            &[&account.uuid(), &client_id, &why.as_str()],
-        )
+        .query(ending!("account_id = $2 AND client_id = $3"), &[&why.as_str(), &account.uuid(), &client_id])
         .await?;
     revoked(&rows)
 }
@@ -69,15 +84,12 @@ pub async fn revoke_of_credential(
 ) -> Result<Vec<Revoked>, StoreError> {
     let rows = tx
         .query(
-            "UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $4
-             WHERE account_id = $1 AND terms->'credentials' ? $2 AND session_id IS DISTINCT FROM $3
-               AND revoked_at IS NULL
-             RETURNING grant_id, client_id",
+            ending!("account_id = $2 AND terms->'credentials' ? $3 AND session_id IS DISTINCT FROM $4"),
             &[
+                &why.as_str(),
                 &account.uuid(),
                 &credential.to_string(),
                 &keep.map(porteiro_protocol::id::Id::uuid),
-                &why.as_str(),
             ],
         )
         .await?;
@@ -94,10 +106,8 @@ pub async fn revoke_of_session(
 ) -> Result<Vec<Revoked>, StoreError> {
     let rows = tx
         .query(
-            "UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $4
-             WHERE account_id = $1 AND session_id = $2 AND (NOT offline OR $3) AND revoked_at IS NULL
-             RETURNING grant_id, client_id",
-            &[&account.uuid(), &session.uuid(), &offline_too, &why.as_str()],
+            ending!("account_id = $2 AND session_id = $3 AND (NOT offline OR $4)"),
+            &[&why.as_str(), &account.uuid(), &session.uuid(), &offline_too],
         )
         .await?;
     revoked(&rows)
@@ -125,11 +135,47 @@ pub async fn clients_of_session(
 
 /// Everything a person allowed anybody.
 pub async fn revoke_all(tx: &Tx, account: AccountId, why: Why) -> Result<Vec<Revoked>, StoreError> {
+    let rows = tx.query(ending!("account_id = $2"), &[&why.as_str(), &account.uuid()]).await?;
+    revoked(&rows)
+}
+
+/// What somebody allowed as a member of an organization: to one client, or to all.
+pub async fn revoke_of_membership(
+    tx: &Tx,
+    account: AccountId,
+    organization: OrganizationId,
+    membership: MembershipId,
+    client_id: Option<&str>,
+    why: Why,
+) -> Result<Vec<Revoked>, StoreError> {
     let rows = tx
         .query(
-            "UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $2
-             WHERE account_id = $1 AND revoked_at IS NULL RETURNING grant_id, client_id",
-            &[&account.uuid(), &why.as_str()],
+            ending!(
+                "account_id = $2 AND organization_id = $3 AND membership_id = $4
+                 AND ($5::text IS NULL OR client_id = $5)"
+            ),
+            &[&why.as_str(), &account.uuid(), &organization.uuid(), &membership.uuid(), &client_id],
+        )
+        .await?;
+    revoked(&rows)
+}
+
+/// What the members of an organization allowed a client, so many at a time: again until none is left.
+pub async fn revoke_of_client_in_organization(
+    tx: &Tx,
+    organization: OrganizationId,
+    client_id: &str,
+    most: i64,
+    why: Why,
+) -> Result<Vec<Revoked>, StoreError> {
+    let rows = tx
+        .query(
+            ending!(
+                "(grant_id, account_id) IN (
+                     SELECT grant_id, account_id FROM oauth_grant
+                     WHERE organization_id = $2 AND client_id = $3 AND revoked_at IS NULL LIMIT $4)"
+            ),
+            &[&why.as_str(), &organization.uuid(), &client_id, &most],
         )
         .await?;
     revoked(&rows)

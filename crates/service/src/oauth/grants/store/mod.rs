@@ -1,6 +1,8 @@
 //! The rows of grants: written, moved on, looked at; ended in [`ending`].
 
+mod acting;
 mod ending;
+mod membership;
 
 use std::sync::LazyLock;
 
@@ -13,10 +15,12 @@ use porteiro_protocol::{
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+pub use acting::{NewActing, find_acting, insert_acting, revoke_acting};
 pub use ending::{
-    Revoked, clients_of_session, revoke_all, revoke_of_client, revoke_of_credential, revoke_of_session,
-    revoke_one,
+    Revoked, clients_of_session, revoke_all, revoke_of_client, revoke_of_client_in_organization,
+    revoke_of_credential, revoke_of_membership, revoke_of_session, revoke_one,
 };
+pub use membership::{list_of_membership, look_again, refusable};
 
 use super::{
     super::{acting::Acting, clients::Client},
@@ -331,20 +335,21 @@ pub async fn list(reader: &impl Reader, account: AccountId) -> Result<Vec<Held>,
             &[&account.uuid()],
         )
         .await?;
-    let read = |row| {
-        let (grant, _) = Decode::keyed::<Uuid>("oauth_grant", "grant_id", row)?;
-        let terms: Terms = grant.json("terms")?;
-        Ok(Held {
-            client_id: grant.get("client_id")?,
-            organization: grant.get::<Option<Uuid>>("organization_id")?.map(Into::into),
-            audience: grant.get("audience")?,
-            scope: grant.get("scope")?,
-            details: terms.details,
-            offline: grant.get("offline")?,
-            created_at: grant.get("created_at")?,
-            used_at: grant.get("rotated_at")?,
-            expires_at: grant.get("expires_at")?,
-        })
-    };
-    rows.iter().map(read).collect()
+    rows.iter().map(|row| held(row).map_err(Into::into)).collect()
+}
+
+fn held(row: &Row) -> Result<Held, RowError> {
+    let (grant, _) = Decode::keyed::<Uuid>("oauth_grant", "grant_id", row)?;
+    let terms: Terms = grant.json("terms")?;
+    Ok(Held {
+        client_id: grant.get("client_id")?,
+        organization: grant.get::<Option<Uuid>>("organization_id")?.map(Into::into),
+        audience: grant.get("audience")?,
+        scope: grant.get("scope")?,
+        details: terms.details,
+        offline: grant.get("offline")?,
+        created_at: grant.get("created_at")?,
+        used_at: grant.get("rotated_at")?,
+        expires_at: grant.get("expires_at")?,
+    })
 }

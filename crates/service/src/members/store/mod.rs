@@ -1,3 +1,8 @@
+//! Memberships in the database: read, made, changed ([`changing`]) and listed ([`listing`]).
+
+mod changing;
+mod listing;
+
 use porteiro_protocol::{
     id::{AccountId, MembershipId, OrganizationId},
     permission::{Held, Permission},
@@ -5,7 +10,13 @@ use porteiro_protocol::{
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::Member;
+pub use changing::{
+    End, cut_account, cut_client, describe, enable, end, end_impersonations, has_another_owner, lock,
+    set_roles,
+};
+pub use listing::{Filter, Position, list};
+
+use super::{Ended, Member};
 use crate::{
     oauth::{clients::Client, grants::GrantId},
     organizations::Organization,
@@ -33,6 +44,7 @@ pub enum Whom<'a> {
 const MEMBERS: &str = "SELECT o.organization_id, o.slug, o.name, o.status, o.policy, o.locale, o.authority_version,
         o.version, o.created_at, m.membership_id, m.account_id, m.client_id, m.display_name,
         CASE WHEN m.state = 'active' AND a.state <> 'active' THEN 'disabled' ELSE m.state END AS state,
+        m.source, m.disabled_at, m.disabled_by, m.disable_reason,
         m.primary_role, m.grants_from, m.version AS member_version, m.created_at AS member_created_at,
         ARRAY(SELECT mr.role_key FROM membership_role mr WHERE mr.organization_id = m.organization_id
               AND mr.membership_id = m.membership_id ORDER BY mr.role_key) AS roles,
@@ -59,6 +71,11 @@ impl TryFrom<&Row> for Member {
             client_id: member.get("client_id")?,
             state: member.parsed("state")?,
             display_name: member.get("display_name")?,
+            source: member.parsed("source")?,
+            ended: match (member.get("disabled_at")?, member.get("disabled_by")?) {
+                (Some(at), Some(by)) => Some(Ended { at, by, reason: member.get("disable_reason")? }),
+                (_, _) => None,
+            },
             roles,
             primary_role: member.get("primary_role")?,
             held,
@@ -104,7 +121,8 @@ pub async fn find_with_grant(
         "{MEMBERS} JOIN oauth_grant g ON g.account_id = m.account_id AND g.organization_id = m.organization_id
               AND g.membership_id = m.membership_id
          WHERE m.organization_id = $1 AND m.membership_id = $2 AND g.grant_id = $3 AND g.client_id = $4
-           AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now() AND g.created_at >= $5"
+           AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now() AND g.created_at >= $5
+           AND g.created_at >= m.grants_from"
     );
     let params: crate::store::Params<'_> =
         &[&organization.uuid(), &id.uuid(), &grant.uuid(), &client.id, &client.grants_from];

@@ -1,0 +1,61 @@
+//! `porteiro platform`
+
+use porteiro_protocol::{id::AccountId, permission::Permission, time::Clock};
+use porteiro_service::{
+    platform::{self, Change},
+    roles::permissions::{self, Reach},
+    settings::Settings,
+    store::Store,
+};
+
+use crate::{
+    ambient::{SystemClock, SystemEntropy},
+    boot,
+    cli::Platform,
+    exit::Failure,
+    say,
+};
+
+pub async fn run(settings: &Settings, action: Platform) -> Result<(), Failure> {
+    let store = boot::open_store(settings)?;
+    match action {
+        Platform::Grant { account, permissions } => {
+            for permission in &permissions {
+                known(permission)?;
+            }
+            change(&store, account, &Change::Grant(permissions)).await
+        }
+        Platform::Revoke { account, permissions } => {
+            change(&store, account, &Change::Revoke(permissions)).await
+        }
+        Platform::List => {
+            for one in platform::list(&store).await? {
+                let state = if one.active { "" } else { "  (account not in use)" };
+                let permissions = one.permissions.join(" ");
+                say::out(&format!("{}  {}{state}  {permissions}", one.account, one.display_name));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// One of ours, or every action of one of our resources: a typing mistake would give nothing and look like it did.
+fn known(permission: &Permission) -> Result<(), Failure> {
+    let names: Vec<&str> =
+        permissions::OWN.iter().filter(|own| own.reach == Reach::Platform).map(|own| own.name).collect();
+    if names.iter().any(|name| Permission::parse(name).is_ok_and(|own| permission.covers(&own))) {
+        return Ok(());
+    }
+    Err(Failure::new(format!("{permission} is none of the platform's permissions: {}", names.join(" "))))
+}
+
+async fn change(store: &Store, account: AccountId, change: &Change) -> Result<(), Failure> {
+    let held = platform::change_at_console(store, SystemClock.now(), &SystemEntropy, account, change).await?;
+    let held = held.ok_or_else(|| Failure::new(format!("there is no account {account} in use")))?;
+    let names: Vec<&str> = held.iter().map(Permission::as_str).collect();
+    say::err(&format!(
+        "{account} now holds: {}",
+        if names.is_empty() { "nothing".into() } else { names.join(" ") }
+    ));
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! What may be asked of a new key, and whether its maker holds it. Pure.
+
+use porteiro_protocol::permission::{Held, Permission};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::KeyKind;
+
+/// Unless its maker says otherwise.
+pub const DEFAULT_DAYS: u16 = 90;
+pub const MOST_DAYS: u16 = 365;
+const DAY: f64 = 86_400.0;
+const LONGEST_NAME: usize = 100;
+const MOST_PERMISSIONS: usize = 100;
+const MOST_NETWORKS: usize = 50;
+
+/// A new key, as it is asked for.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewKeyRequest {
+    pub name: String,
+    pub permissions: Vec<String>,
+    /// 90 unless said, 365 at most.
+    #[serde(default)]
+    pub expires_in_days: Option<u16>,
+    /// From where it may be used, as `address/length`; none: from anywhere.
+    #[serde(default)]
+    pub allowed_networks: Vec<String>,
+}
+
+/// The same by a person, for themselves.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewPersonalKeyRequest {
+    /// Where they act, by id or slug.
+    pub organization: String,
+    pub name: String,
+    pub permissions: Vec<String>,
+    /// 90 unless said, 365 at most.
+    #[serde(default)]
+    pub expires_in_days: Option<u16>,
+    /// From where it may be used, as `address/length`; none: from anywhere.
+    #[serde(default)]
+    pub allowed_networks: Vec<String>,
+}
+
+impl NewPersonalKeyRequest {
+    /// Where, and what.
+    pub fn split(self) -> (String, NewKeyRequest) {
+        let Self { organization, name, permissions, expires_in_days, allowed_networks } = self;
+        (organization, NewKeyRequest { name, permissions, expires_in_days, allowed_networks })
+    }
+}
+
+/// A new key that could be made, if its maker holds it.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    pub kind: KeyKind,
+    pub name: String,
+    pub permissions: Vec<Permission>,
+    pub allowed_networks: Vec<String>,
+    pub seconds: f64,
+}
+
+/// What is wrong, in words that name the member.
+pub type Invalid = String;
+
+/// # Errors
+/// What is wrong with the request, whoever asks.
+pub fn wanted(kind: KeyKind, request: &NewKeyRequest) -> Result<Wanted, Invalid> {
+    let name = request.name.trim();
+    if !(1..=LONGEST_NAME).contains(&name.chars().count()) || name.chars().any(char::is_control) {
+        return Err(format!("name has 1 to {LONGEST_NAME} printable characters"));
+    }
+    if !(1..=MOST_PERMISSIONS).contains(&request.permissions.len()) {
+        return Err(format!("permissions has 1 to {MOST_PERMISSIONS} items"));
+    }
+    let mut permissions = Vec::new();
+    for text in &request.permissions {
+        let permission: Permission = text.parse().map_err(|error| format!("permissions: {error}"))?;
+        fits(kind, &permission)?;
+        permissions.push(permission);
+    }
+    permissions.sort();
+    permissions.dedup();
+    let days = request.expires_in_days.unwrap_or(DEFAULT_DAYS);
+    if !(1..=MOST_DAYS).contains(&days) {
+        return Err(format!("expires_in_days lies between 1 and {MOST_DAYS}"));
+    }
+    if request.allowed_networks.len() > MOST_NETWORKS {
+        return Err(format!("allowed_networks has at most {MOST_NETWORKS} items"));
+    }
+    let allowed_networks =
+        request.allowed_networks.iter().map(|text| network(text)).collect::<Result<_, _>>()?;
+    let name = name.to_owned();
+    Ok(Wanted { kind, name, permissions, allowed_networks, seconds: f64::from(days) * DAY })
+}
+
+/// What concerns the installation stands in its own keys and nowhere else, whatever its maker holds.
+fn fits(kind: KeyKind, permission: &Permission) -> Result<(), Invalid> {
+    let of_platform = permission.is_reserved() || permission.resource().starts_with("platform.");
+    match (kind, of_platform) {
+        (KeyKind::Platform, true) | (KeyKind::Personal | KeyKind::Organization, false) => Ok(()),
+        (KeyKind::Platform, false) => Err(format!("permissions: {permission} is not the platform's")),
+        (KeyKind::Personal | KeyKind::Organization, true) => {
+            Err(format!("permissions: {permission} stands in platform keys only"))
+        }
+    }
+}
+
+/// A network, or one address; as the database keeps it.
+fn network(text: &str) -> Result<String, Invalid> {
+    let single =
+        || text.parse::<std::net::IpAddr>().map(|address| ipnet::IpNet::from(address.to_canonical()));
+    let network = text.parse::<ipnet::IpNet>().or_else(|_| single());
+    let network =
+        network.map_err(|_| "allowed_networks: an item is no network, such as 203.0.113.0/24".to_owned())?;
+    Ok(network.trunc().to_string())
+}
+
+/// What the maker does not hold of it.
+pub fn missing(held: &Held, wanted: &Wanted) -> Vec<Permission> {
+    held.missing(&wanted.permissions).into_iter().cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(permissions: &[&str]) -> NewKeyRequest {
+        NewKeyRequest {
+            name: " Robot ".into(),
+            permissions: permissions.iter().map(|text| (*text).to_owned()).collect(),
+            expires_in_days: None,
+            allowed_networks: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_key_is_named_bounded_and_of_one_place() {
+        let plain =
+            wanted(KeyKind::Organization, &request(&["members:read", "invoices:*", "members:read"])).unwrap();
+        assert_eq!((plain.name.as_str(), plain.permissions.len()), ("Robot", 2));
+        assert!((plain.seconds - 7_776_000.0).abs() < 1.0);
+        let mut networks = request(&["members:read"]);
+        networks.allowed_networks =
+            vec!["203.0.113.7/24".into(), "::ffff:198.51.100.1".into(), "2001:db8::/32".into()];
+        let networks = wanted(KeyKind::Personal, &networks).unwrap().allowed_networks;
+        assert_eq!(networks, ["203.0.113.0/24", "198.51.100.1/32", "2001:db8::/32"]);
+        let (here, platform) = (KeyKind::Organization, KeyKind::Platform);
+        for (kind, names, fits) in [
+            (here, "members:impersonate", false),
+            (here, "organizations:administer", false),
+            (here, "platform.accounts:read", false),
+            (here, "platform.accounts:*", false),
+            (platform, "members:read", false),
+            (platform, "organizations:*", false),
+            (platform, "organizations:administer", true),
+            (platform, "platform.accounts:*", true),
+        ] {
+            assert_eq!(wanted(kind, &request(&[names])).is_ok(), fits, "{kind:?} {names}");
+        }
+        let bad = [
+            NewKeyRequest { name: " \t".into(), ..request(&["members:read"]) },
+            NewKeyRequest { name: "a\u{7}".into(), ..request(&["members:read"]) },
+            NewKeyRequest { expires_in_days: Some(0), ..request(&["members:read"]) },
+            NewKeyRequest { expires_in_days: Some(366), ..request(&["members:read"]) },
+            NewKeyRequest { allowed_networks: vec!["here".into()], ..request(&["members:read"]) },
+            request(&[]),
+            request(&["*:read"]),
+        ];
+        for bad in bad {
+            assert!(wanted(KeyKind::Organization, &bad).is_err(), "{bad:?}");
+        }
+    }
+}

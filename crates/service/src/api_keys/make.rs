@@ -1,0 +1,253 @@
+//! Making and revoking keys, each in one transaction with what is written about it.
+
+use porteiro_protocol::{
+    api_key::ApiKey,
+    entropy::Entropy,
+    id::{AccountId, MembershipId, OrganizationId},
+    permission::Held,
+    time::OffsetDateTime,
+};
+use serde_json::{Map, json};
+use uuid::Uuid;
+
+use super::{Key, KeyKind, NewKey, Wanted, Whose, decide, logged, note, store};
+use crate::{
+    App,
+    audit::{self, EventKind},
+    http::{Problem, ProblemCode, RequestContext},
+    management::{self, Caller},
+    members::{
+        self, Whom,
+        standing::{self, Lost},
+    },
+    organizations::{self, Name, Organization, Status},
+    sessions::SignedIn,
+    store::{Reader, Store, StoreError, Tx},
+    trail::{Actor, ActorKind, TrailKind},
+};
+
+/// How many may live at once: of one person in one organization, of an organization, of the platform.
+const MOST: [(KeyKind, i64); 3] =
+    [(KeyKind::Personal, 50), (KeyKind::Organization, 500), (KeyKind::Platform, 100)];
+
+/// Who makes a key, and all they can put into it.
+struct Maker {
+    held: Held,
+    actor: Actor,
+    account: Option<AccountId>,
+    /// Why, where somebody of the platform makes it.
+    reason: Option<String>,
+}
+
+/// Where it belongs.
+#[derive(Clone, Copy)]
+struct Place {
+    organization: Option<OrganizationId>,
+    membership: Option<MembershipId>,
+}
+
+/// A key that was just made; its secret is here and nowhere else.
+#[derive(Debug)]
+pub struct Made {
+    pub key: Key,
+    pub secret: ApiKey,
+}
+
+/// By whoever calls the management API: a key of the organization in the path, or of the platform.
+pub(super) async fn by_caller(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    wanted: &Wanted,
+) -> Result<Made, Problem> {
+    if caller.actor.act.is_some() {
+        let text = "whoever acts as somebody else makes nothing that outlives it";
+        return Err(Problem::new(ProblemCode::Forbidden, text));
+    }
+    let secret = ApiKey::generate(&*app.entropy);
+    let shown = &secret;
+    let outcome = app.store.run_tx("api_keys.make", |tx| async move {
+        let organization = caller.organization.as_ref().map(|organization| organization.id);
+        let held = match organization {
+            Some(_) => standing::enter(&tx, caller, "api-keys:write").await?.map(|standing| standing.held),
+            None => management::held_now(&tx, caller).await?.ok_or(Lost::Authority),
+        };
+        let held = match held {
+            Ok(held) => held,
+            Err(lost) => return Ok(Err(Problem::from(lost))),
+        };
+        let (actor, reason) = (caller.actor.clone(), caller.reason.clone());
+        let maker = Maker { held, actor, account: caller.operator(), reason };
+        let place = Place { organization, membership: None };
+        write(app, &tx, context, &maker, place, wanted, shown).await
+    });
+    Ok(Made { key: outcome.await??, secret })
+}
+
+/// By a person who is signed in, for themselves in one organization.
+pub(super) async fn by_person(
+    app: &App,
+    context: &RequestContext,
+    me: &SignedIn,
+    organization: &str,
+    wanted: &Wanted,
+) -> Result<Made, Problem> {
+    let secret = ApiKey::generate(&*app.entropy);
+    let shown = &secret;
+    let outcome = app.store.run_tx("api_keys.make_personal", |tx| async move {
+        let Some(found) = organizations::find_named(&tx, &Name::parse(organization)).await? else {
+            return Ok(Err(Problem::from(ProblemCode::NotFound)));
+        };
+        organizations::lock(&tx, found.id).await?;
+        let member = members::find(&tx, found.id, Whom::Account(me.account_id)).await?;
+        // To whoever does not belong there, it does not exist.
+        let Some((member, held)) = member.and_then(|member| {
+            let held = member.held_to_read().ok().cloned()?;
+            Some((member, held))
+        }) else {
+            return Ok(Err(ProblemCode::NotFound.into()));
+        };
+        match member.organization.status {
+            Status::Suspended => return Ok(Err(ProblemCode::OrganizationSuspended.into())),
+            Status::Enabled => {}
+        }
+        if let Err(problem) = proved_enough(me, &member.organization) {
+            return Ok(Err(problem));
+        }
+        let actor = Actor { kind: ActorKind::Member, id: member.id.to_string(), act: None };
+        let maker = Maker { held, actor, account: member.account, reason: None };
+        let place = Place { organization: Some(found.id), membership: Some(member.id) };
+        write(app, &tx, context, &maker, place, wanted, shown).await
+    });
+    Ok(Made { key: outcome.await??, secret })
+}
+
+/// A key outlives the session it was made in: whoever makes one has proved what the organization asks of people.
+fn proved_enough(me: &SignedIn, organization: &Organization) -> Result<(), Problem> {
+    let level = organization.policy.min_level;
+    if me.level() >= level {
+        return Ok(());
+    }
+    let body = json!({"kind": "reauthenticate", "level": level});
+    let open = json!({"method": "POST", "path": "/v1/flows", "body": body});
+    Err(Problem::new(ProblemCode::StepUpRequired, "the organization asks for a stronger proof")
+        .with(Map::from_iter([("flow".to_owned(), open)])))
+}
+
+async fn write(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    maker: &Maker,
+    place: Place,
+    wanted: &Wanted,
+    secret: &ApiKey,
+) -> Result<Result<Key, Problem>, StoreError> {
+    let missing = decide::missing(&maker.held, wanted);
+    if !missing.is_empty() {
+        return Ok(Err(members::exceeds(&missing)));
+    }
+    let most = MOST.iter().find(|(kind, _)| *kind == wanted.kind).map_or(0, |(_, most)| *most);
+    if store::count_living(tx, wanted.kind, place.organization, place.membership).await? >= most {
+        return Ok(Err(Problem::new(ProblemCode::Quota, format!("at most {most} keys live at once"))));
+    }
+    let created_by = format!("{}:{}", maker.actor.kind.as_str(), maker.actor.id);
+    let key = insert(tx, place, wanted, secret, &created_by).await?;
+    let kinds = (TrailKind::ApiKeyCreated, EventKind::ApiKeyCreated);
+    let reason = maker.reason.as_deref();
+    note(app, tx, context, &key, maker.account, maker.actor.clone(), kinds, reason).await?;
+    Ok(Ok(key))
+}
+
+async fn insert(
+    tx: &Tx,
+    place: Place,
+    wanted: &Wanted,
+    secret: &ApiKey,
+    created_by: &str,
+) -> Result<Key, StoreError> {
+    let hash = secret.hash();
+    let new = NewKey {
+        id: secret.id(),
+        kind: wanted.kind,
+        organization: place.organization,
+        membership: place.membership,
+        name: &wanted.name,
+        hash: &hash,
+        permissions: &wanted.permissions,
+        allowed_networks: &wanted.allowed_networks,
+        created_by,
+        seconds: wanted.seconds,
+    };
+    store::insert(tx, &new).await?;
+    let made = store::find(tx, secret.id(), &hash).await?;
+    made.ok_or_else(|| StoreError::Inconsistent("a key that was just made is not there".into()))
+}
+
+/// `false` when there is no such key among `whose`. Revoking twice is revoking once.
+pub(super) async fn revoke(
+    app: &App,
+    context: &RequestContext,
+    whose: Whose,
+    id: &str,
+    actor: &Actor,
+    reason: &str,
+) -> Result<bool, StoreError> {
+    app.store
+        .run_tx("api_keys.revoke", |tx| async move {
+            let Some(key) = store::show(&tx, whose, id).await? else { return Ok(false) };
+            if store::revoke(&tx, id, reason).await? {
+                let account = owner(&tx, &key).await?;
+                let kinds = (TrailKind::ApiKeyRevoked, EventKind::ApiKeyRevoked);
+                note(app, &tx, context, &key, account, actor.clone(), kinds, Some(reason)).await?;
+            }
+            Ok(true)
+        })
+        .await
+}
+
+async fn owner(reader: &impl Reader, key: &Key) -> Result<Option<AccountId>, StoreError> {
+    let (Some(organization), Some(membership)) = (key.organization, key.membership) else { return Ok(None) };
+    let member = members::find(reader, organization, Whom::Id(membership)).await?;
+    Ok(member.and_then(|member| member.account))
+}
+
+/// A platform key, by whoever may run commands on the machine: they could read and write everything anyway.
+pub async fn make_at_console(
+    store: &Store,
+    now: OffsetDateTime,
+    entropy: &dyn Entropy,
+    wanted: &Wanted,
+) -> Result<Made, StoreError> {
+    let secret = ApiKey::generate(entropy);
+    let shown = &secret;
+    let key = store
+        .run_tx("api_keys.make_at_console", |tx| async move {
+            let place = Place { organization: None, membership: None };
+            let key = insert(&tx, place, wanted, shown, "console").await?;
+            let event = logged(&key, Uuid::nil(), EventKind::ApiKeyCreated, None);
+            audit::record_at_console(&tx, now, entropy, event).await?;
+            Ok(key)
+        })
+        .await?;
+    Ok(Made { key, secret })
+}
+
+/// `false` when there is no such platform key.
+pub async fn revoke_at_console(
+    store: &Store,
+    now: OffsetDateTime,
+    entropy: &dyn Entropy,
+    id: &str,
+) -> Result<bool, StoreError> {
+    store
+        .run_tx("api_keys.revoke_at_console", |tx| async move {
+            let Some(key) = store::show(&tx, Whose::Platform, id).await? else { return Ok(false) };
+            if store::revoke(&tx, id, "console").await? {
+                let event = logged(&key, Uuid::nil(), EventKind::ApiKeyRevoked, Some("console"));
+                audit::record_at_console(&tx, now, entropy, event).await?;
+            }
+            Ok(true)
+        })
+        .await
+}

@@ -1,0 +1,49 @@
+//! Whether a client may act for an organization.
+
+use crate::{members::standing::Lost, oauth::clients::Trust, organizations::ThirdParty, store::text_enum};
+
+text_enum! {
+    /// What an organization says of a client by name.
+    Decision { Allow = "allow", Block = "block" }
+}
+
+/// Why nothing was said about a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// Nothing was said about it before.
+    NotFound,
+    UnknownClient,
+    TooMany,
+    Standing(Lost),
+}
+
+/// By name first; then whoever is of the house; then as the policy says.
+pub const fn allowed(named: Option<Decision>, trust: Trust, third_party: ThirdParty) -> bool {
+    match (named, trust, third_party) {
+        (Some(Decision::Allow), _, _)
+        | (None, Trust::FirstParty, _)
+        | (None, Trust::Verified, ThirdParty::All | ThirdParty::Verified)
+        | (None, Trust::Unverified, ThirdParty::All) => true,
+        (Some(Decision::Block), _, _)
+        | (None, Trust::Unverified, ThirdParty::Verified | ThirdParty::Listed)
+        | (None, Trust::Verified, ThirdParty::Listed) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_wins_over_trust_and_trust_over_the_policy() {
+        let word = |named, trust, policy| if allowed(named, trust, policy) { 'y' } else { 'n' };
+        let row = |named| {
+            let policies = [ThirdParty::All, ThirdParty::Verified, ThirdParty::Listed];
+            let of = |trust| policies.map(|policy| word(named, trust, policy)).iter().collect::<String>();
+            [Trust::Unverified, Trust::Verified, Trust::FirstParty].map(of).join(" ")
+        };
+        assert_eq!(row(None), "ynn yyn yyy");
+        assert_eq!(row(Some(Decision::Allow)), "yyy yyy yyy");
+        assert_eq!(row(Some(Decision::Block)), "nnn nnn nnn");
+    }
+}

@@ -1,0 +1,123 @@
+//! Which clients may act for an organization: allowed or blocked by name, else by what its policy says of third parties.
+//!
+//! 1. Asked whenever an organization is chosen for a client, and again when a grant is looked at anew.
+//! 2. A client that is not allowed any more loses what it was given there, in the same transaction; and whatever was
+//!    checked before is checked again (`organization.authority_version`), so that nothing in between slips through.
+
+pub mod decide;
+mod endpoint;
+mod store;
+
+use std::sync::Arc;
+
+use porteiro_protocol::id::OrganizationId;
+use serde_json::json;
+
+pub use decide::{Decision, Refused};
+pub use store::{ClientPolicy, find, list};
+
+use crate::{
+    App,
+    http::{RequestContext, Route},
+    management::Caller,
+    members::{self, standing},
+    oauth::{
+        clients::{self, Client},
+        grants::{self, Why},
+        logout,
+    },
+    organizations::{self, Organization},
+    store::{Reader, StoreError, Tx},
+    trail::{self, Target, TrailKind},
+};
+
+/// Most clients an organization names.
+pub const MOST: i64 = 1_000;
+const WRITE: &str = "client-policies:write";
+/// Grants ended by one statement: each stays within its time, however many there are.
+const BATCH: i64 = 5_000;
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+/// Whether a client may act for an organization now.
+pub async fn allows(
+    reader: &impl Reader,
+    organization: &Organization,
+    client: &Client,
+) -> Result<bool, StoreError> {
+    let named = store::find(reader, organization.id, &client.id).await?.map(|policy| policy.decision);
+    Ok(decide::allowed(named, client.trust, organization.policy.third_party_clients))
+}
+
+/// Names a client, or with `None` names it no more. What was said before, and what is said now.
+pub async fn set(
+    app: &Arc<App>,
+    context: &RequestContext,
+    caller: &Caller,
+    client_id: &str,
+    decision: Option<Decision>,
+) -> Result<Result<Option<ClientPolicy>, Refused>, StoreError> {
+    app.store
+        .run_tx("client_policies.set", |tx| async move {
+            let organization = match standing::enter(&tx, caller, WRITE).await? {
+                Ok(standing) => standing.organization,
+                Err(lost) => return Ok(Err(Refused::Standing(lost))),
+            };
+            let before = store::find(&tx, organization.id, client_id).await?;
+            let client = clients::find(&tx, client_id).await?;
+            match (decision, &before) {
+                (None, None) => return Ok(Err(Refused::NotFound)),
+                (Some(asked), Some(before)) if before.decision == asked => {
+                    return Ok(Ok(Some(before.clone())));
+                }
+                (Some(_), None) if client.is_none() => return Ok(Err(Refused::UnknownClient)),
+                (Some(_), None) if store::count(&tx, organization.id).await? >= MOST => {
+                    return Ok(Err(Refused::TooMany));
+                }
+                (Some(asked), Some(_) | None) => store::put(&tx, organization.id, client_id, asked).await?,
+                (None, Some(_)) => store::remove(&tx, organization.id, client_id).await?,
+            }
+            // Whoever is disabled has nothing to lose here.
+            let ended = match &client {
+                Some(client) if !allows(&tx, &organization, client).await? => {
+                    end(app, &tx, context, organization.id, client_id).await?
+                }
+                Some(_) | None => 0,
+            };
+            let said = |decision: Option<Decision>| json!({"decision": decision});
+            let mut after = said(decision);
+            after["grants_ended"] = json!(ended);
+            let target = Target::new("client", client_id);
+            let event = trail::Event::done(TrailKind::ClientPolicyChanged, caller.actor.clone(), target)
+                .because(caller.reason.clone())
+                .changing(said(before.map(|policy| policy.decision)), after);
+            trail::record(app, &tx, context, organization.id, &event).await?;
+            Ok(Ok(store::find(&tx, organization.id, client_id).await?))
+        })
+        .await
+}
+
+/// Nothing a client was given here counts any more; how many grants that was. The caller holds the organization's lock.
+pub async fn end(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    organization: OrganizationId,
+    client_id: &str,
+) -> Result<usize, StoreError> {
+    organizations::check_again(tx, organization).await?;
+    members::cut_client(tx, organization, client_id).await?;
+    let mut ended = 0;
+    loop {
+        let why = Why::ClientBlocked;
+        let revoked =
+            grants::revoke_of_client_in_organization(tx, organization, client_id, BATCH, why).await?;
+        if revoked.is_empty() {
+            return Ok(ended);
+        }
+        ended += revoked.len();
+        logout::grants_ended(app, tx, context, &revoked, why).await?;
+    }
+}

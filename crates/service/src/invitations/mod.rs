@@ -1,0 +1,168 @@
+//! Invitations (`flows.md` 2.11): an organization asks somebody to join, by mail.
+//!
+//! 1. Somebody who may invite names an address and a role within what they hold. Whether anybody has that address is
+//!    not looked at, so nobody learns it. One invitation waits per address and organization; asking again replaces the
+//!    secret and the time.
+//! 2. The secret is in the mail and nowhere else: who invites cannot accept for somebody.
+//! 3. Whoever is signed in accepts it with the secret, which proves the mailbox, or because the invited address is
+//!    theirs already. The address is not added to their account. Who was a member before is the same member again.
+
+mod accept;
+mod endpoint;
+mod store;
+
+use porteiro_protocol::{
+    address::EmailAddress,
+    id::{Id, InvitationId, OrganizationId},
+};
+use serde_json::{Value, json};
+
+pub use accept::{Accepted, accept, mailbox, mine};
+pub use store::{Invitation, Proof, State};
+
+use crate::{
+    App,
+    http::{Problem, ProblemCode, RequestContext, Route},
+    limits::{self, Bucket, INVITATION_ORGANIZATION, INVITATION_RECIPIENT, Rule},
+    mail::{
+        self,
+        templates::{self, InvitationMail, Link, Locale},
+    },
+    management::Caller,
+    members::{
+        self,
+        standing::{self, Standing},
+    },
+    organizations::Organization,
+    roles,
+    secrets::{HandleKind, Issued, Route as HandleRoute},
+    store::{StoreError, Tx},
+    trail::{self, Target, TrailKind},
+};
+
+pub const LIFETIME_SECONDS: u32 = 7 * 86_400;
+const WRITE: &str = "invitations:write";
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+/// Asks somebody to join. Whoever was asked before is asked again, by the same invitation.
+async fn invite(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    organization: OrganizationId,
+    email: &EmailAddress,
+    role: &str,
+) -> Result<Invitation, Problem> {
+    let mailbox = app.secrets.identifier_key("email", email.canonical().as_bytes());
+    let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
+    let buckets = [
+        bucket(INVITATION_ORGANIZATION, organization.uuid().as_bytes()),
+        bucket(INVITATION_RECIPIENT, &mailbox),
+    ];
+    if limits::take(&app.store, &buckets).await?.is_some() {
+        return Err(ProblemCode::SlowDown.into());
+    }
+    let (new_id, mailbox) = (Id::random(&*app.entropy), &mailbox);
+    let outcome = app.store.run_tx("invitations.invite", |tx| async move {
+        let Standing { organization, held } = match standing::enter(&tx, caller, WRITE).await? {
+            Ok(standing) => standing,
+            Err(lost) => return Ok(Err(Problem::from(lost))),
+        };
+        let definitions = roles::definitions(&tx, organization.id).await?;
+        // Nobody gives what they do not hold.
+        if let Err(refused) = members::decide::may_give(&held, &definitions, role) {
+            return Ok(Err(refused.into()));
+        }
+        let id = store::waiting_in(&tx, organization.id, mailbox).await?.unwrap_or(new_id);
+        let invitation =
+            Box::pin(write(app, &tx, context, caller, &organization, id, email, mailbox, role)).await?;
+        Ok(Ok(invitation))
+    });
+    outcome.await?
+}
+
+#[expect(clippy::too_many_arguments, reason = "everything that an invitation says")]
+async fn write(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    caller: &Caller,
+    organization: &Organization,
+    id: InvitationId,
+    email: &EmailAddress,
+    mailbox: &[u8; 32],
+    role: &str,
+) -> Result<Invitation, StoreError> {
+    let route = HandleRoute { owner: organization.id.uuid(), row: id.uuid(), generation: 0 };
+    let secret = app
+        .secrets
+        .handles
+        .issue(HandleKind::Invitation, route, &*app.entropy)
+        .map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    let new = store::NewInvitation {
+        organization: organization.id,
+        id,
+        email: email.as_str(),
+        mailbox,
+        role,
+        hash: &secret.hash,
+        invited_by: &caller.key(),
+        seconds: f64::from(LIFETIME_SECONDS),
+    };
+    store::put(tx, &new).await?;
+    let written = store::show(tx, organization.id, id).await?;
+    let invitation = written.ok_or_else(|| StoreError::Inconsistent("an invitation is not there".into()))?;
+    let target = Target::new("invitation", id);
+    let event = trail::Event::done(TrailKind::MemberInvited, caller.actor.clone(), target)
+        .because(caller.reason.clone())
+        .changing(Value::Null, json!({"role": role}));
+    trail::record(app, tx, context, organization.id, &event).await?;
+    send(app, tx, organization, &invitation, &secret).await?;
+    Ok(invitation)
+}
+
+async fn send(
+    app: &App,
+    tx: &Tx,
+    organization: &Organization,
+    invitation: &Invitation,
+    secret: &Issued,
+) -> Result<(), StoreError> {
+    let page = app.checked.settings.invitation_link_path.as_deref();
+    let link = page.and_then(|page| Link::under(app.issuer(), &format!("{page}#{}", *secret.text)));
+    let letter = InvitationMail {
+        service: &app.checked.settings.service_name,
+        organization: &organization.name,
+        link,
+        token: &secret.text,
+        until: invitation.expires_at,
+    };
+    let rendered = templates::invitation(Locale::negotiate(&organization.locale), &letter);
+    let mail = rendered.to(&invitation.email).until(invitation.expires_at.unix_timestamp());
+    mail::enqueue(app, tx, &mail).await
+}
+
+/// `false` when there is none that waits.
+async fn take_back(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    organization: OrganizationId,
+    id: InvitationId,
+) -> Result<bool, StoreError> {
+    app.store
+        .run_tx("invitations.take_back", |tx| async move {
+            if !store::revoke(&tx, organization, id).await? {
+                return Ok(false);
+            }
+            let target = Target::new("invitation", id);
+            let event = trail::Event::done(TrailKind::InvitationRevoked, caller.actor.clone(), target)
+                .because(caller.reason.clone());
+            trail::record(app, &tx, context, organization, &event).await?;
+            Ok(true)
+        })
+        .await
+}

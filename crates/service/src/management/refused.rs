@@ -1,0 +1,84 @@
+//! Calls that are turned away for lack of authority, and what is remembered of them.
+
+use porteiro_protocol::{api_key::ApiKey, id::OrganizationId, permission::Permission};
+
+use super::turned::Turned;
+use crate::{
+    App, api_keys,
+    http::{Problem, ProblemCode, RequestContext},
+    members::Member,
+    oauth::access_token,
+    refusals::{self, Holder, Refusal, Rule},
+    trail::{Actor, ActorKind},
+};
+
+/// What was asked, and by which client where one is known.
+pub(super) struct Asking<'a> {
+    pub app: &'a App,
+    pub context: &'a RequestContext,
+    pub asked: &'a Permission,
+    pub client_id: Option<&'a str>,
+}
+
+impl Asking<'_> {
+    /// They may not, and learn by which reference others find out why.
+    pub(super) async fn forbidden(
+        &self,
+        rule: Rule,
+        organization: Option<OrganizationId>,
+        subject: Actor,
+        holder: Holder,
+    ) -> Turned {
+        let asked = self.asked;
+        let would_pass = match rule {
+            Rule::ReadOnlyForActing => "the same request by the member themselves".to_owned(),
+            Rule::OtherPlace => format!("a credential of this place that carries {asked}"),
+            _ => format!("{asked}, carried by the credential and held by whoever it speaks for"),
+        };
+        self.record(Refusal {
+            organization,
+            client_id: self.client_id.map(str::to_owned),
+            subject: Some(subject),
+            rule,
+            asked: vec![asked.to_string()],
+            holder,
+            would_pass,
+        })
+        .await
+    }
+
+    /// A member, in their own organization or with its token elsewhere.
+    pub(super) async fn member(&self, rule: Rule, member: &Member, subject: Actor) -> Turned {
+        let organization = member.organization.id;
+        self.forbidden(rule, Some(organization), subject, Holder::Member(organization, member.id)).await
+    }
+
+    /// A key that says more than its owner holds.
+    pub(super) async fn exceeds(&self, key: &ApiKey, organization: OrganizationId) -> Turned {
+        let found = match api_keys::find(&self.app.store, key.id(), &key.hash()).await {
+            Ok(Some(found)) => found,
+            Ok(None) => return access_token::invalid_token().into(),
+            Err(error) => return error.into(),
+        };
+        let owner = found.membership;
+        self.record(Refusal {
+            organization: Some(organization),
+            client_id: None,
+            subject: Some(Actor { kind: ActorKind::ApiKey, id: found.id, act: None }),
+            rule: Rule::KeyExceedsOwner,
+            asked: found.permissions.iter().map(ToString::to_string).collect(),
+            holder: owner.map_or(Holder::Nobody, |owner| Holder::Member(organization, owner)),
+            would_pass: "the owner holding all of it again, or a new key that says less".into(),
+        })
+        .await
+    }
+
+    async fn record(&self, refusal: Refusal) -> Turned {
+        let detail = match refusal.rule {
+            Rule::ReadOnlyForActing => "whoever acts as a member only reads here".to_owned(),
+            _ => format!("this needs the permission {}", self.asked),
+        };
+        let reference = refusals::record(self.app, self.context, &refusal).await;
+        Problem::new(ProblemCode::Forbidden, detail).with_reference(reference).into()
+    }
+}

@@ -1,0 +1,41 @@
+//! What a caller holds in the transaction that acts on it. Between being let in and acting, a role may have changed.
+
+use porteiro_protocol::permission::Held;
+
+use super::caller::{By, Caller, administer};
+use crate::{
+    api_keys,
+    members::{self, Whom},
+    platform,
+    store::{StoreError, Tx},
+};
+
+/// All they can pass on, now; `None` when they would not be let in any more. Whoever changes who may do what in an
+/// organization holds its row before asking.
+pub async fn held_now(tx: &Tx, caller: &Caller) -> Result<Option<Held>, StoreError> {
+    let place = caller.organization.as_ref().map(|organization| organization.id);
+    // Somebody of the platform: what they hold there, or what that is worth in an organization.
+    let of_platform = |held: Held| match place {
+        None => Some(held),
+        Some(_) => held.covers(&administer()).then(Held::everything),
+    };
+    match (&caller.by, place) {
+        (By::Member { membership, .. }, Some(place)) => {
+            let member = members::find(tx, place, Whom::Id(*membership)).await?;
+            Ok(member.and_then(|member| member.held().ok().cloned()))
+        }
+        (By::Member { .. }, None) => Ok(None),
+        // What is reserved was looked at when they were let in, with their proofs.
+        (By::Operator(_), Some(_)) => Ok(Some(caller.held.clone())),
+        (By::Operator(account), None) => {
+            let held = platform::held(tx, *account).await?;
+            Ok(Some(held.without_reserved(|reserved| caller.held.covers(reserved))))
+        }
+        (By::Key { id, .. }, _) => {
+            Ok(api_keys::hold(tx, id).await?.and_then(|usable| match usable.organization {
+                None => of_platform(usable.held),
+                Some(organization) => (Some(organization.id) == place).then_some(usable.held),
+            }))
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Lists of members: one range of one index, whatever is asked and however many there are.
+
+use porteiro_protocol::{
+    id::{MembershipId, OrganizationId},
+    time::OffsetDateTime,
+};
+use uuid::Uuid;
+
+use super::{super::Member, MEMBERS, State};
+use crate::store::{Reader, StoreError};
+
+/// Which members.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// None: whoever was not removed.
+    pub state: Option<State>,
+    pub role: Option<String>,
+    pub created_after: Option<OffsetDateTime>,
+}
+
+/// Behind whom a page begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    pub created_at: OffsetDateTime,
+    pub id: MembershipId,
+}
+
+impl From<&Member> for Position {
+    fn from(member: &Member) -> Self {
+        Self { created_at: member.created_at, id: member.id }
+    }
+}
+
+impl Filter {
+    /// The later of where a page begins and what was asked for.
+    fn from(&self, after: Option<Position>) -> (OffsetDateTime, Uuid) {
+        let asked = self.created_after.map(|at| (at, Uuid::max()));
+        let after = after.map(|it| (it.created_at, it.id.uuid()));
+        asked.max(after).unwrap_or((OffsetDateTime::UNIX_EPOCH, Uuid::nil()))
+    }
+
+    /// The statement of a page: the walk is along one index, and everything else is looked up by key.
+    fn sql(&self, limit: u32) -> String {
+        let state = match self.state {
+            None => "m.state <> 'removed'".to_owned(),
+            Some(State::Active) => "m.state = 'active' AND coalesce(a.state, 'active') = 'active'".to_owned(),
+            Some(state @ (State::Disabled | State::Removed)) => format!("m.state = '{}'", state.as_str()),
+        };
+        match self.role {
+            None => format!(
+                "{MEMBERS} WHERE m.organization_id = $1 AND {state} AND (m.created_at, m.membership_id) > ($2, $3)
+                 ORDER BY m.created_at, m.membership_id LIMIT {limit}"
+            ),
+            Some(_) => format!(
+                "{MEMBERS} JOIN membership_role f
+                     ON f.organization_id = m.organization_id AND f.membership_id = m.membership_id
+                 WHERE f.organization_id = $1 AND f.role_key = $4 AND {state}
+                   AND (f.created_at, f.membership_id) > ($2, $3)
+                 ORDER BY f.created_at, f.membership_id LIMIT {limit}"
+            ),
+        }
+    }
+}
+
+/// At most `limit`, in the order in which they joined.
+pub async fn list(
+    reader: &impl Reader,
+    organization: OrganizationId,
+    filter: &Filter,
+    after: Option<Position>,
+    limit: u32,
+) -> Result<Vec<Member>, StoreError> {
+    let (sql, (at, id)) = (filter.sql(limit), filter.from(after));
+    let organization = organization.uuid();
+    let rows = match &filter.role {
+        None => reader.rows("members.list", &sql, &[&organization, &at, &id]).await?,
+        Some(role) => reader.rows("members.list_role", &sql, &[&organization, &at, &id, role]).await?,
+    };
+    rows.iter().map(Member::try_from).collect::<Result<_, _>>().map_err(Into::into)
+}

@@ -1,0 +1,74 @@
+//! Grants that speak for an organization: looked at by its administrators, and looked at again when roles change.
+
+use porteiro_protocol::id::{AccountId, MembershipId, OrganizationId};
+
+use super::{Held, held};
+use crate::store::{Decode, Reader, StoreError, Tx};
+
+/// Living grants of one member.
+pub async fn list_of_membership(
+    reader: &impl Reader,
+    account: AccountId,
+    organization: OrganizationId,
+    membership: MembershipId,
+) -> Result<Vec<Held>, StoreError> {
+    let rows = reader
+        .rows(
+            "grants.list_of_membership",
+            "SELECT grant_id, client_id, organization_id, audience, scope, terms, offline, created_at, rotated_at,
+                    expires_at
+             FROM oauth_grant
+             WHERE account_id = $1 AND organization_id = $2 AND membership_id = $3 AND generation > 0
+               AND revoked_at IS NULL AND expires_at > now()
+             ORDER BY grant_id DESC LIMIT 500",
+            &[&account.uuid(), &organization.uuid(), &membership.uuid()],
+        )
+        .await?;
+    rows.iter().map(|row| held(row).map_err(Into::into)).collect()
+}
+
+/// The member's roles changed: what was seen to be held has to be looked at again before it is used. Each time another
+/// number, so that whoever is looking at this moment does not overlook the next change.
+pub async fn look_again(
+    tx: &Tx,
+    account: AccountId,
+    organization: OrganizationId,
+    membership: MembershipId,
+) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE oauth_grant SET authority_version = least(authority_version, 0) - 1
+         WHERE account_id = $1 AND organization_id = $2 AND membership_id = $3 AND revoked_at IS NULL
+           AND expires_at > now()",
+        &[&account.uuid(), &organization.uuid(), &membership.uuid()],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Living grants of whoever wears one of these sets of roles, or of one member: how many of each scope and API.
+/// A set is its keys in order, with a space between.
+pub async fn refusable(
+    reader: &impl Reader,
+    organization: OrganizationId,
+    sets: &[String],
+    member: Option<MembershipId>,
+) -> Result<Vec<(String, String, String, i64)>, StoreError> {
+    let rows = reader
+        .rows(
+            "grants.refusable",
+            "SELECT worn.roles, g.scope, g.audience, count(*) AS number
+             FROM oauth_grant g CROSS JOIN LATERAL (
+                 SELECT string_agg(mr.role_key, ' ' ORDER BY mr.role_key) AS roles FROM membership_role mr
+                 WHERE mr.organization_id = g.organization_id AND mr.membership_id = g.membership_id) worn
+             WHERE g.organization_id = $1 AND g.revoked_at IS NULL AND g.expires_at > now() AND g.generation > 0
+               AND worn.roles = ANY($2) AND ($3::uuid IS NULL OR g.membership_id = $3)
+             GROUP BY worn.roles, g.scope, g.audience",
+            &[&organization.uuid(), &sets, &member.map(porteiro_protocol::id::Id::<_>::uuid)],
+        )
+        .await?;
+    let read = |row| {
+        let row = Decode::new("oauth_grant", organization, row);
+        Ok((row.get("roles")?, row.get("scope")?, row.get("audience")?, row.get("number")?))
+    };
+    rows.iter().map(read).collect()
+}

@@ -1,0 +1,175 @@
+//! API keys as clients (OAuth 2.1 §4.2, `flows.md` 3.6): a key never goes to an API, it gets a token for it.
+//!
+//! 1. HTTP Basic, the key's id as the user; as the password its secret, or the whole key. No client has such an id.
+//! 2. `client_credentials` and nothing else, at the token endpoint and nowhere else.
+//! 3. One API whose scopes are permissions; every scope asked for is held by the key, or nothing is issued.
+//! 4. The token speaks for the key's organization: as the member it belongs to, or as itself. It lives five minutes at
+//!    most, never longer than the key, and counts only while the key does (`api_keys::token_alive`).
+
+mod decide;
+
+use std::sync::Arc;
+
+use porteiro_protocol::{
+    api_key::{self, ApiKey},
+    error::ErrorCode,
+    form::Parameters,
+    id::{Id, OrganizationId},
+    time::numeric_date,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{
+    binding::{self, Binding},
+    client_auth,
+    token::issue,
+};
+use crate::{
+    App,
+    api_keys::{self, Refused, Usable},
+    http::{OAuthError, RequestContext},
+    limits::{self, Bucket, CLIENT_SECRET, network},
+    organizations::Organization,
+};
+
+const GRANT: &str = "client_credentials";
+/// Whatever an API says of its other tokens.
+const MOST_SECONDS: i64 = 300;
+
+/// Names a token.
+enum Token {}
+
+/// Somebody presents a key, or what should be one.
+pub struct Presented {
+    id: String,
+    key: Option<ApiKey>,
+}
+
+impl std::fmt::Debug for Presented {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<api key {}>", self.id)
+    }
+}
+
+/// Claims of a key's access token. Members without a value are absent.
+#[derive(Serialize)]
+struct KeyToken<'a> {
+    iss: &'a str,
+    sub: String,
+    aud: &'a str,
+    exp: i64,
+    iat: i64,
+    jti: String,
+    client_id: &'a str,
+    scope: String,
+    org: OrganizationId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cnf: Option<Value>,
+}
+
+/// Whether the request comes from a key: its Basic user is a key's id.
+pub fn presented(context: &RequestContext) -> Option<Presented> {
+    let (id, password) = client_auth::basic(context).filter(|(id, _)| api_key::is_id(id))?;
+    let key = ApiKey::from_basic(&id, &password);
+    Some(Presented { id, key })
+}
+
+pub async fn respond(
+    app: &Arc<App>,
+    context: &RequestContext,
+    form: &Parameters,
+    presented: &Presented,
+    path: &str,
+) -> Result<Value, OAuthError> {
+    let other_way = form.get("client_secret").is_some() || form.get("client_assertion").is_some();
+    if other_way || form.get("client_id").is_some_and(|named| named != presented.id) {
+        let text = "use one client authentication method, not several";
+        return Err(OAuthError::new(ErrorCode::InvalidRequest, text));
+    }
+    let usable = authenticate(app, context, presented).await?;
+    if form.get("grant_type") != Some(GRANT) {
+        let text = "an API key may use the grant client_credentials only";
+        return Err(OAuthError::new(ErrorCode::UnauthorizedClient, text));
+    }
+    let Some(organization) = usable.organization.as_ref() else {
+        let text = "a platform key speaks for no organization and gets no tokens";
+        return Err(OAuthError::new(ErrorCode::UnauthorizedClient, text));
+    };
+    decide::names(organization, form.get("organization"))?;
+    let apis = app.directory.apis(&app.store).await?;
+    let (api, scope) =
+        decide::asked(&usable.held, &apis, app.issuer(), form.get("resource"), form.get("scope"))?;
+    let proof = binding::proof(app, context, "POST", path, None).await?;
+    let binding = proof.map_or(Binding::Bearer, |proof| Binding::Key(proof.jkt));
+    api_keys::used(app, context, &usable).await?;
+    mint(app, &usable, organization, api, &scope.to_string(), binding).await
+}
+
+/// One answer for whatever is wrong with a key. What is not one, down to the checksum, is not looked for.
+async fn authenticate(
+    app: &App,
+    context: &RequestContext,
+    presented: &Presented,
+) -> Result<Usable, OAuthError> {
+    let checked = match &presented.key {
+        Some(key) => api_keys::check(&app.store, key, context.address).await?,
+        None => Err(Refused::Invalid),
+    };
+    match checked {
+        Ok(usable) => Ok(usable),
+        Err(Refused::Suspended(_)) => {
+            Err(OAuthError::new(ErrorCode::AccessDenied, "the organization is suspended"))
+        }
+        Err(Refused::Exceeds { .. }) => {
+            let text = "the owner of the key no longer holds all of its permissions";
+            Err(OAuthError::new(ErrorCode::InvalidScope, text))
+        }
+        Err(Refused::Invalid) => {
+            let whom = [network(context.address).as_slice(), presented.id.as_bytes()].concat();
+            let bucket =
+                Bucket { rule: CLIENT_SECRET, key: app.secrets.limit_key(CLIENT_SECRET.name, &whom) };
+            if limits::take(&app.store, std::slice::from_ref(&bucket)).await?.is_some() {
+                return Err(OAuthError::slow_down());
+            }
+            Err(OAuthError::new(ErrorCode::InvalidClient, "client authentication failed")
+                .challenge(Some("Basic")))
+        }
+    }
+}
+
+async fn mint(
+    app: &App,
+    usable: &Usable,
+    organization: &Organization,
+    api: &super::apis::Api,
+    scope: &str,
+    binding: Binding,
+) -> Result<Value, OAuthError> {
+    let now = numeric_date(app.clock.now());
+    let left = numeric_date(usable.key.expires_at) - now;
+    let expires_in = i64::from(api.token_seconds).min(MOST_SECONDS).min(left).max(1);
+    let claims = KeyToken {
+        iss: app.issuer(),
+        sub: api_keys::subject(&usable.key),
+        aud: &api.identifier,
+        exp: now + expires_in,
+        iat: now,
+        jti: Id::<Token>::random(&*app.entropy).to_string(),
+        client_id: &usable.key.id,
+        scope: scope.to_owned(),
+        org: organization.id,
+        role: usable.member.as_ref().map(|member| member.primary_role.as_str()),
+        cnf: binding.confirmation(),
+    };
+    let access_token = issue::sign(app, api.algorithm, "at+jwt", &claims).await?;
+    Ok(json!({
+        "access_token": access_token,
+        "token_type": binding.token_type(),
+        "expires_in": expires_in,
+        "scope": scope,
+        "organization": organization.id,
+    }))
+}

@@ -1,0 +1,93 @@
+//! Authority that was asked for and refused at the token endpoint: the standard's error, and a reference by which whoever
+//! may read the trail learns why.
+
+use porteiro_protocol::{authority::Widening, error::ErrorCode};
+
+use super::{TokenRequest, person::invalid_grant};
+use crate::{
+    http::OAuthError,
+    members::{Member, Unusable},
+    oauth::{acting, grants::Live},
+    refusals::{self, Holder, Refusal, Rule},
+    trail::{Actor, ActorKind},
+};
+
+/// More was asked of a grant than it holds.
+pub async fn widening(
+    request: TokenRequest<'_>,
+    live: &Live,
+    widening: Widening,
+    asked: Option<&str>,
+) -> OAuthError {
+    let rule = match widening {
+        Widening::Scope => Rule::ScopeWidened,
+        Widening::Audience => Rule::AudienceWidened,
+        Widening::Organization => Rule::OrganizationSwitched,
+        Widening::Details => Rule::DetailsWidened,
+    };
+    let acting = live.acting.as_ref();
+    let granted = live.authority.scope().iter().map(str::to_owned).collect();
+    let refusal = Refusal {
+        organization: acting.map(|acting| acting.organization),
+        client_id: Some(request.client.id.clone()),
+        subject: acting.map(|acting| member(acting.membership.to_string())),
+        rule,
+        asked: asked.map(str::to_owned).into_iter().collect(),
+        holder: Holder::Named { what: "grant".into(), permissions: granted },
+        would_pass: "what was granted, or less of it; for more the person is asked anew".into(),
+    };
+    let reference = refusals::record(request.app, request.context, &refusal).await;
+    OAuthError::new(widening.code(), widening.to_string()).with_reference(reference)
+}
+
+/// What a member does not hold, or not now. Refused, not cut down: the client may ask for less.
+pub async fn unheld(
+    request: TokenRequest<'_>,
+    found: &Member,
+    asked: &[String],
+    lacking: &acting::Refused,
+) -> OAuthError {
+    let (rule, would_pass) = because(lacking);
+    let refusal = Refusal {
+        organization: Some(found.organization.id),
+        client_id: Some(request.client.id.clone()),
+        subject: Some(member(found.id.to_string())),
+        rule,
+        asked: asked.to_vec(),
+        holder: Holder::Member(found.organization.id, found.id),
+        would_pass,
+    };
+    let reference = refusals::record(request.app, request.context, &refusal).await;
+    let error = match lacking {
+        acting::Refused::Unusable(Unusable::Suspended) => {
+            OAuthError::new(ErrorCode::InvalidGrant, "the organization is suspended")
+        }
+        acting::Refused::Unusable(Unusable::Disabled | Unusable::Removed) => invalid_grant(),
+        acting::Refused::Lacks(_) => OAuthError::new(
+            ErrorCode::InvalidScope,
+            "not all of this is held in the organization; ask for less",
+        ),
+    };
+    error.with_reference(reference)
+}
+
+fn member(id: String) -> Actor {
+    Actor { kind: ActorKind::Member, id, act: None }
+}
+
+/// Which rule refused, and what would have passed.
+pub fn because(lacking: &acting::Refused) -> (Rule, String) {
+    match lacking {
+        acting::Refused::Unusable(Unusable::Suspended) => {
+            (Rule::OrganizationSuspended, "the same once the organization is resumed".into())
+        }
+        acting::Refused::Unusable(Unusable::Disabled | Unusable::Removed) => {
+            (Rule::MemberDisabled, "nothing, until they are enabled and ask anew".into())
+        }
+        acting::Refused::Lacks(missing) => {
+            let missing: Vec<&str> = missing.iter().map(|permission| permission.as_str()).collect();
+            let missing = missing.join(" ");
+            (Rule::PermissionNotHeld, format!("the same without {missing}, or a role that permits {missing}"))
+        }
+    }
+}

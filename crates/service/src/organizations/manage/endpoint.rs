@@ -1,0 +1,292 @@
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    extract::{Path, State},
+    response::Response,
+};
+use porteiro_protocol::id::OrganizationId;
+use serde_json::json;
+
+use super::{
+    Changed, Created, Maker, Standing, change, create, decide,
+    decide::Said,
+    decide_standing, set_policy, store,
+    view::{MyOrganization, NewOrganization, NewOrganizationFor, OrganizationView, PolicyChange, Suspend},
+};
+use crate::{
+    App,
+    http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
+    management::{self, Caller, Listing, Operation, Parameter, Patch, Query, Seen},
+    members,
+    organizations::{Organization, Policy, Status},
+    sessions::SignedIn,
+};
+
+const ONE: &str = "/v1/organizations/{organization}";
+const READ: Access = Access::Organization("organization:read");
+const WRITE: Access = Access::Organization("organization:write");
+const ADMINISTER: Access = Access::Platform("organizations:administer");
+
+const FILTERS: &[Parameter] = &[
+    Parameter::choice("status", &["enabled", "suspended"], "Only these."),
+    Parameter::text("q", "How its slug, or one it had lately, begins."),
+    Parameter::time("created_after", "Only younger ones."),
+];
+
+pub fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/v1/organizations", Access::Session, mine).operation(
+            Operation::new("organizations.mine", "Where one belongs, and as what").lists::<MyOrganization>(),
+        ),
+        Route::post("/v1/organizations", Access::Session, make).operation(
+            Operation::new("organizations.make", "Make an organization of one's own")
+                .takes::<NewOrganization>()
+                .example(json!({"name": "Acme", "slug": "acme"}))
+                .creates::<OrganizationView>()
+                .refuses(&[ProblemCode::Conflict, ProblemCode::Quota]),
+        ),
+        Route::get(ONE, READ, show).operation(
+            Operation::new("organizations.show", "An organization").gives::<OrganizationView>().versioned(),
+        ),
+        Route::patch(ONE, WRITE, rename).operation(
+            Operation::new("organizations.change", "Change its name, slug or language")
+                .patches::<Said>()
+                .gives::<OrganizationView>()
+                .versioned()
+                .refuses(&[ProblemCode::Conflict]),
+        ),
+        Route::get("/v1/organizations/{organization}/policy", READ, show_policy).operation(
+            Operation::new("policy.show", "What it asks of whoever acts for it")
+                .gives::<Policy>()
+                .versioned(),
+        ),
+        Route::put("/v1/organizations/{organization}/policy", WRITE, put_policy).operation(
+            Operation::new("policy.replace", "Replace its policy, or see who would lose access")
+                .query(&[Parameter::flag("dry_run", "Change nothing; say who would lose access.")])
+                .takes::<Policy>()
+                .gives::<PolicyChange>()
+                .versioned(),
+        ),
+        Route::post("/v1/organizations/{organization}/suspend", ADMINISTER, suspend).operation(
+            Operation::new("organizations.suspend", "Let nobody act for it until it is resumed")
+                .takes::<Suspend>()
+                .gives::<OrganizationView>(),
+        ),
+        Route::post("/v1/organizations/{organization}/resume", ADMINISTER, resume).operation(
+            Operation::new("organizations.resume", "End its suspension").gives::<OrganizationView>(),
+        ),
+        Route::get("/v1/platform/organizations", Access::Platform("platform.organizations:read"), list)
+            .operation(
+                Operation::new("organizations.list", "Every organization")
+                    .query(FILTERS)
+                    .lists::<OrganizationView>(),
+            ),
+        Route::post("/v1/platform/organizations", Access::Platform("platform.organizations:write"), make_for)
+            .operation(
+                Operation::new("organizations.create", "Make an organization")
+                    .takes::<NewOrganizationFor>()
+                    .example(json!({"name": "Acme", "slug": "acme", "locale": "pt-BR"}))
+                    .creates::<OrganizationView>()
+                    .refuses(&[ProblemCode::Conflict]),
+            ),
+    ]
+}
+
+/// Which field, why, and where it stands (RFC 6901).
+fn field_invalid((field, why): decide::Wrong) -> Problem {
+    let errors = json!([{"pointer": format!("/{field}"), "code": "field_invalid", "detail": why}]);
+    Problem::new(ProblemCode::FieldInvalid, format!("{field} {why}"))
+        .with(serde_json::Map::from_iter([("errors".to_owned(), errors)]))
+}
+
+fn slug_taken() -> Problem {
+    Problem::new(ProblemCode::Conflict, "the slug is another organization's, or was lately")
+}
+
+async fn view(app: &App, organization: Organization, to_platform: bool) -> Result<OrganizationView, Problem> {
+    let suspension = match organization.status {
+        Status::Enabled => None,
+        Status::Suspended => store::suspension(&app.store, organization.id).await?,
+    };
+    Ok(OrganizationView::new(organization, suspension, to_platform))
+}
+
+async fn mine(
+    State(app): State<Arc<App>>,
+    Extension(me): Extension<SignedIn>,
+    listing: Listing,
+) -> Result<Response, Problem> {
+    let after = listing.after_time().zip(listing.after_id::<OrganizationId>()?);
+    let mut all = members::of_account(&app.store, me.account_id).await?;
+    all.retain(|member| {
+        let organization = &member.organization;
+        after.is_none_or(|after| (organization.created_at, organization.id) > after)
+    });
+    let key = |member: &members::Member| (member.organization.created_at, member.organization.id.to_string());
+    Ok(listing.page(all, key, MyOrganization::from))
+}
+
+async fn make(
+    State(app): State<Arc<App>>,
+    context: RequestContext,
+    Extension(me): Extension<SignedIn>,
+    Json(new): Json<NewOrganization>,
+) -> Result<Response, Problem> {
+    if !app.checked.settings.organizations_by_people {
+        return Err(Problem::new(ProblemCode::Forbidden, "the platform makes organizations here"));
+    }
+    let said =
+        Said { name: new.name, slug: new.slug, locale: new.locale }.checked().map_err(field_invalid)?;
+    made(&app, &context, &Maker::Person(me.account_id), &said).await
+}
+
+async fn make_for(
+    State(app): State<Arc<App>>,
+    context: RequestContext,
+    Extension(caller): Extension<Caller>,
+    Json(new): Json<NewOrganizationFor>,
+) -> Result<Response, Problem> {
+    let said =
+        Said { name: new.name, slug: new.slug, locale: new.locale }.checked().map_err(field_invalid)?;
+    made(&app, &context, &Maker::Platform(&caller, new.owner), &said).await
+}
+
+async fn made(
+    app: &Arc<App>,
+    context: &RequestContext,
+    maker: &Maker<'_>,
+    said: &Said,
+) -> Result<Response, Problem> {
+    match create(app, context, maker, said).await? {
+        Created::Yes(organization) => {
+            let (location, version) =
+                (format!("/v1/organizations/{}", organization.id), organization.version);
+            let body = view(app, organization, false).await?;
+            Ok(management::created(&location, Some(version), &body))
+        }
+        Created::SlugTaken => Err(slug_taken()),
+        Created::NoSuchOwner => Err(field_invalid(("owner", "is no account that is active"))),
+        Created::TooMany => Err(Problem::new(ProblemCode::Quota, "you made as many as one person may")),
+    }
+}
+
+async fn show(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, Problem> {
+    let organization = caller.organization()?.clone();
+    let version = organization.version;
+    Ok(management::one(version, &view(&app, organization, caller.reason.is_some()).await?))
+}
+
+fn answered(changed: Changed) -> Result<Organization, Problem> {
+    match changed {
+        Changed::Yes(organization) => Ok(organization),
+        Changed::NotFound => Err(ProblemCode::NotFound.into()),
+        Changed::Stale => Err(management::stale()),
+        Changed::SlugTaken => Err(slug_taken()),
+        Changed::Suspended => Err(ProblemCode::OrganizationSuspended.into()),
+    }
+}
+
+async fn rename(
+    State(app): State<Arc<App>>,
+    context: RequestContext,
+    Extension(caller): Extension<Caller>,
+    seen: Seen,
+    patch: Patch<Said>,
+) -> Result<Response, Problem> {
+    let organization = caller.organization()?;
+    // Against what was read before the lock: had it changed since, the version would not be the one that was seen.
+    let said = patch.apply(&Said::from(organization))?.checked().map_err(field_invalid)?;
+    let changed = change(&app, &context, &caller, organization.id, seen, &said).await?;
+    let organization = answered(changed)?;
+    let version = organization.version;
+    Ok(management::one(version, &view(&app, organization, caller.reason.is_some()).await?))
+}
+
+async fn show_policy(Extension(caller): Extension<Caller>) -> Result<Response, Problem> {
+    let organization = caller.organization()?;
+    Ok(management::one(organization.version, &organization.policy))
+}
+
+async fn put_policy(
+    State(app): State<Arc<App>>,
+    context: RequestContext,
+    Extension(caller): Extension<Caller>,
+    seen: Seen,
+    query: Query,
+    Json(policy): Json<Policy>,
+) -> Result<Response, Problem> {
+    let organization = caller.organization()?;
+    if query.flag("dry_run") {
+        seen.check(organization.version)?;
+        let now = organization.policy.min_level;
+        let affected = store::affected(&app.store, organization.id, now, policy.min_level).await?;
+        return Ok(management::one(organization.version, &PolicyChange::new(&policy, Some(affected))));
+    }
+    let changed = set_policy(&app, &context, &caller, organization.id, seen, &policy).await?;
+    let organization = answered(changed)?;
+    Ok(management::one(organization.version, &PolicyChange::new(&organization.policy, None)))
+}
+
+async fn suspend(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    context: RequestContext,
+    Extension(caller): Extension<Caller>,
+    Json(said): Json<Suspend>,
+) -> Result<Response, Problem> {
+    if !decide::is_reason_code(&said.reason_code) {
+        return Err(field_invalid(("reason_code", "has 1 to 40 of a-z and '_'")));
+    }
+    if said.note.as_deref().is_some_and(|note| note.chars().count() > 500) {
+        return Err(field_invalid(("note", "has at most 500 characters")));
+    }
+    let standing = Standing::Suspended { reason_code: &said.reason_code, note: said.note.as_deref() };
+    decided(&app, &context, &caller, &id, standing).await
+}
+
+async fn resume(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    context: RequestContext,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, Problem> {
+    decided(&app, &context, &caller, &id, Standing::Resumed).await
+}
+
+async fn decided(
+    app: &Arc<App>,
+    context: &RequestContext,
+    caller: &Caller,
+    id: &str,
+    standing: Standing<'_>,
+) -> Result<Response, Problem> {
+    let id: OrganizationId = id.parse().map_err(|_| ProblemCode::NotFound)?;
+    if caller.reason.is_none() {
+        let text = format!("say why in the header {}; the organization reads it", management::REASON);
+        return Err(Problem::new(ProblemCode::ReasonRequired, text));
+    }
+    let organization = decide_standing(app, context, caller, id, standing).await?;
+    let organization = organization.ok_or(ProblemCode::NotFound)?;
+    let version = organization.version;
+    Ok(management::one(version, &view(app, organization, true).await?))
+}
+
+async fn list(State(app): State<Arc<App>>, listing: Listing) -> Result<Response, Problem> {
+    let wanted = store::Wanted {
+        status: listing.query.parsed("status")?,
+        slug_prefix: listing.query.get("q"),
+        created_after: listing.query.time("created_after"),
+        after: listing.after_time().zip(listing.after_id()?),
+        rows: listing.rows(),
+    };
+    let mut views = Vec::new();
+    for organization in store::list(&app.store, &wanted).await? {
+        let at = organization.created_at;
+        views.push((at, view(&app, organization, true).await?));
+    }
+    Ok(listing.page(views, |(at, view)| (*at, view.id.to_string()), |(_, view)| view))
+}

@@ -1,0 +1,182 @@
+//! Organizations as they are told.
+
+use porteiro_protocol::{
+    assurance::Level,
+    id::{AccountId, MembershipId, OrganizationId},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    decide::english,
+    store::{Affected, Suspension},
+};
+use crate::{
+    management::Time,
+    members::{Member, State},
+    organizations::{Language, Organization, Policy, Status, ThirdParty},
+};
+
+/// An organization.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Organization")]
+pub struct OrganizationView {
+    pub id: OrganizationId,
+    pub slug: String,
+    pub name: String,
+    pub status: Status,
+    /// Since when and why it is suspended.
+    pub suspension: Option<SuspensionView>,
+    pub policy: Policy,
+    pub locale: String,
+    pub created_at: Time,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Suspension")]
+pub struct SuspensionView {
+    pub at: Time,
+    pub reason_code: String,
+    /// Told to the platform alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Told to the platform alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl OrganizationView {
+    pub fn new(organization: Organization, suspension: Option<Suspension>, to_platform: bool) -> Self {
+        let suspension = suspension.map(|it| SuspensionView {
+            at: it.at.into(),
+            reason_code: it.reason_code,
+            by: it.by.filter(|_| to_platform),
+            note: it.note.filter(|_| to_platform),
+        });
+        Self {
+            id: organization.id,
+            slug: organization.slug,
+            name: organization.name,
+            status: organization.status,
+            suspension,
+            policy: organization.policy,
+            locale: organization.locale,
+            created_at: organization.created_at.into(),
+        }
+    }
+}
+
+/// An organization somebody belongs to, and as what.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MyOrganization {
+    pub id: OrganizationId,
+    pub slug: String,
+    pub name: String,
+    pub status: Status,
+    /// The subject of one's tokens there.
+    pub membership_id: MembershipId,
+    pub state: State,
+    pub roles: Vec<String>,
+    pub primary_role: String,
+    pub joined_at: Time,
+}
+
+impl From<Member> for MyOrganization {
+    fn from(member: Member) -> Self {
+        Self {
+            id: member.organization.id,
+            slug: member.organization.slug,
+            name: member.organization.name,
+            status: member.organization.status,
+            membership_id: member.id,
+            state: member.state,
+            roles: member.roles,
+            primary_role: member.primary_role,
+            joined_at: member.created_at.into(),
+        }
+    }
+}
+
+/// A new organization. Whoever makes it for themselves owns it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewOrganization {
+    #[schemars(length(min = 1, max = 100))]
+    pub name: String,
+    #[schemars(regex(pattern = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$"))]
+    pub slug: String,
+    #[serde(default = "english")]
+    pub locale: Language,
+}
+
+/// A new organization, made by the platform.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewOrganizationFor {
+    #[schemars(length(min = 1, max = 100))]
+    pub name: String,
+    #[schemars(regex(pattern = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$"))]
+    pub slug: String,
+    #[serde(default = "english")]
+    pub locale: Language,
+    /// The account that owns it; without one it has nobody in it yet.
+    pub owner: Option<AccountId>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Suspend {
+    /// A word of the platform's own, told to the organization's members.
+    #[schemars(regex(pattern = "^[a-z_]{1,40}$"))]
+    pub reason_code: String,
+    /// For the platform's own people.
+    #[schemars(length(max = 500))]
+    pub note: Option<String>,
+}
+
+/// A policy after a change, or as it would be.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PolicyChange {
+    pub min_level: Level,
+    pub max_age: Option<u32>,
+    pub third_party_clients: ThirdParty,
+    /// Nothing was changed.
+    pub dry_run: bool,
+    /// Who could not prove as much as it asks with the credentials they have. Only in a dry run.
+    pub would_lose_access: Option<WouldLose>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WouldLose {
+    /// How many members; `more`: and others that were not counted.
+    pub count: usize,
+    pub more: bool,
+    /// The first of them.
+    pub members: Vec<WhoLoses>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WhoLoses {
+    pub id: MembershipId,
+    pub display_name: String,
+}
+
+impl PolicyChange {
+    pub fn new(policy: &Policy, affected: Option<Affected>) -> Self {
+        Self {
+            min_level: policy.min_level,
+            max_age: policy.max_age,
+            third_party_clients: policy.third_party_clients,
+            dry_run: affected.is_some(),
+            would_lose_access: affected.map(|affected| WouldLose {
+                count: affected.count,
+                more: affected.more,
+                members: affected
+                    .first
+                    .into_iter()
+                    .map(|(id, display_name)| WhoLoses { id, display_name })
+                    .collect(),
+            }),
+        }
+    }
+}

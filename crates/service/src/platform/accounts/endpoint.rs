@@ -1,0 +1,207 @@
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    extract::{Path, State},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use porteiro_protocol::id::{AccountId, CredentialId, MembershipId, OrganizationId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Filter, by_address, count_sessions, end_sessions, list, set_enabled};
+use crate::{
+    App,
+    accounts::{self, Account, AccountState},
+    credentials::{self, CredentialKind, CredentialState},
+    http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
+    management::{Caller, Listing, Operation, Parameter, Time},
+    members, platform,
+};
+
+const READ: Access = Access::Platform("platform.accounts:read");
+const WRITE: Access = Access::Platform("platform.accounts:write");
+
+pub fn routes() -> Vec<Route> {
+    let list = Operation::new("accounts.list", "Accounts, oldest first")
+        .query(&[
+            Parameter::choice("state", &["active", "disabled", "deleted"], "Only in this state."),
+            Parameter::time("created_after", "Only those made after this moment."),
+            Parameter::text("email", "Only the one this address leads to, as a whole."),
+        ])
+        .lists::<Shown>();
+    let show = Operation::new("accounts.show", "An account").gives::<Whole>();
+    let disable = Operation::new("accounts.disable", "Disable an account: everything of it ends")
+        .takes::<Reason>()
+        .refuses(&[ProblemCode::FieldInvalid]);
+    let enable = Operation::new("accounts.enable", "Enable an account; what had ended stays ended");
+    let end =
+        Operation::new("accounts.end_sessions", "End every session of an account").gives::<EndedSessions>();
+    vec![
+        Route::get("/v1/platform/accounts", READ, all).operation(list),
+        Route::get("/v1/platform/accounts/{account}", READ, one).operation(show),
+        Route::post("/v1/platform/accounts/{account}/disable", WRITE, disabled).operation(disable),
+        Route::post("/v1/platform/accounts/{account}/enable", WRITE, enabled).operation(enable),
+        Route::post("/v1/platform/accounts/{account}/end-sessions", WRITE, sessions_ended).operation(end),
+    ]
+}
+
+/// An account in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Shown {
+    id: AccountId,
+    state: AccountState,
+    display_name: String,
+    locale: String,
+    created_at: Time,
+    platform_administrator: bool,
+    recovery_hold_until: Option<Time>,
+}
+
+impl From<Account> for Shown {
+    fn from(account: Account) -> Self {
+        Self {
+            id: account.id,
+            state: account.state,
+            display_name: account.display_name,
+            locale: account.locale,
+            created_at: account.created_at.into(),
+            platform_administrator: account.platform_administrator,
+            recovery_hold_until: account.recovery_hold_until.map(Into::into),
+        }
+    }
+}
+
+/// An account with what hangs on it.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Whole {
+    #[serde(flatten)]
+    account: Shown,
+    /// What they may do to the installation.
+    permissions: Vec<String>,
+    credentials: Vec<OneCredential>,
+    organizations: Vec<Belongs>,
+    sessions: i64,
+}
+
+/// That there is one, and whether it works; never what is in it, and not what its owner calls it.
+#[derive(Debug, Serialize, JsonSchema)]
+struct OneCredential {
+    id: CredentialId,
+    kind: CredentialKind,
+    state: CredentialState,
+    created_at: Time,
+    last_used_at: Option<Time>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Belongs {
+    organization: OrganizationId,
+    member: MembershipId,
+    state: members::State,
+    role: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Reason {
+    reason: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct EndedSessions {
+    ended: usize,
+}
+
+async fn all(State(app): State<Arc<App>>, listing: Listing) -> Result<Response, Problem> {
+    let mut filter = Filter {
+        state: listing.query.parsed("state")?,
+        created_after: listing.query.time("created_after"),
+        only: None,
+    };
+    if let Some(address) = listing.query.get("email") {
+        filter.only = by_address(&app, address).await?;
+        if filter.only.is_none() {
+            return Ok(listing.page(Vec::<Account>::new(), key, Shown::from));
+        }
+    }
+    let after = listing.after_time().zip(listing.after_id()?);
+    let rows = list(&app, &filter, after, listing.rows()).await?;
+    Ok(listing.page(rows, key, Shown::from))
+}
+
+fn key(account: &Account) -> (porteiro_protocol::time::OffsetDateTime, String) {
+    (account.created_at, account.id.to_string())
+}
+
+async fn one(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<axum::Json<Whole>, Problem> {
+    let id = named(&id)?;
+    let account = accounts::find(&app.store, id).await?.ok_or(ProblemCode::NotFound)?;
+    let held = platform::held(&app.store, id).await?;
+    let credentials = credentials::find_all(&app.store, id).await?;
+    let memberships = members::of_account(&app.store, id).await?;
+    Ok(axum::Json(Whole {
+        account: account.into(),
+        permissions: held.named().map(ToString::to_string).collect(),
+        credentials: credentials
+            .into_iter()
+            .map(|credential| OneCredential {
+                id: credential.id,
+                kind: credential.kind,
+                state: credential.state,
+                created_at: credential.created_at.into(),
+                last_used_at: credential.last_used_at.map(Into::into),
+            })
+            .collect(),
+        organizations: memberships
+            .into_iter()
+            .map(|member| Belongs {
+                organization: member.organization.id,
+                member: member.id,
+                state: member.state,
+                role: member.primary_role,
+            })
+            .collect(),
+        sessions: count_sessions(&app, id).await?,
+    }))
+}
+
+fn named(id: &str) -> Result<AccountId, Problem> {
+    id.parse().map_err(|_| ProblemCode::NotFound.into())
+}
+
+async fn disabled(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    context: RequestContext,
+    Json(body): Json<Reason>,
+) -> Result<Response, Problem> {
+    let reason = body.reason.trim();
+    if !(1..=500).contains(&reason.chars().count()) {
+        return Err(Problem::new(ProblemCode::FieldInvalid, "reason has 1 to 500 characters"));
+    }
+    set_enabled(&app, &context, &caller, named(&id)?, Some(reason)).await?.ok_or(ProblemCode::NotFound)?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+async fn enabled(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    context: RequestContext,
+) -> Result<Response, Problem> {
+    set_enabled(&app, &context, &caller, named(&id)?, None).await?.ok_or(ProblemCode::NotFound)?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+async fn sessions_ended(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    context: RequestContext,
+) -> Result<axum::Json<EndedSessions>, Problem> {
+    let ended = end_sessions(&app, &context, &caller, named(&id)?).await?.ok_or(ProblemCode::NotFound)?;
+    Ok(axum::Json(EndedSessions { ended }))
+}

@@ -1,0 +1,111 @@
+//! Accounts, as whoever runs the installation sees them: that they exist, in which state, with which kinds of credential.
+//! Never what is in a credential, and never what somebody else proved.
+
+mod endpoint;
+mod store;
+
+use porteiro_protocol::{address::EmailAddress, id::AccountId, time::OffsetDateTime};
+use serde_json::json;
+
+pub use store::Filter;
+
+use crate::{
+    App, accounts,
+    accounts::Account,
+    audit::{self, EventKind},
+    http::{RequestContext, Route},
+    management::Caller,
+    oauth::logout,
+    sessions::{self, Ended},
+    store::{StoreError, Tx},
+};
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+/// The account that an address leads to; `None` where it leads nowhere.
+async fn by_address(app: &App, address: &str) -> Result<Option<AccountId>, StoreError> {
+    let Ok(address) = EmailAddress::parse(address) else { return Ok(None) };
+    let key = app.secrets.identifier_key("email", address.canonical().as_bytes());
+    accounts::find_by_identifier(&app.store, &key).await
+}
+
+async fn list(
+    app: &App,
+    filter: &Filter,
+    after: Option<(OffsetDateTime, AccountId)>,
+    most: i64,
+) -> Result<Vec<Account>, StoreError> {
+    store::list(&app.store, filter, after, most).await
+}
+
+async fn count_sessions(app: &App, account: AccountId) -> Result<i64, StoreError> {
+    store::sessions(&app.store, account).await
+}
+
+/// `None`: there is no such account. Said twice, it changes nothing the second time.
+async fn set_enabled(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    account: AccountId,
+    disabled_because: Option<&str>,
+) -> Result<Option<()>, StoreError> {
+    app.store
+        .run_tx("platform.set_enabled", |tx| async move {
+            if accounts::find(&tx, account).await?.is_none() {
+                return Ok(None);
+            }
+            let (changed, action) = match disabled_because {
+                Some(reason) => {
+                    (Box::pin(accounts::disable(app, &tx, context, account, reason)).await?, "disable")
+                }
+                None => (Box::pin(accounts::enable(app, &tx, context, account)).await?, "enable"),
+            };
+            if changed {
+                note(app, &tx, context, caller, account, action).await?;
+            }
+            Ok(Some(()))
+        })
+        .await
+}
+
+/// Ends every session and what hangs on them. `None`: there is no such account.
+async fn end_sessions(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    account: AccountId,
+) -> Result<Option<usize>, StoreError> {
+    app.store
+        .run_tx("platform.end_sessions", |tx| async move {
+            accounts::lock(&tx, account).await?;
+            if accounts::find(&tx, account).await?.is_none() {
+                return Ok(None);
+            }
+            let reason = Ended::EndedByPlatform;
+            let ended = sessions::end_others(&tx, account, None, reason).await?;
+            for session in &ended {
+                Box::pin(logout::session_ended(app, &tx, context, account, *session, reason)).await?;
+            }
+            if !ended.is_empty() {
+                note(app, &tx, context, caller, account, "end_sessions").await?;
+            }
+            Ok(Some(ended.len()))
+        })
+        .await
+}
+
+async fn note(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    caller: &Caller,
+    account: AccountId,
+    action: &str,
+) -> Result<(), StoreError> {
+    let payload = json!({"action": action, "by": caller.key()});
+    let kind = EventKind::AccountAdministered;
+    audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await
+}

@@ -1,0 +1,87 @@
+use std::sync::Arc;
+
+use axum::{extract::State, response::Response};
+use porteiro_protocol::{
+    id::{Id, RequestId},
+    time::Duration,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{Filter, Found, list};
+use crate::{
+    App,
+    audit::{self, EventKind},
+    http::{Access, Problem, ProblemCode, Route},
+    management::{Listing, Operation, Parameter, Time},
+};
+
+/// Nothing is sorted by kind: without a subject it is looked for in no more than this.
+const LONGEST: Duration = Duration::days(31);
+
+pub fn routes() -> Vec<Route> {
+    let operation = Operation::new("security_log.list", "The security log, newest first")
+        .query(&[
+            Parameter::text("subject", "Only what is about this account."),
+            Parameter::choice(
+                "kind",
+                EventKind::NAMES,
+                "Only this kind; with a subject, or from and to no more than 31 days apart.",
+            ),
+            Parameter::time("from", "Only from this moment on."),
+            Parameter::time("to", "Only before this moment."),
+        ])
+        .lists::<Entry>()
+        .refuses(&[ProblemCode::FieldInvalid]);
+    vec![
+        Route::get("/v1/platform/security-log", Access::Platform("platform.log:read"), all)
+            .operation(operation),
+    ]
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Entry {
+    id: Id<audit::Entry>,
+    /// The account it is about; all zeros where nobody is known.
+    subject: Id<audit::Entry>,
+    kind: String,
+    at: Time,
+    payload: Value,
+    request_id: Option<RequestId>,
+    address: Option<String>,
+    user_agent: Option<String>,
+}
+
+impl From<Found> for Entry {
+    fn from(found: Found) -> Self {
+        Self {
+            id: found.id.into(),
+            subject: found.subject.into(),
+            kind: found.kind,
+            at: found.at.into(),
+            payload: found.payload,
+            request_id: found.request_id.map(Into::into),
+            address: found.address,
+            user_agent: found.user_agent,
+        }
+    }
+}
+
+async fn all(State(app): State<Arc<App>>, listing: Listing) -> Result<Response, Problem> {
+    let query = &listing.query;
+    let filter = Filter {
+        subject: query.parsed::<Uuid>("subject")?,
+        kind: query.get("kind").map(str::to_owned),
+        from: query.time("from"),
+        to: query.time("to"),
+    };
+    let short = filter.from.zip(filter.to).is_some_and(|(from, to)| to - from <= LONGEST);
+    if filter.kind.is_some() && filter.subject.is_none() && !short {
+        let text = "with kind, say a subject, or from and to no more than 31 days apart";
+        return Err(Problem::new(ProblemCode::FieldInvalid, text));
+    }
+    let rows = list(&app, &filter, listing.after_id()?, listing.rows()).await?;
+    Ok(listing.page(rows, |row| (row.at, row.id.to_string()), Entry::from))
+}

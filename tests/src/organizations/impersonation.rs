@@ -1,0 +1,407 @@
+//! Somebody of the platform acts as a member: shortly, visibly, and never above themselves.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use http::Method;
+use porteiro_protocol::{
+    id::{AccountId, MembershipId, OrganizationId},
+    time::Duration,
+};
+use porteiro_service::{
+    http::{Access, Route},
+    jobs,
+    management::{Caller, Operation},
+    oauth::{apis, clients::Trust},
+    platform,
+};
+use porteiro_testkit::{Answer, Browser, TestApp, nothing};
+use serde_json::{Value, json};
+
+use super::driver::{
+    PAYROLL, account_of, call, claims, get, join, organization, organization_key, payroll, platform_key,
+    role, set_status,
+};
+use crate::{
+    oauth::{
+        driver::{Relying, userinfo},
+        ledger,
+    },
+    people::{register_with_passkey, register_with_password},
+};
+
+async fn who(Extension(caller): Extension<Caller>) -> axum::Json<Value> {
+    axum::Json(json!({"actor": caller.actor}))
+}
+
+/// An organization with Ana in it, and Olga of the platform with a fresh second factor.
+struct Scene {
+    app: Arc<TestApp>,
+    client: Relying,
+    here: OrganizationId,
+    ana: Browser,
+    member: MembershipId,
+    olga: Browser,
+    operator: AccountId,
+    token: String,
+}
+
+/// Somebody who just signed in with a passkey.
+async fn second_factor(app: &Arc<TestApp>, address: &str) -> Browser {
+    let (_, mut authenticator) = register_with_passkey(app, address).await;
+    let mut browser = Browser::new(app);
+    let mut flow = browser.open(json!({"kind": "sign_in"})).await;
+    flow.act(&mut browser, "passkey/begin", nothing()).await;
+    let response = authenticator.authenticate(&flow.now["challenge"]["public_key"]);
+    flow.act(&mut browser, "passkey/finish", json!({"credential": response})).await;
+    assert_eq!(flow.stage(), "complete");
+    browser
+}
+
+async fn give(app: &TestApp, account: AccountId, names: &[&str]) {
+    let names: Vec<_> = names.iter().map(|name| name.parse().unwrap()).collect();
+    let names = &names;
+    let given =
+        app.app.store.run_tx("test.give", |tx| async move { platform::set(&tx, account, names).await });
+    given.await.unwrap();
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let path = "/v1/organizations/{organization}/test";
+        let routes = vec![
+            Route::get(path, Access::Organization("members:read"), who)
+                .operation(Operation::new("test.show", "Who").gives::<Value>()),
+            Route::post(path, Access::Organization("members:write"), who)
+                .operation(Operation::new("test.change", "Who").gives::<Value>()),
+        ];
+        let app = Arc::new(TestApp::builder().people().routes(routes).start().await);
+        apis::register(&app.app.store, &ledger()).await.unwrap();
+        payroll(&app).await;
+        let here = organization(&app, "here").await;
+        role(&app, here, "accountant", &["salaries:*", "members:*"]).await;
+        let mut ana = register_with_password(&app, "ana@example.test").await;
+        let member = join(&app, here, account_of(&mut ana).await, "accountant").await;
+        let mut olga = second_factor(&app, "olga@example.test").await;
+        let operator = account_of(&mut olga).await;
+        give(&app, operator, &["members:impersonate"]).await;
+        let client = Relying::with(&app, Trust::FirstParty, json!({})).await;
+        let tokens = client.tokens(&mut olga, &app, &[("scope", "members:impersonate offline_access")]).await;
+        let token = tokens["access_token"].as_str().unwrap().to_owned();
+        Self { app, client, here, ana, member, olga, operator, token }
+    }
+
+    fn path(&self) -> String {
+        format!("/v1/organizations/{}/members/{}/impersonations", self.here, self.member)
+    }
+
+    async fn start(&self, body: &Value) -> Answer {
+        call(&self.app, Method::POST, &self.path(), &self.token, Some(body), &[]).await
+    }
+
+    async fn started(&self, scope: &str, resource: Option<&str>) -> Value {
+        let answer = self.start(&json!({"reason": "ticket 17", "scope": scope, "resource": resource})).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        answer.json()
+    }
+
+    async fn next(&self, id: &str) -> Answer {
+        call(&self.app, Method::POST, &format!("{}/{id}/tokens", self.path()), &self.token, None, &[]).await
+    }
+
+    async fn end(&self, id: &str) -> Answer {
+        call(&self.app, Method::DELETE, &format!("{}/{id}", self.path()), &self.token, None, &[]).await
+    }
+
+    async fn is_active(&self, token: &str) -> bool {
+        let told = self.client.call(&self.app, "/connect/introspect", &[("token", token)]).await.json();
+        told["active"] == true
+    }
+
+    async fn trail(&self) -> Vec<Value> {
+        let key = organization_key(&self.app, self.here, &["audit:read"]).await;
+        let page =
+            get(&self.app, &format!("/v1/organizations/{}/audit-events?limit=100", self.here), &key).await;
+        let mut items = page.json()["items"].as_array().unwrap().clone();
+        // What reading it leaves behind itself.
+        items.retain(|entry| entry["type"] != "api_key.used_first");
+        items.reverse();
+        items
+    }
+
+    async fn kinds(&self) -> Vec<String> {
+        self.trail().await.iter().map(|entry| entry["type"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap_or_else(|| panic!("no {name} in {value}"))
+}
+
+#[tokio::test]
+async fn everybody_concerned_can_see_who_acts_as_whom() {
+    let mut scene = Scene::new().await;
+    let started = scene.started("openid salaries:read", Some(PAYROLL)).await;
+    let token = text(&started, "access_token");
+    let said = claims(token);
+    assert_eq!((&said["sub"], &said["org"]), (&json!(scene.member), &json!(scene.here)));
+    assert_eq!((&said["role"], &said["act"]), (&json!("accountant"), &json!({"sub": scene.operator})));
+    assert_eq!((&said["aud"], &said["scope"]), (&json!(PAYROLL), &json!("openid salaries:read")));
+    assert_eq!(said["acr"], "0", "nobody proved to be the member");
+    assert!((1..=300).contains(&(said["exp"].as_i64().unwrap() - said["iat"].as_i64().unwrap())));
+    assert!(started["refresh_token"].is_null());
+    let banner = &started["banner"];
+    assert_eq!((&banner["actor"], &banner["member"]), (&json!(scene.operator), &json!(scene.member)));
+    assert_eq!((&banner["organization"], &banner["until"]), (&json!(scene.here), &started["ends_at"]));
+
+    // Introspection and userinfo treat it as any token of the member.
+    let told = scene.client.call(&scene.app, "/connect/introspect", &[("token", token)]).await.json();
+    assert_eq!((&told["active"], &told["act"], &told["sub"]), (&json!(true), &said["act"], &said["sub"]));
+    assert_eq!(userinfo(&scene.app, token).await.json()["sub"], said["sub"]);
+    // The person hears of it, by mail and in what happened to their account.
+    let mail = &scene.app.mails("ana@example.test").await[0];
+    assert!(mail.subject.contains("acting as you"), "{}", mail.subject);
+    assert!(mail.text.contains("ticket 17") && mail.text.contains("The here company"), "{}", mail.text);
+    let activity = scene.ana.get("/v1/account/activity").await.json();
+    let told = activity["items"].as_array().unwrap().iter().any(|one| one["kind"] == "impersonation.started");
+    assert!(told, "{activity}");
+    // So does the organization.
+    let trail = scene.trail().await;
+    let kinds: Vec<&str> = trail.iter().map(|entry| text(entry, "type")).collect();
+    assert_eq!(kinds, ["impersonation.started", "impersonation.token"]);
+    for entry in &trail {
+        assert_eq!(entry["actor"], json!({"kind": "platform", "id": scene.operator}));
+        assert_eq!(entry["target"], json!({"kind": "member", "id": scene.member}));
+    }
+    assert_eq!(trail[0]["reason"], "ticket 17");
+    assert_eq!(trail[1]["changes"]["after"], json!({"scope": "openid salaries:read", "audience": PAYROLL}));
+
+    let id = text(&started, "id");
+    let next = scene.next(id).await;
+    assert_eq!(next.status, 201, "{}", next.text());
+    assert_ne!(next.json()["access_token"], started["access_token"]);
+    assert_eq!(scene.end(id).await.status, 204);
+    assert!(!scene.is_active(token).await && !scene.is_active(text(&next.json(), "access_token")).await);
+    assert_eq!(scene.next(id).await.status, 404);
+    assert_eq!(scene.end(id).await.status, 204, "said twice, done once");
+    assert_eq!(
+        scene.kinds().await[2..],
+        ["impersonation.token".to_owned(), "impersonation.ended".to_owned()]
+    );
+    assert_eq!(scene.end("0f0f0f0f-0f0f-4f0f-8f0f-0f0f0f0f0f0f").await.status, 404);
+}
+
+#[tokio::test]
+async fn a_quarter_of_an_hour_and_the_trail_says_that_time_ended_it() {
+    let scene = Scene::new().await;
+    let started = scene.started("salaries:read", Some(PAYROLL)).await;
+    let span = scene
+        .app
+        .count(
+            "SELECT extract(epoch FROM i.ends_at - i.started_at)::bigint FROM impersonation i
+             JOIN oauth_grant g ON g.session_id = i.impersonation_id AND g.ends_at = i.ends_at",
+        )
+        .await;
+    assert_eq!(span, 900);
+    jobs::run_due(&scene.app.app).await.unwrap();
+    assert_eq!(scene.kinds().await.len(), 2, "not before its time");
+    // No token outlives it.
+    let soon = scene.app.app.clock.now().unix_timestamp() + 20;
+    let until = format!(
+        "UPDATE oauth_grant SET terms = jsonb_set(terms, '{{until}}', '{soon}') WHERE terms ? 'until'"
+    );
+    scene.app.sql(&until).await;
+    let next = scene.next(text(&started, "id")).await.json();
+    assert!((1..=20).contains(&next["expires_in"].as_i64().unwrap()), "{next}");
+
+    scene
+        .app
+        .sql(
+            "UPDATE impersonation SET ends_at = now(); 
+             UPDATE oauth_grant SET expires_at = now(), ends_at = now() WHERE terms ? 'until';
+             UPDATE job SET run_at = now() WHERE kind = 'impersonation.time_is_up'",
+        )
+        .await;
+    assert!(!scene.is_active(text(&started, "access_token")).await);
+    assert_eq!(scene.next(text(&started, "id")).await.status, 404);
+    jobs::run_due(&scene.app.app).await.unwrap();
+    let trail = scene.trail().await;
+    let last = trail.last().unwrap();
+    assert_eq!((text(last, "type"), text(last, "reason")), ("impersonation.ended", "its time was up"));
+    assert_eq!((&last["actor"]["kind"], &last["address"]), (&json!("system"), &Value::Null));
+    assert_eq!(scene.end(text(&started, "id")).await.status, 204);
+    assert_eq!(scene.trail().await.len(), trail.len(), "it ended once");
+}
+
+#[tokio::test]
+async fn nobody_acts_as_somebody_above_them() {
+    let scene = Scene::new().await;
+    let (app, here) = (&scene.app, scene.here);
+    role(app, here, "reserved", &["members:impersonate"]).await;
+    let mut refused = 0;
+    for (index, (given, roles, rule)) in [
+        (&[][..], "owner", "impersonation_of_owner"),
+        (&["platform.log:read"][..], "member", "impersonation_of_platform"),
+        (&["members:impersonate"][..], "admin", "impersonation_of_platform"),
+        (&[][..], "reserved", "impersonation_of_reserved"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut above = register_with_password(app, &format!("above{index}@example.test")).await;
+        let account = account_of(&mut above).await;
+        give(app, account, given).await;
+        let member = join(app, here, account, roles).await;
+        let path = format!("/v1/organizations/{here}/members/{member}/impersonations");
+        let body = json!({"reason": "curious", "scope": "openid"});
+        let answer = call(app, Method::POST, &path, &scene.token, Some(&body), &[]).await;
+        assert_eq!(
+            (answer.status.as_u16(), text(&answer.json(), "code")),
+            (403, "authority_exceeded"),
+            "{rule}"
+        );
+        assert!(!answer.text().contains("owner") && !answer.text().contains("platform.log"));
+        let key = organization_key(app, here, &["audit:read"]).await;
+        let reference = format!("/v1/organizations/{here}/refusals/{}", text(&answer.json(), "reference"));
+        assert_eq!(text(&get(app, &reference, &key).await.json(), "rule"), rule);
+        refused += 1;
+    }
+    // What the member does not hold, and what is not theirs to give.
+    for (scope, resource) in [
+        ("salaries:read reports:read", Some(PAYROLL)),
+        ("account", None),
+        ("openid offline_access", None),
+        ("audit:read", None),
+        ("members:impersonate", None),
+        ("", None),
+        ("salaries:read", Some("https://unknown.example.test")),
+    ] {
+        let answer = scene.start(&json!({"reason": "r", "scope": scope, "resource": resource})).await;
+        assert_eq!(text(&answer.json(), "code"), "authority_exceeded", "{scope}: {}", answer.text());
+        refused += 1;
+    }
+    // A key never acts as anybody, whatever it says.
+    let key = platform_key(app, &["members:impersonate", "organizations:administer"]).await;
+    let body = json!({"reason": "r", "scope": "openid"});
+    let answer = call(app, Method::POST, &scene.path(), &key, Some(&body), &[]).await;
+    assert_eq!(text(&answer.json(), "code"), "authority_exceeded");
+    refused += 1;
+    assert_eq!(scene.kinds().await, vec!["authority.refused"; refused]);
+    for reason in ["", "  ", "a\nb"] {
+        assert_eq!(scene.start(&json!({"reason": reason, "scope": "openid"})).await.status, 422);
+    }
+    assert_eq!(app.count("SELECT count(*) FROM impersonation").await, 0);
+    assert_eq!(app.count("SELECT count(*) FROM oauth_grant WHERE terms ? 'actor'").await, 0);
+
+    set_status(app, here, "suspended").await;
+    let answer = scene.start(&body).await;
+    assert_eq!(text(&answer.json(), "code"), "organization_suspended");
+    set_status(app, here, "enabled").await;
+    app.sql(&format!("UPDATE membership SET state = 'disabled' WHERE membership_id = '{}'", scene.member))
+        .await;
+    assert_eq!(text(&scene.start(&body).await.json(), "code"), "conflict");
+    let nobody =
+        format!("/v1/organizations/{here}/members/0f0f0f0f-0f0f-4f0f-8f0f-0f0f0f0f0f0f/impersonations");
+    assert_eq!(call(app, Method::POST, &nobody, &scene.token, Some(&body), &[]).await.status, 404);
+}
+
+#[tokio::test]
+async fn it_needs_the_permission_by_name_and_a_fresh_second_factor() {
+    let mut scene = Scene::new().await;
+    let body = json!({"reason": "r", "scope": "openid"});
+    let offline =
+        scene.client.tokens(&mut scene.olga, &scene.app, &[("scope", "members:impersonate offline_access")]);
+    let refresh = text(&offline.await, "refresh_token").to_owned();
+    // A wildcard is not the name.
+    give(&scene.app, scene.operator, &["members:*", "platform.accounts:*"]).await;
+    assert_eq!(text(&scene.start(&body).await.json(), "code"), "forbidden");
+    give(&scene.app, scene.operator, &["members:impersonate"]).await;
+    assert_eq!(scene.start(&body).await.status, 201);
+    // Six minutes after the proof, with a token that is new.
+    scene.app.clock.set(scene.app.app.clock.now() + Duration::minutes(6));
+    let late = scene.client.refresh(&scene.app, &refresh, &[]).await.json();
+    scene.token = text(&late, "access_token").to_owned();
+    let answer = scene.start(&body).await;
+    assert_eq!(answer.status, 401);
+    assert!(answer.header("www-authenticate").contains("insufficient_user_authentication"));
+    // And a password alone is not enough, however fresh.
+    let mut paula = register_with_password(&scene.app, "paula@example.test").await;
+    give(&scene.app, account_of(&mut paula).await, &["members:impersonate"]).await;
+    let tokens = scene.client.tokens(&mut paula, &scene.app, &[("scope", "members:impersonate")]).await;
+    scene.token = text(&tokens, "access_token").to_owned();
+    assert_eq!(scene.start(&body).await.status, 401);
+}
+
+#[tokio::test]
+async fn every_token_is_decided_anew() {
+    let scene = Scene::new().await;
+    let started = scene.started("salaries:read", Some(PAYROLL)).await;
+    let id = text(&started, "id").to_owned();
+    let mut oscar = second_factor(&scene.app, "oscar@example.test").await;
+    give(&scene.app, account_of(&mut oscar).await, &["members:impersonate"]).await;
+    let tokens = scene.client.tokens(&mut oscar, &scene.app, &[("scope", "members:impersonate")]).await;
+    let path = format!("{}/{id}/tokens", scene.path());
+    let answer = call(&scene.app, Method::POST, &path, text(&tokens, "access_token"), None, &[]).await;
+    assert_eq!(answer.status, 404, "another's");
+
+    role(&scene.app, scene.here, "accountant", &["members:read"]).await;
+    assert_eq!(text(&scene.next(&id).await.json(), "code"), "authority_exceeded", "the member lost it");
+    assert!(!scene.is_active(text(&started, "access_token")).await);
+    role(&scene.app, scene.here, "accountant", &["salaries:read"]).await;
+    assert_eq!(scene.next(&id).await.status, 201);
+    let promote = format!(
+        "INSERT INTO membership_role (organization_id, role_key, created_at, membership_id)
+         SELECT organization_id, 'owner', created_at, membership_id FROM membership
+         WHERE membership_id = '{}'",
+        scene.member
+    );
+    scene.app.sql(&promote).await;
+    assert_eq!(text(&scene.next(&id).await.json(), "code"), "authority_exceeded", "now they are above");
+    scene.app.sql("DELETE FROM membership_role WHERE role_key = 'owner'").await;
+    give(&scene.app, scene.operator, &[]).await;
+    assert_eq!(text(&scene.next(&id).await.json(), "code"), "forbidden", "the operator lost it");
+}
+
+#[tokio::test]
+async fn whatever_lasts_is_closed_to_whoever_acts_as_somebody() {
+    let mut scene = Scene::new().await;
+    let started = scene.started("openid members:read members:write", None).await;
+    let token = text(&started, "access_token").to_owned();
+    let here = format!("/v1/organizations/{}/test", scene.here);
+    let read = get(&scene.app, &here, &token).await;
+    assert_eq!(read.status, 200, "{}", read.text());
+    assert_eq!(
+        read.json()["actor"],
+        json!({"kind": "member", "id": scene.member, "act": scene.operator}),
+        "the trail would name both"
+    );
+    let write = call(&scene.app, Method::POST, &here, &token, Some(&json!({})), &[]).await;
+    assert_eq!((write.status.as_u16(), text(&write.json(), "code")), (403, "forbidden"));
+    let key = organization_key(&scene.app, scene.here, &["audit:read"]).await;
+    let reference = format!("/v1/organizations/{}/refusals/{}", scene.here, text(&write.json(), "reference"));
+    assert_eq!(text(&get(&scene.app, &reference, &key).await.json(), "rule"), "read_only_for_acting");
+    // The account, its credentials, sessions and consents; the member's next impersonation.
+    for (method, path) in [
+        (Method::GET, "/v1/account"),
+        (Method::GET, "/v1/account/credentials"),
+        (Method::DELETE, "/v1/account/sessions"),
+        (Method::GET, "/v1/account/grants"),
+        (Method::DELETE, "/v1/account/grants/x"),
+        (Method::GET, "/v1/account/activity"),
+        (Method::GET, "/v1/platform/accounts"),
+        (Method::POST, scene.path().as_str()),
+    ] {
+        let answer = call(&scene.app, method.clone(), path, &token, Some(&json!({})), &[]).await;
+        assert!([401, 403].contains(&answer.status.as_u16()), "{method} {path}: {}", answer.text());
+    }
+    let enrol = json!({"kind": "enrol", "enrol": "totp"});
+    let flow = call(&scene.app, Method::POST, "/v1/flows", &token, Some(&enrol), &[]).await;
+    assert!(!flow.status.is_success(), "{}", flow.text());
+
+    // The person ends it by taking back what the client may do, without asking anybody.
+    assert!(scene.is_active(&token).await);
+    let client = scene.client.id.clone();
+    assert_eq!(scene.ana.delete(&format!("/v1/account/grants/{client}")).await.status, 204);
+    assert!(!scene.is_active(&token).await);
+    assert_eq!(scene.next(text(&started, "id")).await.status, 404);
+}
