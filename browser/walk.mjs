@@ -2,6 +2,9 @@
 
 import { enter, follow, issuer, mailed, open, press, request, someone, stranger, totp } from './lib.mjs'
 
+/** Asks people in which organization they act. */
+const teams = { client_id: process.env.PORTEIRO_TEAMS_CLIENT_ID, redirect_uri: process.env.PORTEIRO_CALLBACK }
+
 const app = {
   client_id: process.env.PORTEIRO_CLIENT_ID,
   redirect_uri: process.env.PORTEIRO_CALLBACK,
@@ -99,6 +102,25 @@ export const walk = async (visitor, look) => {
   await look('security-full', page)
   await enrol(page, 'password')
   await look('password-change', page)
+
+  await open(page, '/ui/account/keys')
+  await look('keys-none', page)
+  for (const name of ['Acme', 'Padaria do Bairro']) {
+    const slug = `${name.toLowerCase().replaceAll(' ', '-')}-${person.address.slice(4, 12)}`
+    const made = await page.request.post(new URL('/v1/organizations', issuer).href, { data: { name, slug }, headers: { origin: issuer } })
+    if (!made.ok()) throw new Error(await made.text())
+  }
+  await open(page, '/ui/account/organizations')
+  await look('organizations', page)
+  await open(page, '/ui/account/keys')
+  await page.fill('#name', 'Nightly report')
+  await page.fill('#permissions', 'members:read')
+  await press(page, 'make')
+  await look('key-made', page)
+  await page.locator('#secret').innerText()
+  await page.click('details.menu summary')
+  await press(page, 'revoke')
+  await look('key-revoked', page)
   await open(page, '/ui/account/sessions')
   await look('sessions', page)
   await open(page, '/ui/account/activity')
@@ -140,6 +162,12 @@ export const walk = async (visitor, look) => {
 
   await open(page, request(app, { prompt: 'select_account' }))
   await look('confirm', page)
+
+  await open(page, request(teams))
+  await look('organization', page)
+  await press(page, 'organization/choose')
+  await look('consent-organization', page)
+  await press(page, 'consent/deny')
 
   // For one that nobody did.
   const unknown = await stranger(app.redirect_uri)

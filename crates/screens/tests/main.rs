@@ -1,5 +1,6 @@
 //! Hosted screens from outside: forms in, pages out, on PostgreSQL.
 
+mod asvs;
 mod branding;
 mod doors;
 mod driver;

@@ -2,12 +2,23 @@
 
 use crate::driver::{Person, app};
 
+const PUBLIC: &[&str] = &[
+    "activity",
+    "api-keys",
+    "credentials",
+    "grants",
+    "invitations",
+    "organizations",
+    "recovery",
+    "sessions",
+];
+
 #[tokio::test]
 async fn only_public_calls_are_made() {
     let (app, record) = app().await;
     let mut ana = Person::new(&app);
     ana.register("ana@example.test").await;
-    for page in ["security", "sessions", "apps", "activity"] {
+    for page in ["security", "sessions", "apps", "keys", "organizations", "activity"] {
         ana.visit(&format!("/ui/account/{page}")).await;
     }
     for kind in ["passkey", "password", "totp", "recovery_codes", "email", "phone"] {
@@ -19,6 +30,10 @@ async fn only_public_calls_are_made() {
         ("security", "stop-recovery"),
         ("sessions", "end"),
         ("apps", "withdraw"),
+        ("keys", "make"),
+        ("keys", "revoke"),
+        ("organizations", "accept"),
+        ("organizations", "leave"),
     ] {
         // What is in the field must not lead anywhere else.
         ana.post(&format!("/ui/account/{page}"), &[("action", action), ("id", "../../platform/x?y")]).await;
@@ -39,10 +54,7 @@ async fn only_public_calls_are_made() {
         let public = match parts.as_slice() {
             ["v1", "flows", ..] => parts.len() <= 5,
             ["v1", "account"] => true,
-            ["v1", "account", part, ..] => {
-                ["credentials", "sessions", "grants", "activity", "recovery"].contains(part)
-                    && parts.len() <= 4
-            }
+            ["v1", "account", part, ..] => PUBLIC.contains(part) && parts.len() <= 4,
             ["connect", "authorize" | "logout"] => true,
             _ => false,
         };

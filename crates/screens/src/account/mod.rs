@@ -4,6 +4,7 @@
 //! 2. A form becomes one call. Where a fresh proof is asked for, the page leads through a flow and back.
 
 mod device;
+mod lines;
 mod pages;
 
 use std::sync::Arc;
@@ -105,7 +106,29 @@ fn asked(page: Page, form: &Form) -> Option<Asked> {
         (Page::Apps, "withdraw") => {
             call(Method::DELETE, format!("/v1/account/grants/{id}"), None, "withdrawn")
         }
-        (Page::Security | Page::Sessions | Page::Apps | Page::Activity, _) => None,
+        (Page::Keys, "make") => {
+            let permissions = form.get("permissions").unwrap_or_default();
+            let permissions: Vec<&str> =
+                permissions.split([' ', ',', '\n', '\r']).filter(|one| !one.is_empty()).collect();
+            let days = form.get("days").and_then(|days| days.trim().parse::<u16>().ok());
+            let (organization, name) = (form.get("organization"), form.get("name").map(str::trim));
+            let key = json!({"organization": organization, "name": name, "permissions": permissions, "expires_in_days": days});
+            call(Method::POST, "/v1/account/api-keys".into(), Some(key), "made")
+        }
+        (Page::Keys, "revoke") => {
+            call(Method::DELETE, format!("/v1/account/api-keys/{id}"), None, "withdrawn")
+        }
+        (Page::Organizations, "accept") => {
+            let which = json!({"id": form.get("id")});
+            call(Method::POST, "/v1/account/invitations/accept".into(), Some(which), "joined")
+        }
+        (Page::Organizations, "leave") => {
+            call(Method::DELETE, format!("/v1/account/organizations/{id}"), None, "left")
+        }
+        (
+            Page::Security | Page::Sessions | Page::Apps | Page::Keys | Page::Organizations | Page::Activity,
+            _,
+        ) => None,
     }
 }
 
@@ -116,6 +139,10 @@ async fn answered(
     reply: &Reply,
     done: &'static str,
 ) -> Response {
+    // Shown once, on the very answer.
+    if let Some(secret) = reply.body["secret"].as_str() {
+        return pages::draw_with(screens, visit, page, None, Some(secret.to_owned())).await;
+    }
     if reply.status.is_success() {
         let there = page::see_other(&format!("/ui/account/{}?done={done}", page.name()));
         return page::with_cookies(there, &reply.cookies);
@@ -132,6 +159,11 @@ async fn answered(
             return problem(screens, visit.language, "/ui/account", reply.status, &ended);
         }
         "conflict" => words.t("wrong-last-way-in"),
+        "last_owner" => words.t("wrong-last-owner"),
+        "organization_suspended" => words.t("wrong-suspended"),
+        "authority_exceeded" => words.t("wrong-authority"),
+        "quota" => words.t("wrong-quota"),
+        "field_invalid" if page == Page::Keys => words.t("wrong-key"),
         "not_found" => words.t("wrong-gone"),
         "field_invalid" => words.t("wrong-label"),
         _ => words.t("wrong-unavailable"),

@@ -4,11 +4,11 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 use serde_json::Value;
 
-use super::device;
+use super::lines::{self, Item, text};
 use crate::{
     Screens,
+    call::Reply,
     doors::{Ended, problem},
-    language::Words,
     page::{self, Policy, Shell, Wrong},
     visit::Visit,
 };
@@ -18,17 +18,22 @@ pub enum Page {
     Security,
     Sessions,
     Apps,
+    Keys,
+    Organizations,
     Activity,
 }
 
 impl Page {
-    pub const ALL: &'static [Self] = &[Self::Security, Self::Sessions, Self::Apps, Self::Activity];
+    pub const ALL: &'static [Self] =
+        &[Self::Security, Self::Sessions, Self::Apps, Self::Keys, Self::Organizations, Self::Activity];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Security => "security",
             Self::Sessions => "sessions",
             Self::Apps => "apps",
+            Self::Keys => "keys",
+            Self::Organizations => "organizations",
             Self::Activity => "activity",
         }
     }
@@ -38,6 +43,8 @@ impl Page {
             Self::Security => "security-title",
             Self::Sessions => "sessions-title",
             Self::Apps => "apps-title",
+            Self::Keys => "keys-title",
+            Self::Organizations => "organizations-title",
             Self::Activity => "activity-title",
         }
     }
@@ -51,21 +58,11 @@ impl Page {
             Self::Security => "/v1/account/credentials",
             Self::Sessions => "/v1/account/sessions",
             Self::Apps => "/v1/account/grants",
+            Self::Keys => "/v1/account/api-keys",
+            Self::Organizations => "/v1/account/organizations",
             Self::Activity => "/v1/account/activity",
         }
     }
-}
-
-/// One line of a page: a credential, a session, an app, an event.
-#[derive(Debug, Default)]
-pub struct Item {
-    pub id: String,
-    pub kind: String,
-    pub title: String,
-    pub facts: Vec<String>,
-    pub current: bool,
-    pub badge: Option<String>,
-    pub list: Vec<String>,
 }
 
 macro_rules! pages {
@@ -83,6 +80,8 @@ pages! {
     Security = "account/security.html",
     Sessions = "account/sessions.html",
     Apps = "account/apps.html",
+    Keys = "account/keys.html",
+    Organizations = "account/organizations.html",
     Activity = "account/activity.html"
 }
 
@@ -94,6 +93,10 @@ pub struct Account {
     pub items: Vec<Item>,
     pub done: Option<String>,
     pub hold: Option<String>,
+    /// A key that was just made: on this page and never again.
+    pub secret: Option<String>,
+    /// Where a key could act, by id and name.
+    pub places: Vec<(String, String)>,
     /// For the browser to tell its passkey provider.
     pub signals: String,
 }
@@ -113,6 +116,17 @@ impl Account {
 }
 
 pub async fn draw(screens: &Screens, visit: &Visit, page: Page, wrong: Option<Wrong>) -> Response {
+    draw_with(screens, visit, page, wrong, None).await
+}
+
+/// With a secret that is shown once.
+pub async fn draw_with(
+    screens: &Screens,
+    visit: &Visit,
+    page: Page,
+    wrong: Option<Wrong>,
+    secret: Option<String>,
+) -> Response {
     let account = visit.caller.get(&screens.service, "/v1/account").await;
     let reply = visit.caller.get(&screens.service, page.source()).await;
     for one in [&account, &reply] {
@@ -128,11 +142,23 @@ pub async fn draw(screens: &Screens, visit: &Visit, page: Page, wrong: Option<Wr
     shell.problem = wrong;
     let title = shell.t(page.title());
     let shell = shell.titled(title);
-    let items = reply.body["items"].as_array().into_iter().flatten();
+    let mut items: Vec<Item> = listed(&reply).map(|item| lines::line(&shell, page, item)).collect();
+    let mut places = Vec::new();
+    if page == Page::Organizations {
+        let waiting = visit.caller.get(&screens.service, "/v1/account/invitations").await;
+        items.extend(listed(&waiting).map(|item| lines::invitation(&shell, item)));
+    }
+    if page == Page::Keys {
+        let found = visit.caller.get(&screens.service, Page::Organizations.source()).await;
+        let place = |one: &Value| (text(&one["organization"]["id"]), text(&one["organization"]["name"]));
+        places = listed(&found).map(place).collect();
+    }
     let view = Account {
         page,
         person: text(&account.body["display_name"]),
-        items: items.map(|item| line(&shell, page, item)).collect(),
+        items,
+        secret,
+        places,
         done: visit.query.get("done").and_then(done).map(|key| shell.t(key)),
         hold: account.body["recovery_hold_until"].as_str().map(|until| shell.moment(until)),
         signals: reply.body["signals"].to_string(),
@@ -142,8 +168,14 @@ pub async fn draw(screens: &Screens, visit: &Visit, page: Page, wrong: Option<Wr
         Page::Security => page::send(screens, s, Policy::Account, status, &Security { s, a }),
         Page::Sessions => page::send(screens, s, Policy::Account, status, &Sessions { s, a }),
         Page::Apps => page::send(screens, s, Policy::Account, status, &Apps { s, a }),
+        Page::Keys => page::send(screens, s, Policy::Account, status, &Keys { s, a }),
+        Page::Organizations => page::send(screens, s, Policy::Account, status, &Organizations { s, a }),
         Page::Activity => page::send(screens, s, Policy::Account, status, &Activity { s, a }),
     }
+}
+
+fn listed(reply: &Reply) -> impl Iterator<Item = &Value> {
+    reply.body["items"].as_array().into_iter().flatten()
 }
 
 fn done(name: &str) -> Option<&'static str> {
@@ -154,145 +186,8 @@ fn done(name: &str) -> Option<&'static str> {
         ("ended", "done-ended"),
         ("ended-others", "done-ended-others"),
         ("withdrawn", "done-withdrawn"),
+        ("joined", "done-joined"),
+        ("left", "done-left"),
     ];
     DONE.iter().find(|(known, _)| *known == name).map(|(_, key)| *key)
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
-}
-
-fn line(words: &Words, page: Page, item: &Value) -> Item {
-    match page {
-        Page::Security => credential(words, item),
-        Page::Sessions => session(words, item),
-        Page::Apps => app(words, item),
-        Page::Activity => event(words, item),
-    }
-}
-
-fn when(words: &Words, key: &str, value: &Value) -> Option<String> {
-    value.as_str().map(|at| words.t1(key, "when", &words.moment(at)))
-}
-
-fn credential(words: &Words, item: &Value) -> Item {
-    let kind = text(&item["kind"]);
-    let title = match kind.as_str() {
-        "password" => words.t("kind-password"),
-        "totp" => words.t("kind-totp"),
-        "recovery_codes" => words.t("kind-recovery-codes"),
-        _ => text(&item["label"]),
-    };
-    let remaining = item["remaining"].as_i64().map(|left| words.count("codes-left", left));
-    let facts = [
-        remaining,
-        when(words, "added-at", &item["created_at"]),
-        when(words, "used-at", &item["last_used_at"]),
-    ];
-    let badge = (item["state"] == "exhausted").then(|| words.t("badge-exhausted"));
-    Item {
-        id: text(&item["id"]),
-        kind,
-        title,
-        facts: facts.into_iter().flatten().collect(),
-        badge,
-        ..Item::default()
-    }
-}
-
-fn device_words(words: &Words, user_agent: &str) -> String {
-    device::describe(user_agent).map_or_else(
-        || words.t("device-unknown"),
-        |(browser, system)| words.t2("device", &("browser", browser), &("system", system)),
-    )
-}
-
-fn session(words: &Words, item: &Value) -> Item {
-    let current = item["current"] == true;
-    let facts = [
-        item["address"].as_str().map(ToOwned::to_owned),
-        when(words, "since-at", &item["created_at"]),
-        when(words, "seen-at", &item["seen_at"]),
-    ];
-    Item {
-        id: text(&item["id"]),
-        title: device_words(words, item["user_agent"].as_str().unwrap_or_default()),
-        facts: facts.into_iter().flatten().collect(),
-        current,
-        badge: current.then(|| words.t("this-device")),
-        ..Item::default()
-    }
-}
-
-fn app(words: &Words, item: &Value) -> Item {
-    let grants = item["grants"].as_array().cloned().unwrap_or_default();
-    let badge = match item["trust"].as_str() {
-        Some("first_party") => words.t("trust-first-party"),
-        Some("verified") => words.t("trust-verified"),
-        Some(_) | None => words.t("trust-unverified"),
-    };
-    let newest = grants.iter().filter_map(|grant| grant["used_at"].as_str()).max();
-    let oldest = grants.iter().filter_map(|grant| grant["created_at"].as_str()).min();
-    let facts = [
-        oldest.map(|at| words.t1("allowed-at", "when", &words.moment(at))),
-        newest.map(|at| words.t1("used-at", "when", &words.moment(at))),
-        grants.iter().any(|grant| grant["offline"] == true).then(|| words.t("app-offline")),
-    ];
-    let mut list: Vec<String> = grants.iter().flat_map(|grant| scopes(&grant["scope"])).collect();
-    list.sort();
-    list.dedup();
-    let name = item["name"].as_str().filter(|name| !name.is_empty());
-    Item {
-        id: text(&item["client_id"]),
-        title: name.map_or_else(|| text(&item["client_id"]), ToOwned::to_owned),
-        facts: facts.into_iter().flatten().collect(),
-        badge: Some(badge),
-        list,
-        ..Item::default()
-    }
-}
-
-fn scopes(value: &Value) -> Vec<String> {
-    match value {
-        Value::String(text) => text.split(' ').map(ToOwned::to_owned).collect(),
-        Value::Array(all) => all.iter().filter_map(|one| one.as_str().map(ToOwned::to_owned)).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// Every event the API can name, in words.
-const EVENTS: &[(&str, &str)] = &[
-    ("account.created", "event-account-created"),
-    ("account.recovered", "event-account-recovered"),
-    ("account.recovery_held", "event-account-recovery-held"),
-    ("account.recovery_stopped", "event-account-recovery-stopped"),
-    ("sign_in.succeeded", "event-sign-in-succeeded"),
-    ("proof.refused", "event-proof-refused"),
-    ("proof.limited", "event-proof-limited"),
-    ("credential.added", "event-credential-added"),
-    ("credential.changed", "event-credential-changed"),
-    ("credential.removed", "event-credential-removed"),
-    ("credential.exhausted", "event-credential-exhausted"),
-    ("session.raised", "event-session-raised"),
-    ("session.ended", "event-session-ended"),
-    ("grant.issued", "event-grant-issued"),
-    ("grant.refused", "event-grant-refused"),
-    ("grant.reused", "event-grant-reused"),
-    ("grant.revoked", "event-grant-revoked"),
-    ("consent.withdrawn", "event-consent-withdrawn"),
-];
-
-fn event(words: &Words, item: &Value) -> Item {
-    let kind = text(&item["kind"]);
-    let known = EVENTS.iter().find(|(name, _)| *name == kind).map(|(_, key)| *key);
-    let device = item["user_agent"].as_str().map(|agent| device_words(words, agent));
-    let at = item["at"].as_str().map(|at| words.moment(at));
-    let facts = [at, item["address"].as_str().map(ToOwned::to_owned), device];
-    Item {
-        id: text(&item["id"]),
-        title: words.t(known.unwrap_or("event-other")),
-        kind,
-        facts: facts.into_iter().flatten().collect(),
-        ..Item::default()
-    }
 }

@@ -37,7 +37,7 @@ impl Typed {
 
 /// The account page to return to: one of ours, never an address.
 pub fn page_name(name: Option<&str>) -> &'static str {
-    const PAGES: &[&str] = &["security", "sessions", "apps", "keys", "activity"];
+    const PAGES: &[&str] = &["security", "sessions", "apps", "keys", "organizations", "activity"];
     PAGES.iter().copied().find(|page| Some(*page) == name).unwrap_or_default()
 }
 
