@@ -118,8 +118,11 @@ fn path_part(text: &str) -> String {
     text.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).collect()
 }
 
-fn action_path(action: &str) -> String {
-    action.chars().filter(|c| c.is_ascii_lowercase() || matches!(c, '_' | '/')).collect()
+/// `module/verb` and nothing else; whatever is none is not offered.
+fn action_path(action: &str) -> &str {
+    let word = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let known = action.split_once('/').is_some_and(|(module, verb)| word(module) && word(verb));
+    if known { action } else { "unknown/action" }
 }
 
 /// The fields of a form as the API takes them.
