@@ -168,6 +168,8 @@ export const walk = async (visitor, look) => {
   await press(page, 'organization/choose')
   await look('consent-organization', page)
   await press(page, 'consent/deny')
+  const denied = await arrived(page)
+  if (denied.get('error') !== 'access_denied') throw new Error(`not denied: ${page.url()}`)
 
   // For one that nobody did.
   const unknown = await stranger(app.redirect_uri)
@@ -175,8 +177,8 @@ export const walk = async (visitor, look) => {
   if (await page.locator('button[value="enrol/skip"]').count()) await press(page, 'enrol/skip')
   await look('consent-stranger', page)
   await press(page, 'consent/deny')
-  const refused = await arrived(page).catch(() => null)
-  if (refused && refused.get('error') !== 'access_denied') throw new Error(`not denied: ${page.url()}`)
+  // Nobody is sent on to where a stranger wants them, unless they allowed it.
+  await look('stopped', page)
   await open(page, '/ui/account/apps')
   await look('apps', page)
   await page.click('details.menu summary')

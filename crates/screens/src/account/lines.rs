@@ -146,7 +146,7 @@ fn key(words: &Words, item: &Value) -> Item {
 
 fn membership(words: &Words, item: &Value) -> Item {
     let organization = &item["organization"];
-    let usable = organization["status"] == "enabled" && item["state"] == "enabled";
+    let usable = organization["status"] == "enabled" && item["state"] == "active";
     let facts = [
         item["primary_role"].as_str().map(|role| words.t1("role-is", "role", role)),
         when(words, "since-at", &item["joined_at"]),

@@ -102,6 +102,7 @@ pub struct Account {
 }
 
 impl Account {
+    #[expect(clippy::unused_self, reason = "templates call methods")]
     pub fn pages(&self) -> &'static [Page] {
         Page::ALL
     }

@@ -69,7 +69,7 @@ impl Caller {
 
     /// For opening a flow, which a link may do: it is bound to this browser and says nothing to anybody else.
     #[must_use]
-    pub fn from_own_page(mut self, issuer: &str) -> Self {
+    pub fn on_own_page(mut self, issuer: &str) -> Self {
         self.headers.remove("sec-fetch-site");
         if let Ok(origin) = HeaderValue::from_str(issuer) {
             self.headers.insert(header::ORIGIN, origin);

@@ -85,7 +85,7 @@ enum Panel {
 pub fn flow(
     screens: &Screens,
     visit: &Visit,
-    reply: Reply,
+    reply: &Reply,
     typed: Typed,
     wrong: Option<Wrong>,
     after_form: bool,

@@ -52,7 +52,7 @@ async fn begin(screens: &Screens, request: Request, kind: &'static str) -> Respo
 
 /// Opens a flow and goes there. `back` names the account page it was asked for on.
 pub async fn open(screens: &Screens, visit: &Visit, what: &Value, back: &str) -> Response {
-    let caller = visit.caller.clone().from_own_page(&screens.deployment.issuer);
+    let caller = visit.caller.clone().on_own_page(&screens.deployment.issuer);
     let reply = caller.call(&screens.service, Method::POST, "/v1/flows", Some(what)).await;
     let Some(id) = reply.body["id"].as_str() else {
         let code = match reply.code() {
@@ -159,7 +159,7 @@ async fn answered(
     reply: Reply,
 ) -> Response {
     if reply.status.is_success() {
-        return draw::flow(screens, visit, reply, typed, None, true);
+        return draw::flow(screens, visit, &reply, typed, None, true);
     }
     let words = screens.catalogues.words(visit.language);
     let Some(wrong) = wrong::words(&words, action, &reply) else {
@@ -169,7 +169,7 @@ async fn answered(
     if reply.body["flow"].is_object() {
         let body = reply.body["flow"].clone();
         let reply = Reply { status: reply.status, body, cookies: reply.cookies, retry_after: None };
-        return draw::flow(screens, visit, reply, typed, Some(wrong), true);
+        return draw::flow(screens, visit, &reply, typed, Some(wrong), true);
     }
     again(screens, visit, id, typed, Some(wrong), true).await
 }
@@ -185,7 +185,7 @@ async fn again(
 ) -> Response {
     let reply = visit.caller.get(&screens.service, &format!("/v1/flows/{}", path_part(id))).await;
     if reply.status.is_success() {
-        return draw::flow(screens, visit, reply, typed, wrong, after_form);
+        return draw::flow(screens, visit, &reply, typed, wrong, after_form);
     }
     ended(screens, visit, &reply)
 }

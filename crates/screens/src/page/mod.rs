@@ -71,6 +71,7 @@ impl Shell {
         self
     }
 
+    #[expect(clippy::unused_self, reason = "templates call methods")]
     pub fn languages(&self) -> &'static [Language] {
         Language::ALL
     }
