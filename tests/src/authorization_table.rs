@@ -51,6 +51,7 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("GET /v1/account/grants", StatusCode::UNAUTHORIZED),
     ("DELETE /v1/account/grants/{client_id}", StatusCode::UNAUTHORIZED),
     ("GET /v1/account/organizations", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/account/organizations/{organization}", StatusCode::UNAUTHORIZED),
     ("GET /v1/account/api-keys", StatusCode::UNAUTHORIZED),
     ("POST /v1/account/api-keys", StatusCode::UNAUTHORIZED),
     ("DELETE /v1/account/api-keys/{id}", StatusCode::UNAUTHORIZED),
@@ -108,7 +109,30 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("POST /v1/organizations/{organization}/resume", StatusCode::UNAUTHORIZED),
     ("GET /v1/platform/organizations", StatusCode::UNAUTHORIZED),
     ("POST /v1/platform/organizations", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/members", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/members", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/members/{member}", StatusCode::UNAUTHORIZED),
+    ("PATCH /v1/organizations/{organization}/members/{member}", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/members/{member}", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/members/{member}/disable", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/members/{member}/enable", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/members/{member}/grants", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/members/{member}/grants", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/members/{member}/grants/{client_id}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/roles", StatusCode::UNAUTHORIZED),
+    ("POST /v1/organizations/{organization}/roles", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/roles/{role}", StatusCode::UNAUTHORIZED),
+    ("PATCH /v1/organizations/{organization}/roles/{role}", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/roles/{role}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/permissions", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/client-policies", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/client-policies/{client_id}", StatusCode::UNAUTHORIZED),
+    ("PUT /v1/organizations/{organization}/client-policies/{client_id}", StatusCode::UNAUTHORIZED),
+    ("DELETE /v1/organizations/{organization}/client-policies/{client_id}", StatusCode::UNAUTHORIZED),
 ];
+
+/// An organization that may be there or not: a stranger is not told.
+const SOMEWHERE: &str = "0f0f0f0f-0f0f-4f0f-8f0f-0f0f0f0f0f0f";
 
 #[tokio::test]
 async fn every_route_answers_strangers_as_the_table_says() {
@@ -124,12 +148,7 @@ async fn every_route_answers_strangers_as_the_table_says() {
             if route.method == Method::GET { Body::empty() } else { Body::from(r#"{"kind":"sign_in"}"#) };
         let request = Request::builder()
             .method(route.method.clone())
-            .uri(
-                route
-                    .path
-                    .replace("{organization}", "00000000-0000-0000-0000-000000000000")
-                    .replace(['{', '}'], ""),
-            )
+            .uri(route.path.replace("{organization}", SOMEWHERE).replace(['{', '}'], ""))
             .header("content-type", "application/json");
         let answer = app.send(request.body(body).unwrap()).await;
         assert_eq!(answer.status, *expected, "{name}: {}", answer.text());

@@ -66,6 +66,9 @@ pub fn table() -> Vec<http::Route> {
         refusals::routes(),
         platform::routes(),
         impersonation::routes(),
+        members::routes(),
+        roles::routes(),
+        client_policies::routes(),
     ]
     .into_iter()
     .flatten()

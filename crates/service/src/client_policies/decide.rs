@@ -20,13 +20,13 @@ pub enum Refused {
 /// By name first; then whoever is of the house; then as the policy says.
 pub const fn allowed(named: Option<Decision>, trust: Trust, third_party: ThirdParty) -> bool {
     match (named, trust, third_party) {
-        (Some(Decision::Block), _, _) => false,
-        (Some(Decision::Allow), _, _) => true,
-        (None, Trust::FirstParty, _) => true,
-        (None, Trust::Verified, ThirdParty::All | ThirdParty::Verified) => true,
-        (None, Trust::Unverified, ThirdParty::All) => true,
-        (None, Trust::Unverified, ThirdParty::Verified) => false,
-        (None, Trust::Unverified | Trust::Verified, ThirdParty::Listed) => false,
+        (Some(Decision::Allow), _, _)
+        | (None, Trust::FirstParty, _)
+        | (None, Trust::Verified, ThirdParty::All | ThirdParty::Verified)
+        | (None, Trust::Unverified, ThirdParty::All) => true,
+        (Some(Decision::Block), _, _)
+        | (None, Trust::Unverified, ThirdParty::Verified | ThirdParty::Listed)
+        | (None, Trust::Verified, ThirdParty::Listed) => false,
     }
 }
 

@@ -5,6 +5,7 @@
 //!    checked before is checked again (`organization.authority_version`), so that nothing in between slips through.
 
 pub mod decide;
+mod endpoint;
 mod store;
 
 use std::sync::Arc;
@@ -17,7 +18,7 @@ pub use store::{ClientPolicy, find, list};
 
 use crate::{
     App,
-    http::RequestContext,
+    http::{RequestContext, Route},
     management::Caller,
     members::{self, standing},
     oauth::{
@@ -35,6 +36,10 @@ pub const MOST: i64 = 1_000;
 const WRITE: &str = "client-policies:write";
 /// Grants ended by one statement: each stays within its time, however many there are.
 const BATCH: i64 = 5_000;
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
 
 /// Whether a client may act for an organization now.
 pub async fn allows(

@@ -8,7 +8,8 @@
 mod changing;
 pub mod cut;
 pub mod decide;
-pub mod grants;
+mod endpoint;
+mod grants;
 pub mod standing;
 mod store;
 
@@ -19,12 +20,20 @@ use porteiro_protocol::{
 };
 
 pub use changing::{Who, add, change, enable, end, join, leave, rehearse};
+pub(crate) use endpoint::exceeds;
 pub use store::{
     End, Filter, NewMember, Position, Source, State, Whom, account_of, cut_account, cut_client, find,
     find_with_grant, hold, insert, list, of_account,
 };
 
-use crate::organizations::{Organization, Status};
+use crate::{
+    http::Route,
+    organizations::{Organization, Status},
+};
+
+pub fn routes() -> Vec<Route> {
+    [endpoint::routes(), grants::routes()].into_iter().flatten().collect()
+}
 
 /// Somebody in an organization, as things are now. Only the database makes one.
 #[derive(Debug, Clone)]

@@ -2,6 +2,7 @@
 //! not hold.
 
 pub mod decide;
+mod endpoint;
 pub mod impact;
 pub mod permissions;
 mod shaping;
@@ -15,14 +16,20 @@ use porteiro_protocol::{
     time::OffsetDateTime,
 };
 
+pub(crate) use endpoint::impact_answer;
 pub use shaping::{Wanted, change, create, rehearse_change, rehearse_removal, remove};
 pub use store::{find, list};
 
 use crate::{
+    http::Route,
     oauth::apis::Api,
     store::{Reader, StoreError},
 };
 use permissions::Reach;
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
 
 /// A role an organization made for itself.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! What members allowed clients here, for whoever administers the organization.
 
+mod endpoint;
+
 use std::sync::Arc;
 
 use porteiro_protocol::id::MembershipId;
@@ -11,11 +13,15 @@ use super::{
 };
 use crate::{
     App,
-    http::RequestContext,
+    http::{RequestContext, Route},
     management::Caller,
     oauth::grants::{self, Held, Why},
     store::StoreError,
 };
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
 
 /// Living grants of a member in this organization, and no other.
 pub async fn list(app: &App, member: &Member) -> Result<Vec<Held>, StoreError> {

@@ -17,7 +17,7 @@ use super::{
     },
 };
 use crate::{
-    App,
+    App, client_policies,
     http::OAuthError,
     members::{self, Member, Whom},
     organizations::{self, Name},
@@ -78,7 +78,12 @@ async fn member(app: &App, client: &Client, named: Option<&str>) -> Result<Optio
         }
     };
     let member = members::find(&app.store, organization, Whom::Client(&client.id)).await?;
-    member.map(Some).ok_or_else(unavailable)
+    let member = member.ok_or_else(unavailable)?;
+    if client_policies::allows(&app.store, &member.organization, client).await? {
+        Ok(Some(member))
+    } else {
+        Err(unavailable())
+    }
 }
 
 /// Pure: which API, which scopes, or why not.

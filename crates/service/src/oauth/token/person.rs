@@ -16,7 +16,7 @@ use super::{
     refused,
 };
 use crate::{
-    audit,
+    audit, client_policies,
     http::OAuthError,
     limits::{self, Bucket, LIMIT_LOGGED},
     members::{self, Whom},
@@ -130,6 +130,9 @@ async fn look_again(
     // Roles and their version in one statement; whatever changes after it, the next presentation notices.
     let member = members::find(&app.store, acting.organization, Whom::Id(acting.membership)).await?;
     let Some(member) = member else { return Ok(Looked::Refused(turned_away(request, handle).await?)) };
+    if !client_policies::allows(&app.store, &member.organization, request.client).await? {
+        return Ok(Looked::Refused(turned_away(request, handle).await?));
+    }
     let apis = app.directory.apis(&app.store).await?;
     let api = apis.iter().find(|api| api.identifier == asked.audience());
     match acting::check(&member, &asked, api) {
