@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use axum::{
     Extension,
-    extract::State,
+    extract::{Path, State},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use serde_json::{Value, json};
@@ -10,13 +11,16 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::{
     App,
-    http::{Access, Problem, Route},
+    http::{Access, Problem, ProblemCode, RequestContext, Route},
     members::{self, Member},
     sessions::SignedIn,
 };
 
 pub fn routes() -> Vec<Route> {
-    vec![Route::get("/v1/account/organizations", Access::Session, list)]
+    vec![
+        Route::get("/v1/account/organizations", Access::Session, list),
+        Route::delete("/v1/account/organizations/{organization}", Access::Session, leave),
+    ]
 }
 
 /// Suspended ones too: a person sees why they cannot act there.
@@ -42,4 +46,16 @@ async fn list(State(app): State<Arc<App>>, Extension(me): Extension<SignedIn>) -
     let found = members::of_account(&app.store, me.account_id).await?;
     let items: Vec<Value> = found.iter().map(described).collect();
     Ok(axum::Json(json!({"items": items})).into_response())
+}
+
+/// Leaving needs no proof beyond being signed in: it gives nobody anything.
+async fn leave(
+    State(app): State<Arc<App>>,
+    Extension(me): Extension<SignedIn>,
+    Path(organization): Path<String>,
+    context: RequestContext,
+) -> Result<Response, Problem> {
+    let organization = organization.parse().map_err(|_| ProblemCode::NotFound)?;
+    Box::pin(members::leave(&app, &context, me.account_id, organization)).await??;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }

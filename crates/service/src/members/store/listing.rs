@@ -39,8 +39,9 @@ impl Filter {
         asked.max(after).unwrap_or((OffsetDateTime::UNIX_EPOCH, Uuid::nil()))
     }
 
-    /// The statement of a page: the walk is along one index, and everything else is looked up by key.
-    fn sql(&self, limit: u32) -> String {
+    /// The statement of a page: the walk is along one index, and everything else is looked up by key. Its parameters
+    /// are the organization, the place it begins behind, and the role.
+    pub fn statement(&self, limit: u32) -> String {
         let state = match self.state {
             None => "m.state <> 'removed'".to_owned(),
             Some(State::Active) => "m.state = 'active' AND coalesce(a.state, 'active') = 'active'".to_owned(),
@@ -70,7 +71,7 @@ pub async fn list(
     after: Option<Position>,
     limit: u32,
 ) -> Result<Vec<Member>, StoreError> {
-    let (sql, (at, id)) = (filter.sql(limit), filter.from(after));
+    let (sql, (at, id)) = (filter.statement(limit), filter.from(after));
     let organization = organization.uuid();
     let rows = match &filter.role {
         None => reader.rows("members.list", &sql, &[&organization, &at, &id]).await?,
