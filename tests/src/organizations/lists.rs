@@ -72,6 +72,7 @@ async fn every_page_of_every_list_walks_one_index() {
         of(None, Some("member")),
         of(None, Some("admin")),
         of(Some(State::Active), Some("member")),
+        of(Some(State::Disabled), Some("member")),
     ] {
         let mut pages = Vec::new();
         for after in ["1970-01-01", &deep] {
