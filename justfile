@@ -31,6 +31,10 @@ prove *arguments='people::property people::once people::stuffing people::enumera
 interop:
     interop/run
 
+# Thousands of requests made from the OpenAPI document, against the binary; argument: how many.
+schemathesis *cases:
+    scripts/schemathesis {{ cases }}
+
 # Write the documents that come from the code.
 generate:
     PORTEIRO_TEST_DATABASE_URL="$(scripts/postgres start --fast)" cargo xtask generate

@@ -46,6 +46,8 @@ pub enum Command {
     /// Jobs that were tried too often.
     #[command(subcommand)]
     Jobs(Jobs),
+    /// Call the management API with the key in PORTEIRO_API_KEY; without an operation, list them all.
+    Admin(Admin),
     /// The settings.
     #[command(subcommand)]
     Config(Config),
@@ -173,6 +175,32 @@ pub enum Jobs {
         /// Only this one.
         job_id: Option<porteiro_protocol::id::JobId>,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct Admin {
+    /// What to do, such as organizations.list.
+    pub operation: Option<String>,
+    /// What its path needs, in order, and then what it is given as name=value.
+    pub values: Vec<String>,
+    /// Where the service is, if not at base_url.
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// A file that holds the key.
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    /// The ETag of what was seen. Changes need it.
+    #[arg(long, value_name = "ETAG")]
+    pub if_match: Option<String>,
+    /// Why, where somebody of the platform acts in an organization. The organization reads it.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// Makes what is created once, however often the command is repeated.
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+    /// The whole body, from a JSON file; '-' is standard input.
+    #[arg(long, value_name = "FILE")]
+    pub body: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

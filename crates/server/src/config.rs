@@ -7,8 +7,8 @@ use porteiro_service::settings::{Described, Kind, Settings, described};
 use serde_json::{Map, Value};
 
 const PREFIX: &str = "PORTEIRO_";
-/// Not settings: ours for tests and scripts, and what Kubernetes sets for a service called `porteiro`.
-const FOREIGN: &[&str] = &["CONFIG", "TEST_", "PORT", "SERVICE_"];
+/// Not settings: ours for tests, scripts and `porteiro admin`, and what Kubernetes sets for a service called `porteiro`.
+const FOREIGN: &[&str] = &["API_KEY", "CONFIG", "TEST_", "PORT", "SERVICE_"];
 /// Read when no file is named and this one exists.
 pub const DEFAULT_FILE: &str = "/etc/porteiro/porteiro.toml";
 

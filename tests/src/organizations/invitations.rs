@@ -319,3 +319,38 @@ async fn the_mail_leads_to_the_page_that_takes_it_where_there_is_one() {
     let mut ana = register(&app, "ana@home.example.test").await;
     assert_eq!(accept(&mut ana, token).await.status, 200);
 }
+
+#[tokio::test]
+async fn a_person_sees_where_they_belong_and_leaves_unless_they_are_the_last_owner() {
+    let (app, here, _) = installation().await;
+    let there = organization(&app, "there").await;
+    let mut ana = register(&app, "ana@example.test").await;
+    let mut ben = register(&app, "ben@example.test").await;
+    let id = async |browser: &mut Browser| {
+        browser.get("/v1/account").await.json()["id"].as_str().unwrap().parse().unwrap()
+    };
+    let (first, second) = (id(&mut ana).await, id(&mut ben).await);
+    join(&app, here, first, "owner").await;
+    let elsewhere = join(&app, there, first, "member").await;
+    app.sql(&format!("UPDATE organization SET status = 'suspended' WHERE organization_id = '{there}'")).await;
+    let seen = ana.get("/v1/account/organizations").await.json();
+    let told: Vec<_> =
+        seen["items"].as_array().unwrap().iter().map(|it| &it["organization"]["status"]).collect();
+    assert_eq!(told, ["enabled", "suspended"]);
+    assert_eq!(seen["items"][1]["membership"], json!(elsewhere));
+    let path = format!("/v1/account/organizations/{here}");
+    assert_eq!(code(&ana.delete(&path).await), (409, "last_owner".into()));
+    assert_eq!(ben.delete(&path).await.status, 404, "not theirs");
+    join(&app, here, second, "owner").await;
+    let key = organization_key(&app, here, ADMIN).await;
+    assert_eq!(ana.delete(&path).await.status, 204);
+    assert_eq!(ana.delete(&path).await.status, 404, "gone");
+    assert_eq!(ana.get("/v1/account/organizations").await.json()["items"].as_array().unwrap().len(), 1);
+    assert_eq!(code(&ben.delete(&path).await), (409, "last_owner".into()));
+    let removed = "SELECT count(*) FROM trail WHERE kind = 'member.removed'";
+    assert_eq!(app.count(removed).await, 1);
+    // Whoever left comes back by invitation, as the same member.
+    invite(&app, here, &key, "ana@example.test", "member").await;
+    let token = mailed(&app, "ana@example.test").await;
+    assert_eq!(accept(&mut ana, &token).await.status, 200);
+}

@@ -14,6 +14,8 @@ const APIS: &str = "/v1/platform/apis";
 const LOG: &str = "/v1/platform/security-log";
 
 async fn post(app: &TestApp, path: &str, key: &str, body: &Value) -> Answer {
+    // Entries of one moment have no order.
+    app.clock.advance(porteiro_protocol::time::Duration::MILLISECOND);
     call(app, Method::POST, path, key, Some(body), &[]).await
 }
 

@@ -137,7 +137,7 @@ async fn what_concerns_no_organization_is_for_the_platform_alone() {
     let reader = organization_key(&app, here, &["audit:read"]).await;
     let answer = get(&app, &format!("/v1/organizations/{here}/refusals/{reference}"), &reader).await;
     assert_eq!(answer.status, 404);
-    assert_eq!(app.count("SELECT count(*) FROM trail").await, 0);
+    assert_eq!(app.count("SELECT count(*) FROM trail WHERE kind = 'authority.refused'").await, 0);
 }
 
 #[tokio::test]

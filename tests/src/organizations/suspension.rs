@@ -140,9 +140,12 @@ impl Stand {
             }
             "userinfo" => userinfo(&app, self.token("access_token")).await.status == 200,
             "authorize" => {
-                let asked = [("scope", "openid salaries:read"), ("organization", "here"), ("prompt", "none")];
+                // What was allowed before may have to be allowed anew.
+                let asked = [("scope", "openid salaries:read"), ("organization", "here")];
                 let answer = self.client.ask(&mut self.browser, &verifier(), &asked).await;
-                answer.status == 200 && parameter(&answer.json(), "code").is_some()
+                let asks =
+                    || answer.json()["stage"] == "consent" || parameter(&answer.json(), "code").is_some();
+                answer.status == 200 && asks()
             }
             "manage by token" => get(&app, &members, &self.managing).await.status == 200,
             "manage by personal key" => get(&app, &members, &self.personal).await.status == 200,

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod admin;
 mod api_keys;
 mod apis;
 mod bootstrap;
@@ -42,6 +43,7 @@ pub async fn run(invocation: Invocation) -> Result<(), Failure> {
         Command::ApiKeys(action) => api_keys::run(&database_only(settings)?, action).await,
         Command::Platform(action) => platform::run(&database_only(settings)?, action).await,
         Command::Jobs(action) => jobs::run(&database_only(settings)?, action).await,
+        Command::Admin(arguments) => admin::run(&settings, arguments).await,
         Command::Config(action) => config::run(settings, &sources, &action),
         Command::Completions { .. } => Ok(()),
     }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong by stopping there")]
 
+mod admin;
 mod canaries;
 mod commands;
 mod drain;

@@ -119,8 +119,8 @@ fn network(text: &str) -> Result<String, Invalid> {
 }
 
 /// What the maker does not hold of it.
-pub fn missing(held: &Held, wanted: &Wanted) -> Vec<String> {
-    held.missing(&wanted.permissions).into_iter().map(ToString::to_string).collect()
+pub fn missing(held: &Held, wanted: &Wanted) -> Vec<Permission> {
+    held.missing(&wanted.permissions).into_iter().cloned().collect()
 }
 
 #[cfg(test)]

@@ -16,7 +16,10 @@ use crate::{
     audit::{self, EventKind},
     http::{Problem, ProblemCode, RequestContext},
     management::{self, Caller},
-    members::{self, Whom},
+    members::{
+        self, Whom,
+        standing::{self, Lost},
+    },
     organizations::{self, Name, Organization, Status},
     sessions::SignedIn,
     store::{Reader, Store, StoreError, Tx},
@@ -65,13 +68,13 @@ pub(super) async fn by_caller(
     let shown = &secret;
     let outcome = app.store.run_tx("api_keys.make", |tx| async move {
         let organization = caller.organization.as_ref().map(|organization| organization.id);
-        if let Some(id) = organization
-            && let Err(problem) = enabled(organizations::lock(&tx, id).await?)
-        {
-            return Ok(Err(problem));
-        }
-        let Some(held) = management::held_now(&tx, caller).await? else {
-            return Ok(Err(Problem::from(ProblemCode::Forbidden)));
+        let held = match organization {
+            Some(_) => standing::enter(&tx, caller, "api-keys:write").await?.map(|standing| standing.held),
+            None => management::held_now(&tx, caller).await?.ok_or(Lost::Authority),
+        };
+        let held = match held {
+            Ok(held) => held,
+            Err(lost) => return Ok(Err(Problem::from(lost))),
         };
         let (actor, reason) = (caller.actor.clone(), caller.reason.clone());
         let maker = Maker { held, actor, account: caller.operator(), reason };
@@ -104,8 +107,9 @@ pub(super) async fn by_person(
         }) else {
             return Ok(Err(ProblemCode::NotFound.into()));
         };
-        if let Err(problem) = enabled(Some(member.organization.clone())) {
-            return Ok(Err(problem));
+        match member.organization.status {
+            Status::Suspended => return Ok(Err(ProblemCode::OrganizationSuspended.into())),
+            Status::Enabled => {}
         }
         if let Err(problem) = proved_enough(me, &member.organization) {
             return Ok(Err(problem));
@@ -116,14 +120,6 @@ pub(super) async fn by_person(
         write(app, &tx, context, &maker, place, wanted, shown).await
     });
     Ok(Made { key: outcome.await??, secret })
-}
-
-fn enabled(organization: Option<Organization>) -> Result<(), Problem> {
-    match organization.map(|organization| organization.status) {
-        None => Err(ProblemCode::NotFound.into()),
-        Some(Status::Suspended) => Err(ProblemCode::OrganizationSuspended.into()),
-        Some(Status::Enabled) => Ok(()),
-    }
 }
 
 /// A key outlives the session it was made in: whoever makes one has proved what the organization asks of people.
@@ -149,9 +145,7 @@ async fn write(
 ) -> Result<Result<Key, Problem>, StoreError> {
     let missing = decide::missing(&maker.held, wanted);
     if !missing.is_empty() {
-        let text = format!("you do not hold {}", missing.join(", "));
-        let members = Map::from_iter([("missing".to_owned(), json!(missing))]);
-        return Ok(Err(Problem::new(ProblemCode::AuthorityExceeded, text).with(members)));
+        return Ok(Err(members::exceeds(&missing)));
     }
     let most = MOST.iter().find(|(kind, _)| *kind == wanted.kind).map_or(0, |(_, most)| *most);
     if store::count_living(tx, wanted.kind, place.organization, place.membership).await? >= most {

@@ -43,7 +43,7 @@ pub fn routes() -> Vec<Route> {
             .operation(
                 Operation::new("impersonations.start", "Act as a member for a quarter of an hour")
                     .takes::<Start>()
-                    .creates::<Started>()
+                    .creates::<Impersonation>()
                     .refuses(&refusals),
             ),
         Route::post(
@@ -53,7 +53,7 @@ pub fn routes() -> Vec<Route> {
         )
         .operation(
             Operation::new("impersonations.token", "The next token of an impersonation")
-                .creates::<Started>()
+                .creates::<Impersonation>()
                 .refuses(&refusals),
         ),
         Route::delete(
@@ -79,7 +79,7 @@ struct Start {
 
 /// An impersonation, with a token for it.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Started {
+struct Impersonation {
     id: ImpersonationId,
     started_at: Time,
     ends_at: Time,
@@ -187,7 +187,7 @@ async fn answer(
     let minted = Box::pin(mint(app, context, caller, token, going)).await.map_err(unminted)?;
     let (it, member) = (&going.impersonation, &going.member);
     let actor = accounts::find(&app.store, it.actor).await?;
-    let started = Started {
+    let started = Impersonation {
         id: it.id,
         started_at: it.started_at.into(),
         ends_at: it.ends_at.into(),

@@ -1,22 +1,18 @@
 //! Joining: the person's side of an invitation.
 
 use porteiro_protocol::id::{AccountId, Id, InvitationId, MembershipId, OrganizationId};
-use serde_json::{Value, json};
 
-use super::{
-    role_holds,
-    store::{self, Invitation, Proof},
-};
+use super::store::{self, Invitation, Proof};
 use crate::{
     App, accounts,
-    audit::{self, EventKind},
     credentials::{self, CredentialKind},
     http::RequestContext,
     members::{self, NewMember, Source, State as MemberState, Whom},
     organizations::{self, Organization, Status},
+    roles,
     secrets::HandleKind,
     store::{Reader, StoreError, Tx},
-    trail::{self, Actor, ActorKind, Target, TrailKind},
+    trail::{Actor, ActorKind},
 };
 
 /// What came of accepting.
@@ -105,7 +101,7 @@ async fn offered(
     secret: Option<&[u8; 32]>,
 ) -> Result<Option<String>, StoreError> {
     let Some(invitation) = store::show(tx, organization, id).await? else { return Ok(None) };
-    if role_holds(tx, organization, &invitation.role).await?.is_none() {
+    if roles::definitions(tx, organization).await?.get(&invitation.role).is_none() {
         return Ok(None);
     }
     let own = mailboxes(app, tx, account).await?;
@@ -135,15 +131,9 @@ async fn join(
         role,
         source: Source::Invitation,
     };
-    let joined = members::insert(tx, &new).await?;
+    let actor = Actor { kind: ActorKind::Member, id: new.id.to_string(), act: None };
+    let joined = members::join(app, tx, context, &new, &actor).await?;
     let membership = joined.ok_or_else(|| StoreError::Inconsistent("a member joined twice".into()))?;
     store::led_to(tx, organization, id, membership).await?;
-    let actor = Actor { kind: ActorKind::Member, id: membership.to_string(), act: None };
-    let event = trail::Event::done(TrailKind::MemberJoined, actor, Target::new("member", membership))
-        .changing(Value::Null, json!({"role": role, "source": Source::Invitation, "invitation_id": id}));
-    trail::record(app, tx, context, organization, &event).await?;
-    let payload = json!({"organization_id": organization, "membership_id": membership, "role": role});
-    let event = audit::Event { kind: EventKind::MembershipJoined, subject: account.uuid(), payload };
-    audit::record(app, tx, context, event).await?;
     Ok(membership)
 }

@@ -14,7 +14,6 @@ mod store;
 use porteiro_protocol::{
     address::EmailAddress,
     id::{Id, InvitationId, OrganizationId},
-    permission::Held,
 };
 use serde_json::{Value, json};
 
@@ -29,30 +28,23 @@ use crate::{
         self,
         templates::{self, InvitationMail, Link, Locale},
     },
-    management::{self, Caller},
-    organizations::{self, Organization, Status},
+    management::Caller,
+    members::{
+        self,
+        standing::{self, Standing},
+    },
+    organizations::Organization,
     roles,
     secrets::{HandleKind, Issued, Route as HandleRoute},
-    store::{Reader, StoreError, Tx},
+    store::{StoreError, Tx},
     trail::{self, Target, TrailKind},
 };
 
 pub const LIFETIME_SECONDS: u32 = 7 * 86_400;
+const WRITE: &str = "invitations:write";
 
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
-}
-
-/// What a role permits in an organization; `None` if it has none of that name.
-async fn role_holds(
-    reader: &impl Reader,
-    organization: OrganizationId,
-    key: &str,
-) -> Result<Option<Held>, StoreError> {
-    match roles::built_in(key) {
-        Some(held) => Ok(Some(held)),
-        None => Ok(store::own_role(reader, organization, key).await?.map(Held::of)),
-    }
 }
 
 /// Asks somebody to join. Whoever was asked before is asked again, by the same invitation.
@@ -75,12 +67,14 @@ async fn invite(
     }
     let (new_id, mailbox) = (Id::random(&*app.entropy), &mailbox);
     let outcome = app.store.run_tx("invitations.invite", |tx| async move {
-        let organization = match enabled(organizations::lock(&tx, organization).await?) {
-            Ok(organization) => organization,
-            Err(problem) => return Ok(Err(problem)),
+        let Standing { organization, held } = match standing::enter(&tx, caller, WRITE).await? {
+            Ok(standing) => standing,
+            Err(lost) => return Ok(Err(Problem::from(lost))),
         };
-        if let Err(problem) = may_give(&tx, caller, organization.id, role).await? {
-            return Ok(Err(problem));
+        let definitions = roles::definitions(&tx, organization.id).await?;
+        // Nobody gives what they do not hold.
+        if let Err(refused) = members::decide::may_give(&held, &definitions, role) {
+            return Ok(Err(refused.into()));
         }
         let id = store::waiting_in(&tx, organization.id, mailbox).await?.unwrap_or(new_id);
         let invitation =
@@ -88,34 +82,6 @@ async fn invite(
         Ok(Ok(invitation))
     });
     outcome.await?
-}
-
-fn enabled(organization: Option<Organization>) -> Result<Organization, Problem> {
-    let organization = organization.ok_or(ProblemCode::NotFound)?;
-    match organization.status {
-        Status::Enabled => Ok(organization),
-        Status::Suspended => Err(ProblemCode::OrganizationSuspended.into()),
-    }
-}
-
-/// Nobody gives what they do not hold.
-async fn may_give(
-    tx: &Tx,
-    caller: &Caller,
-    organization: OrganizationId,
-    role: &str,
-) -> Result<Result<(), Problem>, StoreError> {
-    let Some(given) = role_holds(tx, organization, role).await? else {
-        return Ok(Err(Problem::new(ProblemCode::FieldInvalid, "role: there is no such role here")));
-    };
-    let Some(held) = management::held_now(tx, caller).await? else {
-        return Ok(Err(ProblemCode::Forbidden.into()));
-    };
-    if held.covers_all(&given) {
-        return Ok(Ok(()));
-    }
-    let text = format!("the role {role} permits more than you hold");
-    Ok(Err(Problem::new(ProblemCode::AuthorityExceeded, text)))
 }
 
 #[expect(clippy::too_many_arguments, reason = "everything that an invitation says")]

@@ -1,6 +1,5 @@
 use porteiro_protocol::{
     id::{Id, InvitationId, MembershipId, OrganizationId},
-    permission::Permission,
     time::OffsetDateTime,
 };
 use tokio_postgres::Row;
@@ -227,24 +226,4 @@ pub async fn led_to(
     )
     .await
     .map(|_| ())
-}
-
-/// What a role the organization made for itself permits.
-pub async fn own_role(
-    reader: &impl Reader,
-    organization: OrganizationId,
-    key: &str,
-) -> Result<Option<Vec<Permission>>, StoreError> {
-    let rows = reader
-        .rows(
-            "invitations.own_role",
-            "SELECT permissions FROM role WHERE organization_id = $1 AND role_key = $2",
-            &[&organization.uuid(), &key],
-        )
-        .await?;
-    let Some(row) = rows.first() else { return Ok(None) };
-    let role = Decode::new("role", key, row);
-    let texts: Vec<String> = role.get("permissions")?;
-    let parse = |text: &String| Permission::parse(text).map_err(|error| role.wrong("permissions", error));
-    Ok(Some(texts.iter().map(parse).collect::<Result<_, _>>()?))
 }

@@ -102,24 +102,24 @@ impl Writer {
     }
 
     fn body(&mut self, operation: &Operation) -> Option<Value> {
-        match operation.takes {
-            Taken::Nothing => None,
-            Taken::Json(of) => {
-                let schema = of(&mut self.requests).to_value();
-                Some(json!({"required": true, "content": {"application/json": {"schema": schema}}}))
-            }
+        let (mut schema, types) = match operation.takes {
+            Taken::Nothing => return None,
+            Taken::Json(of) => (of(&mut self.requests).to_value(), &["application/json"][..]),
             Taken::MergePatch(of) => {
-                let mut schema = of(&mut self.requests).to_value();
-                // Whatever is not sent stays.
-                if let Some(schema) = schema.as_object_mut() {
-                    schema.remove("required");
-                }
-                Some(json!({"required": true, "content": {
-                    "application/merge-patch+json": {"schema": schema},
-                    "application/json": {"schema": schema},
-                }}))
+                (of(&mut self.requests).to_value(), &["application/merge-patch+json", "application/json"][..])
             }
+        };
+        if let (Taken::MergePatch(_), Some(schema)) = (operation.takes, schema.as_object_mut()) {
+            // Whatever is not sent stays.
+            schema.remove("required");
         }
+        let mut one = json!({"schema": schema});
+        if let Some(example) = &operation.example {
+            one["example"] = example.clone();
+        }
+        let content: Map<String, Value> =
+            types.iter().map(|media| ((*media).to_owned(), one.clone())).collect();
+        Some(json!({"required": true, "content": content}))
     }
 
     fn responses(&mut self, route: &Route, operation: &Operation) -> Value {

@@ -4,6 +4,7 @@
 
 use axum::http::{Method, StatusCode};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
 
 use crate::http::ProblemCode;
 
@@ -70,6 +71,8 @@ pub struct Operation {
     pub summary: &'static str,
     pub query: Vec<Parameter>,
     pub takes: Taken,
+    /// A body that is good.
+    pub example: Option<Value>,
     pub status: StatusCode,
     pub gives: Given,
     /// A single resource with an `ETag`; changing it needs `If-Match`.
@@ -89,6 +92,7 @@ impl Operation {
             summary,
             query: Vec::new(),
             takes: Taken::Nothing,
+            example: None,
             status: StatusCode::NO_CONTENT,
             gives: Given::Nothing,
             versioned: false,
@@ -108,6 +112,13 @@ impl Operation {
     #[must_use]
     pub fn takes<T: JsonSchema>(mut self) -> Self {
         self.takes = Taken::Json(SchemaGenerator::subschema_for::<T>);
+        self
+    }
+
+    /// A body that is good, for the document and for whoever tries it from there.
+    #[must_use]
+    pub fn example(mut self, body: Value) -> Self {
+        self.example = Some(body);
         self
     }
 

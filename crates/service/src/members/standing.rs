@@ -2,9 +2,8 @@
 
 use porteiro_protocol::permission::{Held, Permission};
 
-use super::{Whom, store};
 use crate::{
-    management::{By, Caller},
+    management::{self, Caller},
     organizations::{self, Organization, Status},
     store::{StoreError, Tx},
 };
@@ -34,24 +33,7 @@ pub async fn enter(tx: &Tx, caller: &Caller, permission: &str) -> Result<Result<
     if organization.status == Status::Suspended {
         return Ok(Err(Lost::Suspended));
     }
-    let membership = match &caller.by {
-        By::Member { membership, .. } => Some(*membership),
-        By::Key { membership, .. } => *membership,
-        By::Operator(_) => None,
-    };
-    let held = match membership {
-        None => caller.held.clone(),
-        Some(id) => {
-            let member = store::find(tx, organization.id, Whom::Id(id)).await?;
-            let now = member.as_ref().and_then(|member| member.held().ok());
-            let Some(now) = now else { return Ok(Err(Lost::Authority)) };
-            match &caller.by {
-                By::Key { .. } if now.covers_all(&caller.held) => caller.held.clone(),
-                By::Key { .. } => return Ok(Err(Lost::Authority)),
-                By::Member { .. } | By::Operator(_) => now.clone(),
-            }
-        }
-    };
+    let Some(held) = management::held_now(tx, caller).await? else { return Ok(Err(Lost::Authority)) };
     let asked = Permission::parse(permission).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
     if held.covers(&asked) { Ok(Ok(Standing { organization, held })) } else { Ok(Err(Lost::Authority)) }
 }

@@ -1,6 +1,8 @@
 //! Conditions of a list: only those that were asked for are in the statement, so that each combination is planned for
 //! itself.
 
+use std::fmt::Write;
+
 use tokio_postgres::types::ToSql;
 
 use super::Params;
@@ -47,7 +49,7 @@ impl<'a> Conditions<'a> {
             match part.strip_suffix('?') {
                 Some(part) => {
                     self.params.extend(given.next());
-                    self.text.push_str(&format!("{part}${}", self.params.len()));
+                    let _ = write!(self.text, "{part}${}", self.params.len());
                 }
                 None => self.text.push_str(part),
             }

@@ -134,7 +134,7 @@ pub fn canonical(value: &Value, text: &mut String) -> Result<(), String> {
     match value {
         Value::Number(number) if number.is_f64() => return Err(format!("{number} is not a whole number")),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            text.push_str(&value.to_string())
+            text.push_str(&value.to_string());
         }
         Value::Array(items) => {
             text.push('[');

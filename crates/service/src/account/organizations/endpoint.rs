@@ -6,54 +6,90 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use serde_json::{Value, json};
-use time::format_description::well_known::Rfc3339;
+use porteiro_protocol::id::{MembershipId, OrganizationId};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     App,
     http::{Access, Problem, ProblemCode, RequestContext, Route},
-    members::{self, Member},
+    management::{Operation, Time},
+    members::{self, Member, State as MemberState},
+    organizations::Status,
     sessions::SignedIn,
 };
 
 pub fn routes() -> Vec<Route> {
     vec![
-        Route::get("/v1/account/organizations", Access::Session, list),
-        Route::delete("/v1/account/organizations/{organization}", Access::Session, leave),
+        Route::get("/v1/account/organizations", Access::Session, list).operation(
+            Operation::new("account_organizations.list", "Where one belongs, suspended ones too")
+                .gives::<Places>(),
+        ),
+        Route::delete("/v1/account/organizations/{organization}", Access::Session, leave).operation(
+            Operation::new("account_organizations.leave", "Leave an organization")
+                .refuses(&[ProblemCode::LastOwner, ProblemCode::OrganizationSuspended]),
+        ),
     ]
 }
 
-/// Suspended ones too: a person sees why they cannot act there.
-fn described(member: &Member) -> Value {
-    let organization = &member.organization;
-    json!({
-        "organization": {
-            "id": organization.id,
-            "slug": organization.slug,
-            "name": organization.name,
-            "status": organization.status,
-        },
-        "membership": member.id,
-        "state": member.state,
-        "display_name": member.display_name,
-        "roles": member.roles,
-        "primary_role": member.primary_role,
-        "joined_at": member.created_at.format(&Rfc3339).unwrap_or_default(),
-    })
+#[derive(Serialize, JsonSchema)]
+struct Place {
+    id: OrganizationId,
+    slug: String,
+    name: String,
+    /// Of a suspended one a person sees that they cannot act there.
+    status: Status,
+}
+
+/// Somebody in one organization, as they see it themselves.
+#[derive(Serialize, JsonSchema)]
+struct OwnMembership {
+    organization: Place,
+    /// Their id there, and in tokens that speak for it.
+    membership: MembershipId,
+    state: MemberState,
+    display_name: String,
+    roles: Vec<String>,
+    primary_role: String,
+    joined_at: Time,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Places {
+    items: Vec<OwnMembership>,
+}
+
+impl From<Member> for OwnMembership {
+    fn from(member: Member) -> Self {
+        let organization = member.organization;
+        Self {
+            organization: Place {
+                id: organization.id,
+                slug: organization.slug,
+                name: organization.name,
+                status: organization.status,
+            },
+            membership: member.id,
+            state: member.state,
+            display_name: member.display_name,
+            roles: member.roles,
+            primary_role: member.primary_role,
+            joined_at: member.created_at.into(),
+        }
+    }
 }
 
 async fn list(State(app): State<Arc<App>>, Extension(me): Extension<SignedIn>) -> Result<Response, Problem> {
     let found = members::of_account(&app.store, me.account_id).await?;
-    let items: Vec<Value> = found.iter().map(described).collect();
-    Ok(axum::Json(json!({"items": items})).into_response())
+    Ok(axum::Json(Places { items: found.into_iter().map(Into::into).collect() }).into_response())
 }
 
-/// Leaving needs no proof beyond being signed in: it gives nobody anything.
+/// Everything they had allowed there ends with it; the rest of the account is not touched.
 async fn leave(
     State(app): State<Arc<App>>,
-    Extension(me): Extension<SignedIn>,
     Path(organization): Path<String>,
     context: RequestContext,
+    Extension(me): Extension<SignedIn>,
 ) -> Result<Response, Problem> {
     let organization = organization.parse().map_err(|_| ProblemCode::NotFound)?;
     Box::pin(members::leave(&app, &context, me.account_id, organization)).await??;

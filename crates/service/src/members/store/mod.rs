@@ -121,7 +121,8 @@ pub async fn find_with_grant(
         "{MEMBERS} JOIN oauth_grant g ON g.account_id = m.account_id AND g.organization_id = m.organization_id
               AND g.membership_id = m.membership_id
          WHERE m.organization_id = $1 AND m.membership_id = $2 AND g.grant_id = $3 AND g.client_id = $4
-           AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now() AND g.created_at >= $5"
+           AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now() AND g.created_at >= $5
+           AND g.created_at >= m.grants_from"
     );
     let params: crate::store::Params<'_> =
         &[&organization.uuid(), &id.uuid(), &grant.uuid(), &client.id, &client.grants_from];

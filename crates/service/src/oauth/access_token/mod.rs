@@ -102,7 +102,9 @@ async fn still_held(app: &App, claims: &Claims, member: &Member) -> Result<bool,
     let api = apis.iter().find(|api| api.identifier == claims.audience);
     let authority = Authority::granted(claims.scope.clone(), claims.audience.clone(), Vec::new());
     let held = acting::check(member, &authority, api).is_ok();
-    Ok(held && claims.issued > member.grants_from.unix_timestamp())
+    // A grant ends with its membership; a token without one is told by its age.
+    let recent = claims.grant.is_some() || claims.issued > member.grants_from.unix_timestamp();
+    Ok(held && recent)
 }
 
 /// RFC 6750 §3.1: one answer for whatever is wrong with a token.

@@ -6,6 +6,7 @@ use axum::{
     response::Response,
 };
 use porteiro_protocol::id::OrganizationId;
+use serde_json::json;
 
 use super::{
     Changed, Created, Maker, Standing, change, create, decide,
@@ -41,6 +42,7 @@ pub fn routes() -> Vec<Route> {
         Route::post("/v1/organizations", Access::Session, make).operation(
             Operation::new("organizations.make", "Make an organization of one's own")
                 .takes::<NewOrganization>()
+                .example(json!({"name": "Acme", "slug": "acme"}))
                 .creates::<OrganizationView>()
                 .refuses(&[ProblemCode::Conflict, ProblemCode::Quota]),
         ),
@@ -84,6 +86,7 @@ pub fn routes() -> Vec<Route> {
             .operation(
                 Operation::new("organizations.create", "Make an organization")
                     .takes::<NewOrganizationFor>()
+                    .example(json!({"name": "Acme", "slug": "acme", "locale": "pt-BR"}))
                     .creates::<OrganizationView>()
                     .refuses(&[ProblemCode::Conflict]),
             ),
@@ -92,8 +95,7 @@ pub fn routes() -> Vec<Route> {
 
 /// Which field, why, and where it stands (RFC 6901).
 fn field_invalid((field, why): decide::Wrong) -> Problem {
-    let errors =
-        serde_json::json!([{"pointer": format!("/{field}"), "code": "field_invalid", "detail": why}]);
+    let errors = json!([{"pointer": format!("/{field}"), "code": "field_invalid", "detail": why}]);
     Problem::new(ProblemCode::FieldInvalid, format!("{field} {why}"))
         .with(serde_json::Map::from_iter([("errors".to_owned(), errors)]))
 }

@@ -38,7 +38,7 @@ async fn list(app: &App) -> Result<Vec<(Api, OffsetDateTime)>, StoreError> {
 }
 
 /// What became of a change.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Done,
     Unknown,
