@@ -314,7 +314,10 @@ async fn a_refusal_is_explained_to_whoever_may_read_the_trail_and_to_nobody_else
         assert_eq!(told["asked"], json!(["salaries:read", "salaries:write"]));
         assert_eq!(told["held"][0]["by"], "accountant");
         let would_pass = told["would_pass"].as_str().unwrap();
-        assert!(would_pass.contains("salaries:write") && !would_pass.contains("salaries:read"), "{would_pass}");
+        assert!(
+            would_pass.contains("salaries:write") && !would_pass.contains("salaries:read"),
+            "{would_pass}"
+        );
         assert_eq!(get(&app, &path, &stranger).await.status, 404, "another organization's business");
         let elsewhere = format!("/v1/organizations/{there}/refusals/{reference}");
         assert_eq!(get(&app, &elsewhere, &stranger).await.status, 404);
