@@ -43,8 +43,14 @@ fn check(entries: &[Value]) -> Result<String, String> {
         .stderr(Stdio::piped())
         .spawn()
         .expect("python3, which the recipe of docs/audit-trail.md needs");
-    let text: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
-    python.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let mut input = python.stdin.take().unwrap();
+    for entry in entries {
+        // It stops reading where it finds something wrong.
+        if writeln!(input, "{entry}").is_err() {
+            break;
+        }
+    }
+    drop(input);
     let output = python.wait_with_output().unwrap();
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if output.status.success() { Ok(said(&output.stdout)) } else { Err(said(&output.stderr)) }
