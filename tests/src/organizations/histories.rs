@@ -211,8 +211,8 @@ impl World {
             return format!("refresh {error}");
         }
         assert_eq!(body["scope"], scope(wanted), "exactly what was asked");
-        grant.refresh = body["refresh_token"].as_str().unwrap().to_owned();
-        grant.access = body["access_token"].as_str().unwrap().to_owned();
+        body["refresh_token"].as_str().unwrap().clone_into(&mut grant.refresh);
+        body["access_token"].as_str().unwrap().clone_into(&mut grant.access);
         grant.carried = wanted;
         "refreshed".into()
     }

@@ -1,12 +1,12 @@
 //! Who belongs, who changes whom, and how far.
 
 use http::Method;
-use porteiro_service::oauth::clients::Trust;
+use porteiro_service::{api_keys::KeyKind, oauth::clients::Trust};
 use porteiro_testkit::TestApp;
 use serde_json::{Value, json};
 
 use super::{
-    driver::{call, get, house, join, organization, organization_key, platform_key, role},
+    driver::{call, get, house, join, key, organization, organization_key, platform_key, role},
     staff::{MANAGES, Staff, account, change, context, members, patch, post, refusal},
 };
 use crate::oauth::{driver::Relying, service};
@@ -267,4 +267,25 @@ async fn whoever_comes_back_is_the_same_and_has_nothing_of_before() {
         )
         .await;
     assert_eq!(answer.json()["stage"], "consent", "what they allowed before is forgotten too");
+}
+
+#[tokio::test]
+async fn whoever_leaves_is_gone_at_once_and_asks_nobody() {
+    let app = house().await;
+    let here = organization(&app, "here").await;
+    let mut ana = Staff::new(&app, "ana@example.test", here, "admin").await;
+    let client = Relying::web(&app).await;
+    let token = ana.token(&app, &client, here, MANAGES).await;
+    let personal = key(&app, KeyKind::Personal, Some(here), Some(ana.member), &["members:read"]).await;
+    let path = format!("/v1/account/organizations/{here}");
+    assert_eq!(ana.browser.delete(&path).await.status, 204);
+    for bearer in [&token, &personal] {
+        assert_eq!(get(&app, &members(here), bearer).await.status, 401);
+    }
+    assert_eq!(ana.browser.get("/v1/account/organizations").await.json()["items"], json!([]));
+    for gone in [path.as_str(), "/v1/account/organizations/nowhere"] {
+        assert_eq!(ana.browser.delete(gone).await.status, 404, "{gone}");
+    }
+    let trail = "SELECT count(*) FROM trail WHERE kind = 'member.removed' AND actor->>'kind' = 'member'";
+    assert_eq!(app.count(trail).await, 1);
 }

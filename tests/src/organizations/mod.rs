@@ -10,6 +10,7 @@ mod framework;
 mod histories;
 mod impersonation;
 mod invitations;
+mod lists;
 mod members;
 mod platform;
 mod races;

@@ -40,11 +40,11 @@ async fn accounts_are_found_by_state_age_and_address_and_never_show_a_credential
     let key = platform_key(&app, &["platform.accounts:*"]).await;
 
     let first = get(&app, &format!("{ACCOUNTS}?limit=1"), &key).await;
-    assert_eq!(ids(&first, "id"), [ana_id.clone()]);
+    assert_eq!(ids(&first, "id"), [ana_id.as_str()]);
     let cursor = first.json()["next_cursor"].as_str().unwrap().to_owned();
     assert_eq!(
         ids(&get(&app, &format!("{ACCOUNTS}?limit=1&cursor={cursor}"), &key).await, "id"),
-        [bia_id.clone()]
+        [bia_id.as_str()]
     );
     for (query, expected) in [
         ("email=ANA@example.test", vec![ana_id.clone()]),

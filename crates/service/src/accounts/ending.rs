@@ -12,6 +12,7 @@ use crate::{
     App,
     audit::{self, EventKind},
     http::RequestContext,
+    impersonation,
     members::{self, cut},
     oauth::{
         grants::{self, Why},
@@ -51,6 +52,7 @@ pub async fn disable(
         trail::record(app, tx, context, organization, &event).await?;
         cut::end_borrowed(app, tx, context, organization, member, &actor, why).await?;
     }
+    impersonation::end_of_actor(app, tx, context, account).await?;
     let payload = json!({"reason": reason});
     let kind = EventKind::AccountDisabled;
     audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;

@@ -55,7 +55,8 @@ pub fn routes() -> Vec<Route> {
         ),
         Route::post(ITS, WRITE, create).operation(
             makes("api_keys.create", "Make a key of the organization; shows it once")
-                .takes::<NewKeyRequest>(),
+                .takes::<NewKeyRequest>()
+                .example(serde_json::json!({"name": "nightly report", "permissions": ["members:read"]})),
         ),
         Route::get("/v1/organizations/{organization}/api-keys/{id}", READ, show)
             .operation(Operation::new("api_keys.show", "One key").gives::<KeyView>()),
@@ -64,7 +65,11 @@ pub fn routes() -> Vec<Route> {
         Route::get(PLATFORM, PLATFORM_READ, list_platform)
             .operation(Operation::new("platform_api_keys.list", "Platform keys").lists::<KeyView>()),
         Route::post(PLATFORM, PLATFORM_WRITE, create_platform).operation(
-            makes("platform_api_keys.create", "Make a platform key; shows it once").takes::<NewKeyRequest>(),
+            makes("platform_api_keys.create", "Make a platform key; shows it once")
+                .takes::<NewKeyRequest>()
+                .example(
+                    serde_json::json!({"name": "console", "permissions": ["platform.organizations:read"]}),
+                ),
         ),
         Route::delete("/v1/platform/api-keys/{id}", PLATFORM_WRITE, revoke_platform)
             .operation(Operation::new("platform_api_keys.revoke", "Revoke a platform key")),

@@ -1,6 +1,6 @@
 //! A flow on behalf of a client: from the request to its answer at once, or to the person who must be asked.
 
-use std::sync::Arc;
+use std::{fmt::Write, sync::Arc};
 
 use porteiro_protocol::{
     assurance::{Decay, auth_time},
@@ -130,8 +130,9 @@ pub fn why(refusal: Refusal, facts: &Facts) -> Option<&refusals::Refusal> {
 }
 
 /// The same, with the reference that explains it.
-pub fn referring(refused: Refused, reference: RefusalId) -> Refused {
-    Refused { description: format!("{} (reference {reference})", refused.description), ..refused }
+pub fn referring(mut refused: Refused, reference: RefusalId) -> Refused {
+    let _ = write!(refused.description, " (reference {reference})");
+    refused
 }
 
 /// What the flow begins with: whoever is signed in, unless the request wants it proved again.

@@ -326,6 +326,25 @@ async fn stop(
         .await
 }
 
+/// Whoever is disabled acts as nobody any more.
+pub async fn end_of_actor(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    account: AccountId,
+) -> Result<(), StoreError> {
+    let mut ended = store::end_of_actor(tx, account).await?;
+    ended.sort_by_key(|one| (one.organization, one.id));
+    for one in ended {
+        grants::revoke_acting(tx, one.grant, one.account).await?;
+        let event =
+            trail::Event::done(TrailKind::ImpersonationEnded, Actor::system(), target(one.membership))
+                .because(Some("the account of whoever acted was disabled".into()));
+        trail::record(app, tx, context, one.organization, &event).await?;
+    }
+    Ok(())
+}
+
 /// The job of every impersonation: where nobody ended it, its time did, and the trail says so.
 pub(crate) async fn time_is_up(app: Arc<App>, payload: Value) -> Result<(), JobError> {
     let part = |name: &str| payload[name].as_str().and_then(|text| text.parse().ok());

@@ -103,6 +103,16 @@ pub(super) async fn find(
     rows.first().map(Impersonation::try_from).transpose().map_err(Into::into)
 }
 
+/// Ends whatever somebody has going on, wherever it is. There are few at any time.
+pub(super) async fn end_of_actor(tx: &Tx, actor: AccountId) -> Result<Vec<Impersonation>, StoreError> {
+    let sql = format!(
+        "UPDATE impersonation SET ended_at = now() WHERE actor_id = $1 AND ended_at IS NULL AND ends_at > now()
+         RETURNING {COLUMNS}"
+    );
+    let rows = tx.query(&sql, &[&actor.uuid()]).await?;
+    rows.iter().map(Impersonation::try_from).collect::<Result<_, _>>().map_err(Into::into)
+}
+
 /// Ends one that is not over; `only_late`: only if its time is up. `None` where somebody else was first.
 pub(super) async fn end(
     tx: &Tx,

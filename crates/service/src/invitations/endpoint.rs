@@ -35,6 +35,7 @@ pub fn routes() -> Vec<Route> {
         Route::post(path, WRITE, create).operation(
             Operation::new("invitations.create", "Invite somebody by mail, or invite them again")
                 .takes::<Invite>()
+                .example(serde_json::json!({"email": "ana@example.org", "role": "member"}))
                 .creates::<InvitationView>()
                 .refuses(&[ProblemCode::AuthorityExceeded]),
         ),

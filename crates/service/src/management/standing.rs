@@ -25,8 +25,8 @@ pub async fn held_now(tx: &Tx, caller: &Caller) -> Result<Option<Held>, StoreErr
             Ok(member.and_then(|member| member.held().ok().cloned()))
         }
         (By::Member { .. }, None) => Ok(None),
+        (By::Operator(account), Some(_)) => Ok(of_platform(platform::held(tx, *account).await?)),
         // What is reserved was looked at when they were let in, with their proofs.
-        (By::Operator(_), Some(_)) => Ok(Some(caller.held.clone())),
         (By::Operator(account), None) => {
             let held = platform::held(tx, *account).await?;
             Ok(Some(held.without_reserved(|reserved| caller.held.covers(reserved))))

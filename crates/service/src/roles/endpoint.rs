@@ -40,6 +40,9 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post("/v1/organizations/{organization}/roles", WRITE, make).operation(
             Operation::new("roles.create", "Make a role")
                 .takes::<NewBody>()
+                .example(
+                    serde_json::json!({"key": "clerk", "name": "Clerk", "permissions": ["members:read"]}),
+                )
                 .creates::<RoleBody>()
                 .refuses(REFUSALS)
                 .refuses(&[ProblemCode::Quota]),

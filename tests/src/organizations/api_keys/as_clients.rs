@@ -92,7 +92,7 @@ async fn a_personal_keys_token_speaks_as_the_member_and_an_organizations_as_itse
     assert!(is_active(&app, &server, &made).await);
     let stranger = Relying::web(&app).await;
     assert!(!is_active(&app, &stranger, &made).await, "it is not theirs to know");
-    assert_eq!(app.count("SELECT count(*) FROM trail WHERE kind = 'api_key.used_first'").await, 1);
+    assert_eq!(app.count("SELECT count(*) FROM trail WHERE kind = 'api_key.used_first'").await, 2);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Authority that was asked for and refused at the token endpoint: the standard's error, and a reference by which whoever
 //! may read the trail learns why.
 
-use porteiro_protocol::{authority::Widening, error::ErrorCode};
+use porteiro_protocol::{authority::Widening, error::ErrorCode, permission::Permission};
 
 use super::{TokenRequest, person::invalid_grant};
 use crate::{
@@ -85,7 +85,7 @@ pub fn because(lacking: &acting::Refused) -> (Rule, String) {
             (Rule::MemberDisabled, "nothing, until they are enabled and ask anew".into())
         }
         acting::Refused::Lacks(missing) => {
-            let missing: Vec<&str> = missing.iter().map(|permission| permission.as_str()).collect();
+            let missing: Vec<&str> = missing.iter().map(Permission::as_str).collect();
             let missing = missing.join(" ");
             (Rule::PermissionNotHeld, format!("the same without {missing}, or a role that permits {missing}"))
         }

@@ -180,6 +180,8 @@ async fn set_policy(
                 return Ok(Changed::Yes(before));
             }
             store::set_policy(&tx, id, policy).await?;
+            // Which clients may act here may have changed: their next refresh asks.
+            super::check_again(&tx, id).await?;
             let (was, is) = (json!({"policy": before.policy}), json!({"policy": policy}));
             written(app, &tx, context, caller, id, was, is).await
         })

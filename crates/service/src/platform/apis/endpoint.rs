@@ -29,6 +29,10 @@ pub fn routes() -> Vec<Route> {
         Route::post("/v1/platform/apis", WRITE, register).operation(
             Operation::new("apis.create", "Register an API")
                 .takes::<Document>()
+                .example(
+                    serde_json::json!({"identifier": "https://api.example.org", "name": "Example", "scopes": [
+    {"name": "things:read", "description": {"en": "See things", "pt": "Ver coisas"}}]}),
+                )
                 .creates::<Shown>()
                 .refuses(&[ProblemCode::FieldInvalid, ProblemCode::Conflict]),
         ),

@@ -38,6 +38,8 @@ pub fn routes() -> Vec<Route> {
     let shows = Operation::new("clients.show", "A client").gives::<Shown>().versioned();
     let makes = Operation::new("clients.create", "Make a client from its metadata (RFC 7591)")
         .takes::<Create>()
+.example(serde_json::json!({"trust": "verified", "metadata": {"client_name": "Example",
+    "redirect_uris": ["https://app.example.org/callback"], "grant_types": ["authorization_code", "refresh_token"]}}))
         .creates::<Shown>()
         .refuses(&[ProblemCode::FieldInvalid]);
     let changes =

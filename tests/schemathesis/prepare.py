@@ -1,5 +1,5 @@
-"""Prints SQL that makes an organization and two keys, and the keys: everything an organization's may hold, and everything
-the platform's may. The format is crates/protocol/src/api_key.rs's."""
+"""Prints SQL that makes an organization with three people in it and two keys, and before it the keys: one with everything
+an organization's may hold, one with everything the platform's may. Their format is crates/protocol/src/api_key.rs's."""
 
 import base64
 import hashlib
@@ -32,6 +32,18 @@ def insert(kind, organization, permissions):
     )
 
 
+def join(organization, name, role):
+    account, membership = uuid.uuid4(), uuid.uuid4()
+    return (
+        "INSERT INTO account (account_id, state, display_name, locale, user_handle, platform_administrator) VALUES "
+        f"('{account}', 'active', '{name}', 'en', '\\x{account.hex}', false);\n"
+        "INSERT INTO membership (organization_id, membership_id, account_id, state, source, display_name, primary_role) "
+        f"VALUES ('{organization}', '{membership}', '{account}', 'active', 'admin', '{name}', '{role}');\n"
+        "INSERT INTO membership_role (organization_id, role_key, created_at, membership_id) SELECT organization_id, "
+        f"'{role}', created_at, membership_id FROM membership WHERE membership_id = '{membership}';"
+    )
+
+
 def main():
     document = json.load(open(sys.argv[1]))
     operations = [op for path in document["paths"].values() for op in path.values()]
@@ -45,6 +57,8 @@ def main():
     print(f"INSERT INTO organization_slug (slug, organization_id) VALUES ('schemathesis', '{organization}');")
     print("INSERT INTO organization (organization_id, slug, name, locale, policy) VALUES "
           f"('{organization}', 'schemathesis', 'Schemathesis', 'en', '{{}}');")
+    for name, role in (("Ana", "owner"), ("Bea", "owner"), ("Caio", "member")):
+        print(join(organization, name, role))
     print(own_sql)
     print(all_sql)
 
