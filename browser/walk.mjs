@@ -177,8 +177,8 @@ export const walk = async (visitor, look) => {
   if (await page.locator('button[value="enrol/skip"]').count()) await press(page, 'enrol/skip')
   await look('consent-stranger', page)
   await press(page, 'consent/deny')
-  // Nobody is sent on to where a stranger wants them, unless they allowed it.
-  await look('stopped', page)
+  const stopped = await arrived(page)
+  if (stopped.get('error') !== 'access_denied') throw new Error(`not denied: ${page.url()}`)
   await open(page, '/ui/account/apps')
   await look('apps', page)
   await page.click('details.menu summary')
