@@ -209,6 +209,12 @@ export const walk = async (visitor, look) => {
   await press(page, 'password/set')
   if (new URL(page.url()).pathname !== '/ui/account/security') throw new Error(`not recovered: ${page.url()}`)
 
+  await open(page, '/ui/invitation#not-one-of-ours')
+  await look('invitation', page)
+  if (!visitor.script) await page.fill('#token', 'not-one-of-ours')
+  await press(page, 'accept')
+  await look('invitation-wrong', page)
+
   await open(page, '/ui/link#nothing.here')
   await look('link', page)
   return { person, issuer }

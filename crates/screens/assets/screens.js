@@ -174,6 +174,12 @@
       .catch(() => (link.querySelector('[data-elsewhere]').hidden = false))
   }
 
+  const invitation = $('[data-invitation]')
+  if (invitation && location.hash.length > 1) {
+    invitation.elements.token.value = decodeURIComponent(location.hash.slice(1))
+    history.replaceState(null, '', location.pathname)
+  }
+
   /* What is gone here is gone at the passkey provider, too. */
   const known = $('[data-signals]')
   if (known && window.PublicKeyCredential?.signalAllAcceptedCredentials) {

@@ -13,6 +13,7 @@ mod deployment;
 mod doors;
 mod flow;
 mod form;
+mod invitation;
 mod language;
 mod page;
 mod visit;
@@ -60,6 +61,7 @@ pub fn mount(service: Router, deployment: Deployment) -> Router {
         .route("/ui/recover", get(flow::recover))
         .route("/ui/flow/{id}", get(flow::show).post(flow::act))
         .route("/ui/link", get(flow::link))
+        .route("/ui/invitation", get(invitation::show).post(invitation::act))
         .merge(account::routes())
         .route("/ui/assets/{version}/{file}", get(assets::serve))
         .fallback(doors::pass)
