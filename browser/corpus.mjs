@@ -51,8 +51,8 @@ const masked = (text) =>
     .replace(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'JWT')
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UUID')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
-    .replace(/\b[\w-]{43}\b/g, 'RANDOM')
-    .replace(/"phrase":"[a-z ]+"/g, 'PHRASE')
+    .replace(/(?<![\w-])[\w-]{43}(?![\w-])/g, 'RANDOM')
+    .replace(/phrase\\*":\\*"[a-z ]+/g, 'PHRASE')
     .replace(/[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT/g, 'DATE')
 
 const print = async (method, path, headers, body) => {
@@ -66,8 +66,7 @@ for (const path of paths) {
   for (const accept of accepts) {
     const headers = accept ? { accept } : {}
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE']) await print(method, path, headers)
-    for (const method of ['POST', 'PUT', 'PATCH']) {
-      for (const [type, body] of bodies) await print(method, path, { ...headers, 'content-type': type }, body)
-    }
+    for (const [type, body] of bodies) await print('POST', path, { ...headers, 'content-type': type }, body)
+    for (const method of ['PUT', 'PATCH']) await print(method, path, { ...headers, 'content-type': 'application/json' }, '{}')
   }
 }
