@@ -299,6 +299,23 @@ event-grant-refused = App’s access attempt refused
 event-grant-reused = Copied access of an app stopped
 event-grant-revoked = App’s access ended
 event-consent-withdrawn = Access revoked
+event-account-disabled = Account disabled
+event-account-enabled = Account enabled again
+event-membership-joined = Joined an organization
+event-membership-disabled = Access to an organization paused
+event-membership-enabled = Access to an organization restored
+event-membership-removed = Left an organization
+event-membership-changed = Role in an organization changed
+event-organization-created = Organization created
+event-impersonation-started = Somebody who runs this service began to act as you
+event-impersonation-ended = They stopped acting as you
+event-api-key-created = Key made
+event-api-key-used-first = Key used for the first time
+event-api-key-revoked = Key revoked
+event-platform-authority-changed = What you may do here changed
+event-account-administered = You administered an account
+event-organization-suspended = Organization suspended
+event-organization-resumed = Organization resumed
 event-other = Something changed
 
 ## What can go wrong

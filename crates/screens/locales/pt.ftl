@@ -299,6 +299,23 @@ event-grant-refused = Tentativa de acesso de um aplicativo recusada
 event-grant-reused = Cópia do acesso de um aplicativo bloqueada
 event-grant-revoked = Acesso de um aplicativo encerrado
 event-consent-withdrawn = Acesso revogado
+event-account-disabled = Conta desativada
+event-account-enabled = Conta reativada
+event-membership-joined = Entrada em uma organização
+event-membership-disabled = Acesso a uma organização suspenso
+event-membership-enabled = Acesso a uma organização restaurado
+event-membership-removed = Saída de uma organização
+event-membership-changed = Papel em uma organização alterado
+event-organization-created = Organização criada
+event-impersonation-started = Alguém que cuida deste serviço começou a agir como você
+event-impersonation-ended = Deixaram de agir como você
+event-api-key-created = Chave criada
+event-api-key-used-first = Chave usada pela primeira vez
+event-api-key-revoked = Chave revogada
+event-platform-authority-changed = O que você pode fazer aqui mudou
+event-account-administered = Você administrou uma conta
+event-organization-suspended = Organização suspensa
+event-organization-resumed = Organização reativada
 event-other = Algo mudou
 
 ## O que pode dar errado

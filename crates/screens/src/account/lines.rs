@@ -196,6 +196,36 @@ const EVENTS: &[(&str, &str)] = &[
     ("grant.reused", "event-grant-reused"),
     ("grant.revoked", "event-grant-revoked"),
     ("consent.withdrawn", "event-consent-withdrawn"),
+    ("account.disabled", "event-account-disabled"),
+    ("account.enabled", "event-account-enabled"),
+    ("membership.joined", "event-membership-joined"),
+    ("membership.disabled", "event-membership-disabled"),
+    ("membership.enabled", "event-membership-enabled"),
+    ("membership.removed", "event-membership-removed"),
+    ("membership.changed", "event-membership-changed"),
+    ("organization.created", "event-organization-created"),
+    ("impersonation.started", "event-impersonation-started"),
+    ("impersonation.ended", "event-impersonation-ended"),
+    ("api_key.created", "event-api-key-created"),
+    ("api_key.used_first", "event-api-key-used-first"),
+    ("api_key.revoked", "event-api-key-revoked"),
+    ("platform.authority_changed", "event-platform-authority-changed"),
+    ("account.administered", "event-account-administered"),
+    ("organization.suspended", "event-organization-suspended"),
+    ("organization.resumed", "event-organization-resumed"),
+];
+
+/// What happens to others and to the installation; nobody's own activity names it.
+#[cfg(test)]
+const NOT_OURS: &[&str] = &[
+    "api.changed",
+    "api.removed",
+    "client.administered",
+    "client.changed",
+    "client.created",
+    "client.registered",
+    "client.removed",
+    "stuffing.suspected",
 ];
 
 fn event(words: &Words, item: &Value) -> Item {
@@ -210,5 +240,20 @@ fn event(words: &Words, item: &Value) -> Item {
         kind,
         facts: facts.into_iter().flatten().collect(),
         ..Item::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use porteiro_service::audit::EventKind;
+
+    use super::*;
+
+    #[test]
+    fn every_event_of_a_person_has_words() {
+        for kind in EventKind::ALL {
+            let named = EVENTS.iter().any(|(name, _)| *name == kind.as_str());
+            assert_ne!(named, NOT_OURS.contains(&kind.as_str()), "{}", kind.as_str());
+        }
     }
 }
