@@ -5,18 +5,15 @@
 //! 5 it is fresh, 6 the profile is known, 7 what must be bound is bound, 8 what may be bound was offered, 9 the person
 //! allowed what is asked.
 
-mod asked;
-
 use porteiro_protocol::{
     assurance::{Decay, Level, Method, Proof, event_level, helps, is_fresh},
     time::{Duration, OffsetDateTime},
 };
 
-pub use asked::{level, needed_level};
-
-use self::asked::is_too_old;
+pub use super::proofs::{level, needed_level};
 use super::{
     actions::Action,
+    proofs::is_too_old,
     state::{Kind, Refusal, Stage, State, Subject},
 };
 use crate::{

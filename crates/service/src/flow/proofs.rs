@@ -5,7 +5,7 @@ use porteiro_protocol::{
     time::{Duration, OffsetDateTime},
 };
 
-use super::{Facts, State};
+use super::{decide::Facts, state::State};
 use crate::sessions;
 
 /// What the client or the organization asks for, whichever is more.
