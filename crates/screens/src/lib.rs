@@ -1,8 +1,69 @@
 //! Hosted screens: a client of the service like any other, and removable. `service` cannot name this crate.
+//!
+//! 1. A page's form is translated into the JSON call anybody may make, and sent through the same router in process
+//!    ([`call`]). There is no other way in: no database handle, no privileged trait.
+//! 2. A browser that comes to `/connect/authorize` or `/connect/logout` is answered with a page where the service
+//!    would answer with JSON ([`doors`]).
+//! 3. What a flow or the account API says becomes a page ([`flow`], [`account`]), in the person's language.
 
-use axum::Router;
+mod account;
+mod assets;
+mod call;
+mod deployment;
+mod doors;
+mod flow;
+mod form;
+mod invitation;
+mod language;
+mod page;
+mod visit;
 
-/// Puts the screens in front of the service. There are none yet, so it answers exactly as without them.
-pub fn mount(service: Router) -> Router {
-    service
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    routing::{any, get},
+};
+
+pub use deployment::{Deployment, Logo};
+
+use assets::Assets;
+use language::Catalogues;
+
+pub(crate) struct Screens {
+    service: Router,
+    deployment: Deployment,
+    /// The host people see in their address bar.
+    host: String,
+    catalogues: Catalogues,
+    assets: Assets,
+}
+
+impl Screens {
+    fn is_https(&self) -> bool {
+        self.deployment.issuer.starts_with("https:")
+    }
+}
+
+/// Puts the screens in front of the service: their own addresses, and pages where browsers would see JSON.
+pub fn mount(service: Router, deployment: Deployment) -> Router {
+    let host = deployment.issuer.split("://").nth(1).unwrap_or_default().to_owned();
+    let assets = Assets::of(&deployment);
+    let screens = Screens { service, deployment, host, catalogues: Catalogues::read(), assets };
+    Router::new()
+        .route("/", get(doors::home))
+        .route("/connect/authorize", any(doors::authorize))
+        .route("/connect/logout", any(doors::logout))
+        .route("/.well-known/change-password", get(doors::change_password))
+        .route("/.well-known/passkey-endpoints", get(doors::passkey_endpoints))
+        .route("/ui/sign-in", get(flow::sign_in))
+        .route("/ui/register", get(flow::register))
+        .route("/ui/recover", get(flow::recover))
+        .route("/ui/flow/{id}", get(flow::show).post(flow::act))
+        .route("/ui/link", get(flow::link))
+        .route("/ui/invitation", get(invitation::show).post(invitation::act))
+        .merge(account::routes())
+        .route("/ui/assets/{version}/{file}", get(assets::serve))
+        .fallback(doors::pass)
+        .with_state(Arc::new(screens))
 }

@@ -82,6 +82,13 @@ impl TestApp {
         self.clock.set(now);
     }
 
+    /// The same application with something in front of its routes, such as the screens.
+    #[must_use]
+    pub fn mounted(mut self, mount: impl FnOnce(Router) -> Router) -> Self {
+        self.router = mount(self.router);
+        self
+    }
+
     pub async fn get(&self, path: &str) -> Answer {
         self.send(Request::get(path).body(Body::empty()).expect("a request")).await
     }

@@ -45,11 +45,7 @@ async fn serve(app: &Arc<App>, metrics: PrometheusHandle) -> Result<(), Failure>
     let (stop, stopped) = watch::channel(false);
     let drain = Duration::from_secs(settings.drain_timeout_seconds.into());
     let places = Arc::new(Semaphore::new(settings.max_connections));
-    let router = if settings.screens {
-        porteiro_screens::mount(porteiro_service::router(Arc::clone(app)))
-    } else {
-        porteiro_service::router(Arc::clone(app))
-    };
+    let router = with_screens(app, porteiro_service::router(Arc::clone(app)))?;
 
     let mut tasks = JoinSet::new();
     for listener in public_listeners(settings).await? {
@@ -87,6 +83,23 @@ async fn serve(app: &Arc<App>, metrics: PrometheusHandle) -> Result<(), Failure>
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The screens stand in front of the service, where they are built in and switched on.
+#[cfg(feature = "screens")]
+fn with_screens(app: &App, router: Router) -> Result<Router, Failure> {
+    let settings = &app.checked.settings;
+    if !settings.screens {
+        return Ok(router);
+    }
+    let deployment = porteiro_screens::Deployment::of(settings, Arc::clone(&app.entropy));
+    Ok(porteiro_screens::mount(router, deployment.map_err(Failure::refusal)?))
+}
+
+#[cfg(not(feature = "screens"))]
+#[expect(clippy::unnecessary_wraps, reason = "the same shape with and without")]
+fn with_screens(_: &App, router: Router) -> Result<Router, Failure> {
+    Ok(router)
 }
 
 async fn public_listeners(settings: &Settings) -> Result<Vec<Listener>, Failure> {

@@ -96,6 +96,13 @@ impl Settings {
         {
             find("interaction_url", "is not the https address of a page, without anything behind a #".into());
         }
+        for (setting, colour, dark) in
+            [("brand_color", &self.brand_color, false), ("brand_color_dark", &self.brand_color_dark, true)]
+        {
+            if let Some(advice) = colour.as_deref().and_then(|colour| super::colour::refusal(colour, dark)) {
+                find(setting, advice);
+            }
+        }
         if self.key_refresh_seconds >= self.key_publish_lead_seconds {
             find(
                 "key_refresh_seconds",

@@ -2,6 +2,7 @@
 //! environment names all come from this one structure; a setting is flat and spelt the same everywhere.
 
 mod check;
+mod colour;
 mod described;
 mod sensitive;
 
@@ -115,6 +116,16 @@ pub struct Settings {
 
     /// Whether the hosted screens are served. Every flow works without them.
     pub screens: bool,
+
+    /// A picture for the hosted screens instead of ours: PNG, WebP or SVG, at most 64 KiB. The name beside it is
+    /// `service_name`.
+    pub brand_logo_file: Option<PathBuf>,
+
+    /// The colour of buttons and links on light screens, such as `#1c5d57`. One that could not be read is refused.
+    pub brand_color: Option<String>,
+
+    /// The same on dark screens, such as `#86cfc3`.
+    pub brand_color_dark: Option<String>,
 
     /// A page of yours, on the same site, that walks people through flows where the hosted screens are off: a browser
     /// that comes to sign in is sent there with `flow=…`. Without it such requests are answered with
@@ -269,6 +280,9 @@ impl Default for Settings {
             outbound_private_hosts: Vec::new(),
             outbound_ca_file: None,
             screens: true,
+            brand_logo_file: None,
+            brand_color: None,
+            brand_color_dark: None,
             interaction_url: None,
             registration: Registration::Closed,
             client_registrations_per_hour: 10,

@@ -1,0 +1,221 @@
+// One walk past every screen that needs no passkey. `look(name, page)` is called on each.
+
+import { enter, follow, issuer, mailed, open, press, request, someone, stranger, totp } from './lib.mjs'
+
+/** Asks people in which organization they act. */
+const teams = { client_id: process.env.PORTEIRO_TEAMS_CLIENT_ID, redirect_uri: process.env.PORTEIRO_CALLBACK }
+
+const app = {
+  client_id: process.env.PORTEIRO_CLIENT_ID,
+  redirect_uri: process.env.PORTEIRO_CALLBACK,
+}
+
+/** Registers, with a password. Signed in afterwards. */
+export const register = async (visitor, person, look = async () => {}) => {
+  const { page } = visitor
+  await open(page, '/ui/register')
+  await look('register', page)
+  await page.fill('#identifier', person.address)
+  await press(page, 'email_code/send')
+  await look('register-code', page)
+  await enter(visitor, '000000', 'email_code/check')
+  await look('code-wrong', page)
+  await enter(visitor, (await mailed(person.address)).code, 'email_code/check')
+  await look('profile', page)
+  await page.fill('#display_name', person.name)
+  await press(page, 'profile/set')
+  await look('offer', page)
+  await page.click('details.more summary')
+  await page.fill('#new_password', 'too short')
+  await press(page, 'password/set')
+  await look('password-short', page)
+  await page.fill('#new_password', person.password)
+  await press(page, 'password/set')
+}
+
+/** Waits for the page of the app, and says what came with it. */
+export const arrived = async (page) => {
+  await page.waitForURL(`${app.redirect_uri}?**`)
+  return new URL(page.url()).searchParams
+}
+
+const enrol = async (page, kind) => {
+  await open(page, '/ui/account/security')
+  await follow(page, `form:has(input[name=kind][value=${kind}]) button`)
+}
+
+export const walk = async (visitor, look) => {
+  const { page } = visitor
+  const person = someone()
+
+  await open(page, '/ui/sign-in')
+  await look('sign-in', page)
+  await open(page, '/nowhere')
+  await look('not-found', page)
+  await open(page, '/connect/authorize?client_id=nobody')
+  await look('request-refused', page)
+  await open(page, '/ui/flow/00000000-0000-7000-8000-000000000000')
+  await look('flow-elsewhere', page)
+
+  await register(visitor, person, look)
+  await look('security', page)
+  await open(page, '/ui/account/apps')
+  await look('apps-none', page)
+
+  // An authenticator app: the password was set a moment ago, so it is asked for once.
+  await enrol(page, 'totp')
+  if (await page.locator('#password').count()) {
+    await look('raise-password', page)
+    await page.fill('#password', person.password)
+    await press(page, 'password/check')
+  }
+  await look('totp-begin', page)
+  await press(page, 'totp/enrol_begin')
+  await look('totp-scan', page)
+  await page.click('details.more summary')
+  const secret = await page.locator('#secret').innerText()
+  await enter(visitor, totp(secret, -1), 'totp/enrol_finish')
+
+  await enrol(page, 'recovery_codes')
+  for (let tries = 0; tries < 3 && !(await page.locator('button[value="recovery_code/generate"]').count()); tries += 1) {
+    if (await page.locator('#password').count()) {
+      await page.fill('#password', person.password)
+      await press(page, 'password/check')
+    } else {
+      await look('raise-totp', page)
+      await enter(visitor, totp(secret, 0), 'totp/check')
+    }
+  }
+  await look('recovery-codes', page)
+  await press(page, 'recovery_code/generate')
+  await look('recovery-codes-made', page)
+  const codes = await page.locator('#codes code').allInnerTexts()
+  await follow(page, 'a.button.primary')
+
+  await enrol(page, 'email')
+  await look('add-address', page)
+  const second = `second.${person.address}`
+  await page.fill('#address', second)
+  await press(page, 'email/add')
+  await look('add-address-code', page)
+  await enter(visitor, (await mailed(second)).code, 'email/verify')
+  await look('security-full', page)
+  await enrol(page, 'password')
+  await look('password-change', page)
+
+  await open(page, '/ui/account/keys')
+  await look('keys-none', page)
+  for (const name of ['Acme', 'Padaria do Bairro']) {
+    const slug = `${name.toLowerCase().replaceAll(' ', '-')}-${person.address.slice(4, 12)}`
+    const made = await page.request.post(new URL('/v1/organizations', issuer).href, { data: { name, slug }, headers: { origin: issuer } })
+    if (!made.ok()) throw new Error(await made.text())
+  }
+  await open(page, '/ui/account/organizations')
+  await look('organizations', page)
+  await open(page, '/ui/account/keys')
+  await page.fill('#name', 'Nightly report')
+  await page.fill('#permissions', 'members:read')
+  await press(page, 'make')
+  await look('key-made', page)
+  await page.locator('#secret').innerText()
+  await page.click('details.menu summary')
+  await press(page, 'revoke')
+  await look('key-revoked', page)
+  await open(page, '/ui/account/sessions')
+  await look('sessions', page)
+  await open(page, '/ui/account/activity')
+  await look('activity', page)
+
+  await open(page, '/connect/logout')
+  await look('sign-out', page)
+  await follow(page, 'main form button')
+  await look('signed-out', page)
+
+  // For an app that somebody checked.
+  await open(page, request(app))
+  await look('sign-in-for-app', page)
+  await page.fill('#identifier', person.address)
+  await press(page, 'show/password')
+  await look('password', page)
+  await page.fill('#password', 'not the right one at all')
+  await press(page, 'password/check')
+  await look('password-wrong', page)
+  await page.fill('#password', person.password)
+  await press(page, 'password/check')
+  if (await page.locator('button[value="enrol/skip"]').count()) {
+    await look('offer-after-sign-in', page)
+    await press(page, 'enrol/skip')
+  }
+  await look('consent', page)
+  // The page that goes on by itself is held, to be looked at.
+  await page.route('**/ui/flow/*', async (route) => {
+    const response = await route.fetch()
+    const body = (await response.text()).replace(/<meta http-equiv="refresh"[^>]*>/, '')
+    await route.fulfill({ response, body })
+  })
+  await press(page, 'consent/allow')
+  await look('continuing', page)
+  await page.unroute('**/ui/flow/*')
+  await follow(page, 'a.button.primary')
+  const answer = await arrived(page)
+  if (!answer.get('code') || answer.get('state') !== 'the-state') throw new Error(`no code at ${page.url()}`)
+
+  await open(page, request(app, { prompt: 'select_account' }))
+  await look('confirm', page)
+
+  await open(page, request(teams))
+  await look('organization', page)
+  await press(page, 'organization/choose')
+  await look('consent-organization', page)
+  await press(page, 'consent/deny')
+  const denied = await arrived(page)
+  if (denied.get('error') !== 'access_denied') throw new Error(`not denied: ${page.url()}`)
+
+  // For one that nobody did.
+  const unknown = await stranger(app.redirect_uri)
+  await open(page, request(unknown, { scope: 'openid profile' }))
+  if (await page.locator('button[value="enrol/skip"]').count()) await press(page, 'enrol/skip')
+  await look('consent-stranger', page)
+  await press(page, 'consent/deny')
+  const stopped = await arrived(page)
+  if (stopped.get('error') !== 'access_denied') throw new Error(`not denied: ${page.url()}`)
+  await open(page, '/ui/account/apps')
+  await look('apps', page)
+  await page.click('details.menu summary')
+  await look('apps-revoke', page)
+  await press(page, 'withdraw')
+  await look('apps-revoked', page)
+
+  // Back in, without the password.
+  await open(page, '/connect/logout')
+  await follow(page, 'main form button')
+  await open(page, '/ui/recover')
+  await look('recover', page)
+  const { count } = await mailed(person.address)
+  await page.fill('#identifier', person.address)
+  await press(page, 'email_code/send')
+  await look('recover-code', page)
+  await enter(visitor, (await mailed(person.address, count)).code, 'email_code/check')
+  await look('recover-raise', page)
+  await follow(page, 'nav.others a[href*=hold]')
+  await look('recover-hold', page)
+  await follow(page, 'nav.others a[href*=recovery-code]')
+  await look('recovery-code', page)
+  await page.fill('#code', codes[0])
+  await press(page, 'recovery_code/check')
+  await look('recover-new-way', page)
+  await page.click('details.more summary')
+  await page.fill('#new_password', 'another evening by the river')
+  await press(page, 'password/set')
+  if (new URL(page.url()).pathname !== '/ui/account/security') throw new Error(`not recovered: ${page.url()}`)
+
+  await open(page, '/ui/invitation#not-one-of-ours')
+  await look('invitation', page)
+  if (!visitor.script) await page.fill('#token', 'not-one-of-ours')
+  await press(page, 'accept')
+  await look('invitation-wrong', page)
+
+  await open(page, '/ui/link#nothing.here')
+  await look('link', page)
+  return { person, issuer }
+}

@@ -1,0 +1,369 @@
+# Every message of the hosted screens. `pt.ftl` has the same ones.
+
+## Everywhere
+
+skip = Skip to content
+languages = Language
+error-prefix = Error:
+error-heading = There is a problem
+continue = Continue
+cancel = Cancel
+back = Back
+or = or
+show = Show
+save = Save
+copy = Copy
+copied = Copied
+print = Print
+an-app = the app
+moment = { $day } { $month ->
+    [1] Jan
+    [2] Feb
+    [3] Mar
+    [4] Apr
+    [5] May
+    [6] Jun
+    [7] Jul
+    [8] Aug
+    [9] Sep
+    [10] Oct
+    [11] Nov
+   *[12] Dec
+} { $year }, { $time } UTC
+
+## Signing in
+
+sign-in-title = Sign in
+sign-in-for = to continue to { $app }
+sign-in-new = New here? Enter your e-mail address and we will set things up.
+sign-in-instead = Sign in instead
+create-account = Create an account
+cannot-sign-in = I can’t sign in
+address = E-mail address
+password = Password
+send-code = E-mail me a code
+send-code-instead = E-mail me a code instead
+send-text = Text me a code
+use-password = Use a password
+use-passkey = Use a passkey
+passkey-needs-script = Passkeys need JavaScript. Everything else works without it.
+password-title = Enter your password
+forgot-password = Forgot your password?
+
+register-title = Create your account
+register-text = We will e-mail you a code to check that the address is yours.
+recover-title = Get back in
+recover-text = Enter your e-mail address. We will send you a code to begin.
+
+## Codes
+
+mail-code-title = Check your e-mail
+mail-code-sent-to = We sent a six-digit code to { $to }. It works for 10 minutes.
+mail-code-sent = We sent you a six-digit code. It works for 10 minutes.
+text-code-title = Check your phone
+text-code-sent-to = We sent a code to { $to }. It works for 10 minutes.
+text-code-sent = We sent you a code. It works for 10 minutes.
+code-label = Code
+phrase = The message should show these words:
+send-again = Send a new code
+other-address = Use another address
+totp-title = Enter the code from your app
+totp-label = Code from your authenticator app
+recovery-code-title = Use a recovery code
+recovery-code-label = Recovery code
+recovery-code-hint = One of the codes you saved. Each works once.
+link-title = Almost there
+link-text = Continue where you began.
+link-continue = Continue
+link-elsewhere = This link works only in the browser where you began. Go back there and type the code from the message. If you did not ask for it, ignore the message.
+link-no-script = Type the code from the message in the window where you began.
+
+## One more step
+
+raise-title = One more step
+raise-text = Show once more that it is you.
+raise-fresh = You are about to change something important. Show once more that it is you.
+raise-app = { $app } asks for a stronger check.
+raise-recover = Your account has a second step. Use it to get back in.
+others = Other ways
+way-mail-code = Enter the e-mailed code
+way-text-code = Enter the texted code
+way-passkey = Use a passkey
+way-totp = Use your authenticator app
+way-password = Use your password
+way-send-text = Text me a code
+way-send-mail = E-mail me a code
+way-recovery-code = Use a recovery code
+way-hold = I have none of these
+hold-title = Wait three days
+hold-text = Without a second step we can’t be sure it is you. We will tell every address of the account and wait 72 hours. Then come back here and set up a new way in.
+hold-start = Start waiting
+
+## Setting things up
+
+profile-title = What should we call you?
+profile-text = This is the name you will see here and that apps may ask for.
+name = Your name
+offer-title = Sign in faster next time
+offer-recover-title = Set up a new way in
+offer-text = A passkey uses your fingerprint, face or screen lock. Nothing to remember, and nobody can trick you out of it.
+offer-passkey = Create a passkey
+offer-password = Choose a password instead
+not-now = Not now
+notice-already = You already have an account. You are signed in to it.
+password-set-title = Choose a password
+current-password = Current password
+current-password-hint = Leave it empty if you have none.
+new-password = New password
+new-password-hint = At least 15 characters. A few words do well.
+save-password = Save password
+totp-enrol-title = Set up an authenticator app
+totp-enrol-text = An app on your phone shows a new code every 30 seconds. You will be asked for one after your password.
+totp-begin = Show the QR code
+totp-scan = Scan this with your authenticator app.
+totp-qr = QR code for your authenticator app
+totp-no-scan = I can’t scan it
+totp-type = Type this key into the app:
+totp-confirm = Then enter the code the app shows
+totp-finish = Turn on
+recovery-codes-title = Recovery codes
+recovery-codes-text = Ten codes for the day you lose your phone. Each works once. A new set replaces the old one.
+recovery-codes-make = Make recovery codes
+codes-title = Save these codes
+codes-text = Print them or keep them in a password manager. We will not show them again.
+codes-saved = I have saved them
+add-address-title = Add an e-mail address
+add-address-text = We will e-mail you a code to check that the address is yours.
+add-number-title = Add a phone number
+add-number-text = We will text you a code. Begin with + and the country code.
+number = Phone number
+
+## Who and what
+
+confirm-title = Choose an account
+confirm-as = Continue as { $name }
+confirm-switch = Use another account
+organization-title = Choose an organization
+organization-text = Where do you want to use { $app }?
+consent-title = Allow { $app }?
+consent-stranger-title = wants access to your account
+consent-calls-itself = It calls itself “{ $name }”.
+consent-unverified = Nobody has checked this app. Allow it only if you started this yourself and trust where it goes.
+consent-verified = This app has been checked by the people who run this service.
+consent-first-party = This app is made by { $service }.
+consent-organization = You act for { $organization } as { $role }.
+consent-may = It would be able to
+consent-where = Where
+consent-returns = Sends you back to
+consent-local = An app on this computer
+consent-deny = Don’t allow
+consent-allow = Allow
+consent-later = You can take this back at any time, in your account under “Apps and agents”.
+consent-policy = Privacy policy
+consent-terms = Terms
+
+continuing-title = Continuing to { $app }
+continuing-text = You will be back at { $app } in a moment.
+
+sign-out-title = Sign out?
+sign-out-text = Apps you signed in to from this browser will be told.
+sign-out = Sign out
+sign-out-stay = Stay signed in
+signed-out-title = You are signed out
+signed-out-text = It is safe to close this window.
+signed-out-again = Sign in again
+
+## Account
+
+account = Your account
+security-title = Security
+security-text = How you sign in, { $name }.
+passkeys = Passkeys
+passkeys-text = The safest and fastest way in.
+add-passkey = Add a passkey
+kind-password = Password
+kind-totp = Authenticator app
+kind-recovery-codes = Recovery codes
+password-text = Optional. A passkey is safer.
+add-password = Add a password
+change-password = Change password
+second-steps = Second steps
+second-steps-text = Asked for after your password, and when you need to get back in.
+add-totp = Set up an authenticator app
+add-recovery-codes = Make recovery codes
+renew-recovery-codes = Make new recovery codes
+addresses = E-mail addresses
+addresses-text = Where we reach you, and where codes go.
+add-address = Add an address
+added-at = Added { $when }
+used-at = Used { $when }
+since-at = Since { $when }
+seen-at = Seen { $when }
+allowed-at = Allowed { $when }
+codes-left = { $count ->
+    [0] None left
+    [one] One left
+   *[other] { $count } left
+}
+badge-exhausted = Locked after too many tries
+remove = Remove
+remove-what = Remove { $what }
+remove-sure = You will not be able to sign in with it any more.
+rename = Rename
+rename-what = Rename { $what }
+rename-label = New name
+hold-running = Somebody asked to recover this account. Unless you stop it, that is possible from { $when }.
+hold-stop = It wasn’t me: stop it
+sessions-title = Sessions
+sessions-text = Where you are signed in.
+this-device = This device
+device = { $browser } on { $system }
+device-unknown = Unknown device
+end = Sign out
+end-what = Sign out { $what }
+end-others = Sign out everywhere else
+apps-title = Apps and agents
+apps-text = Who may act for you, and for what.
+apps-none = You have not allowed any app yet.
+app-offline = Also while you are away
+trust-first-party = Ours
+trust-verified = Checked
+trust-unverified = Not checked
+withdraw = Revoke
+withdraw-what = Revoke { $what }
+withdraw-sure = It loses access at once and has to ask again.
+expires-at = Until { $when }
+role-is = As { $role }
+badge-revoked = Revoked
+badge-suspended = Suspended
+keys-title = Keys
+keys-text = For programs that act for you in an organization. Treat a key like a password.
+keys-none = You have no keys.
+keys-new = New key
+keys-nowhere = A key acts in an organization, and you belong to none yet.
+key-name = Name
+key-name-hint = What it is for.
+key-where = Organization
+key-permissions = Permissions
+key-permissions-hint = One per line, and only what you hold yourself.
+key-days = Days until it expires
+key-make = Make the key
+key-made = This is your new key. Copy it now: we will not show it again.
+revoke-sure = Programs that use it stop working at once.
+organizations-title = Organizations
+organizations-text = Where you belong.
+organizations-none = You belong to no organization yet.
+invitations = Invitations
+invitation-title = You are invited
+invitation-as = Join as { $name }?
+invitation-text = Create an account with the address the invitation was sent to, or sign in if you have one.
+invitation-token = Invitation
+invitation-after = Signed in with that address, you also find the invitation in your account under “Organizations”.
+join = Join
+join-what = Join { $what }
+leave = Leave
+leave-what = Leave { $what }
+leave-sure = You lose access at once. Only somebody there can let you back in.
+done-joined = Welcome.
+done-left = You have left.
+wrong-invitation = That invitation does not work: it was used, taken back or has expired, or it is for another address. Ask for a new one.
+wrong-last-owner = You are the last owner. Make somebody else an owner first.
+wrong-suspended = That organization is suspended. Ask whoever runs it.
+wrong-authority = A key can hold only what you hold yourself. Take something out.
+wrong-quota = You have as many as you may. Revoke one first.
+wrong-key = Give the key a name, at least one permission, and 1 to 365 days.
+activity-title = Activity
+activity-text = What happened in your account lately.
+done-removed = Removed.
+done-renamed = Renamed.
+done-recovery-stopped = Stopped. Nobody can get in that way.
+done-ended = Signed out there.
+done-ended-others = Signed out everywhere else.
+done-withdrawn = Access revoked.
+
+event-account-created = Account created
+event-account-recovered = Access recovered
+event-account-recovery-held = Recovery asked for; it waits
+event-account-recovery-stopped = Recovery stopped
+event-sign-in-succeeded = Signed in
+event-proof-refused = Sign-in attempt refused
+event-proof-limited = Too many attempts stopped
+event-credential-added = Sign-in method added
+event-credential-changed = Sign-in method changed
+event-credential-removed = Sign-in method removed
+event-credential-exhausted = Sign-in method locked after too many tries
+event-session-raised = Confirmed it was you
+event-session-ended = Signed out
+event-grant-issued = App signed in
+event-grant-refused = App’s access attempt refused
+event-grant-reused = Copied access of an app stopped
+event-grant-revoked = App’s access ended
+event-consent-withdrawn = Access revoked
+event-other = Something changed
+
+## What can go wrong
+
+wrong-password = That address and password don’t go together. Check both, or ask for a code.
+wrong-current-password = The current password is not right. Try again.
+wrong-code = That code is not right or has expired. Check the newest message, or ask for a new code.
+wrong-totp = That code is not right. Wait for the next one and try again.
+wrong-totp-enrol = That code is not right. Check that your phone’s clock is correct, then try the next code.
+wrong-recovery-code = That recovery code is not right or was used before. Try another.
+wrong-link = That link no longer works. Ask for a new code.
+wrong-passkey = That passkey did not work here. Try another way.
+wrong-generic = That did not work. Try again.
+wrong-address = Enter an e-mail address, like name@example.com.
+wrong-number = Enter the number with + and the country code, like +1 555 010 0100.
+wrong-name = Enter a name of 1 to 100 characters.
+wrong-password-short = Use at least 15 characters. A few words do well.
+wrong-password-long = Use at most 256 characters.
+wrong-password-common = Many people use that password. Choose another.
+wrong-password-breached = That password has leaked from another service. Choose another.
+wrong-password-guessable = That password is too close to your name, address or this service. Choose another.
+wrong-organization = Choose one of the organizations shown.
+wrong-field = Check what you entered and try again.
+wrong-moved-on = This page was out of date. Here is where things stand.
+wrong-slow-down = { $count ->
+    [one] Too many attempts. Try again in a minute.
+   *[other] Too many attempts. Try again in { $count } minutes.
+}
+wrong-unavailable = That could not be done just now. Try again in a moment.
+wrong-last-way-in = That is the last way into your account. Add another one first.
+wrong-gone = That is no longer there.
+wrong-label = Enter a name of 1 to 60 characters.
+script-cancelled = Nothing was chosen, or it took too long. Try again, or choose another way.
+script-known = This device already has a passkey for your account.
+script-failed = That did not work. Try again in a moment.
+
+problem-again = Start again
+problem-for-developers = For developers
+problem-not-found-title = There is nothing here
+problem-not-found-text = Check the address, or go back to the app you came from.
+problem-internal-title = Something broke on our side
+problem-internal-text = It is not your fault. Try again in a moment.
+problem-flow-title = This page is not for this browser
+problem-flow-text = It was opened somewhere else, or your browser blocks cookies. Begin again from the app you came from.
+problem-expired-title = That took a little too long
+problem-expired-text = For your safety we stopped. Begin again from the app you came from.
+problem-request-title = We can’t continue
+problem-request-text = The app sent a request we can’t accept. Nothing happened to your account. Go back and try again, or tell whoever makes the app.
+problem-origin-title = This page may not ask that
+problem-origin-text = The request came from another site. Begin again here.
+problem-slow-title = Too many attempts
+problem-slow-text = Wait a minute, then try again.
+problem-closed-title = Accounts are by invitation
+problem-closed-text = You can’t create an account here yourself. Ask whoever runs this service.
+denied-no-account-title = There is no account for this address
+denied-no-account-text = Ask whoever runs this service for an invitation, or try another address.
+denied-unavailable-title = This account can’t be used
+denied-unavailable-text = Ask whoever runs this service.
+denied-unmet-title = A stronger check is needed
+denied-unmet-text = Your account has no way to do it yet. Sign in to your account and add a passkey.
+denied-held-title = The wait has begun
+denied-held-text = We told every address of the account. Come back in 72 hours and set up a new way in.
+denied-session-title = You were signed out meanwhile
+denied-session-text = Sign in again to go on.
+denied-request-title = We can’t continue
+denied-request-text = What the app asked for is not possible for you. Go back to the app.
+denied-cancelled-title = Stopped
+denied-cancelled-text = Nothing was changed.

@@ -1,0 +1,369 @@
+# Todas as mensagens das telas. As mesmas de `en.ftl`.
+
+## Em toda parte
+
+skip = Pular para o conteúdo
+languages = Idioma
+error-prefix = Erro:
+error-heading = Há um problema
+continue = Continuar
+cancel = Cancelar
+back = Voltar
+or = ou
+show = Mostrar
+save = Salvar
+copy = Copiar
+copied = Copiado
+print = Imprimir
+an-app = o aplicativo
+moment = { $day } de { $month ->
+    [1] jan.
+    [2] fev.
+    [3] mar.
+    [4] abr.
+    [5] mai.
+    [6] jun.
+    [7] jul.
+    [8] ago.
+    [9] set.
+    [10] out.
+    [11] nov.
+   *[12] dez.
+} de { $year }, { $time } UTC
+
+## Entrar
+
+sign-in-title = Entrar
+sign-in-for = para continuar em { $app }
+sign-in-new = Primeira vez aqui? Digite seu e-mail e cuidamos do resto.
+sign-in-instead = Já tenho conta
+create-account = Criar uma conta
+cannot-sign-in = Não consigo entrar
+address = E-mail
+password = Senha
+send-code = Receber um código por e-mail
+send-code-instead = Prefiro um código por e-mail
+send-text = Receber um código por SMS
+use-password = Usar uma senha
+use-passkey = Usar uma chave de acesso
+passkey-needs-script = Chaves de acesso precisam de JavaScript. O resto funciona sem ele.
+password-title = Digite sua senha
+forgot-password = Esqueceu a senha?
+
+register-title = Crie sua conta
+register-text = Vamos enviar um código para confirmar que o e-mail é seu.
+recover-title = Recupere seu acesso
+recover-text = Digite seu e-mail. Vamos enviar um código para começar.
+
+## Códigos
+
+mail-code-title = Confira seu e-mail
+mail-code-sent-to = Enviamos um código de seis dígitos para { $to }. Ele vale por 10 minutos.
+mail-code-sent = Enviamos um código de seis dígitos para você. Ele vale por 10 minutos.
+text-code-title = Confira seu celular
+text-code-sent-to = Enviamos um código para { $to }. Ele vale por 10 minutos.
+text-code-sent = Enviamos um código para você. Ele vale por 10 minutos.
+code-label = Código
+phrase = A mensagem deve mostrar estas palavras:
+send-again = Enviar um novo código
+other-address = Usar outro e-mail
+totp-title = Digite o código do aplicativo
+totp-label = Código do aplicativo autenticador
+recovery-code-title = Use um código de recuperação
+recovery-code-label = Código de recuperação
+recovery-code-hint = Um dos códigos que você guardou. Cada um vale uma vez.
+link-title = Quase lá
+link-text = Continue de onde você começou.
+link-continue = Continuar
+link-elsewhere = Este link só funciona no navegador em que você começou. Volte para lá e digite o código da mensagem. Se não foi você, ignore a mensagem.
+link-no-script = Digite o código da mensagem na janela em que você começou.
+
+## Mais um passo
+
+raise-title = Só mais um passo
+raise-text = Confirme mais uma vez que é você.
+raise-fresh = Você vai mudar algo importante. Confirme mais uma vez que é você.
+raise-app = { $app } pede uma verificação mais forte.
+raise-recover = Sua conta tem uma segunda etapa. Use-a para recuperar o acesso.
+others = Outras formas
+way-mail-code = Digitar o código do e-mail
+way-text-code = Digitar o código do SMS
+way-passkey = Usar uma chave de acesso
+way-totp = Usar o aplicativo autenticador
+way-password = Usar a senha
+way-send-text = Receber um código por SMS
+way-send-mail = Receber um código por e-mail
+way-recovery-code = Usar um código de recuperação
+way-hold = Não tenho nenhuma delas
+hold-title = Espere três dias
+hold-text = Sem a segunda etapa, não temos como saber que é você. Vamos avisar todos os e-mails da conta e esperar 72 horas. Depois, volte aqui e crie uma nova forma de entrar.
+hold-start = Começar a esperar
+
+## Configurar
+
+profile-title = Como podemos chamar você?
+profile-text = Este nome aparece aqui, e os aplicativos podem pedir para vê-lo.
+name = Seu nome
+offer-title = Entre mais rápido da próxima vez
+offer-recover-title = Crie uma nova forma de entrar
+offer-text = A chave de acesso usa sua digital, seu rosto ou o bloqueio de tela. Não há nada para decorar, e ninguém consegue enganar você para roubá-la.
+offer-passkey = Criar uma chave de acesso
+offer-password = Prefiro escolher uma senha
+not-now = Agora não
+notice-already = Você já tem uma conta e acaba de entrar nela.
+password-set-title = Escolha uma senha
+current-password = Senha atual
+current-password-hint = Deixe em branco se não tiver.
+new-password = Nova senha
+new-password-hint = Pelo menos 15 caracteres. Algumas palavras já bastam.
+save-password = Salvar senha
+totp-enrol-title = Configure um aplicativo autenticador
+totp-enrol-text = Um aplicativo no celular mostra um código novo a cada 30 segundos. Vamos pedir um deles depois da senha.
+totp-begin = Mostrar o QR code
+totp-scan = Escaneie com seu aplicativo autenticador.
+totp-qr = QR code para o aplicativo autenticador
+totp-no-scan = Não consigo escanear
+totp-type = Digite esta chave no aplicativo:
+totp-confirm = Depois, digite o código que o aplicativo mostra
+totp-finish = Ativar
+recovery-codes-title = Códigos de recuperação
+recovery-codes-text = Dez códigos para o dia em que você perder o celular. Cada um vale uma vez. Um novo conjunto substitui o anterior.
+recovery-codes-make = Gerar códigos de recuperação
+codes-title = Guarde estes códigos
+codes-text = Imprima ou salve em um gerenciador de senhas. Não vamos mostrá-los de novo.
+codes-saved = Já guardei
+add-address-title = Adicione um e-mail
+add-address-text = Vamos enviar um código para confirmar que o e-mail é seu.
+add-number-title = Adicione um telefone
+add-number-text = Vamos enviar um código por SMS. Comece com + e o código do país.
+number = Telefone
+
+## Quem e o quê
+
+confirm-title = Escolha uma conta
+confirm-as = Continuar como { $name }
+confirm-switch = Usar outra conta
+organization-title = Escolha uma organização
+organization-text = Onde você quer usar { $app }?
+consent-title = Permitir { $app }?
+consent-stranger-title = quer acesso à sua conta
+consent-calls-itself = Diz se chamar “{ $name }”.
+consent-unverified = Ninguém verificou este aplicativo. Permita apenas se foi você quem começou e se confia no destino.
+consent-verified = Este aplicativo foi verificado por quem cuida deste serviço.
+consent-first-party = Este aplicativo é de { $service }.
+consent-organization = Você age por { $organization } como { $role }.
+consent-may = Ele poderá
+consent-where = Onde
+consent-returns = Leva você de volta para
+consent-local = Um aplicativo neste computador
+consent-deny = Não permitir
+consent-allow = Permitir
+consent-later = Você pode voltar atrás quando quiser, na sua conta, em “Aplicativos e agentes”.
+consent-policy = Política de privacidade
+consent-terms = Termos de uso
+
+continuing-title = Indo para { $app }
+continuing-text = Em um instante você estará de volta em { $app }.
+
+sign-out-title = Sair?
+sign-out-text = Os aplicativos em que você entrou por este navegador serão avisados.
+sign-out = Sair
+sign-out-stay = Continuar conectado
+signed-out-title = Você saiu
+signed-out-text = Pode fechar esta janela.
+signed-out-again = Entrar de novo
+
+## Conta
+
+account = Sua conta
+security-title = Segurança
+security-text = Como você entra, { $name }.
+passkeys = Chaves de acesso
+passkeys-text = A forma mais segura e rápida de entrar.
+add-passkey = Adicionar chave de acesso
+kind-password = Senha
+kind-totp = Aplicativo autenticador
+kind-recovery-codes = Códigos de recuperação
+password-text = Opcional. A chave de acesso é mais segura.
+add-password = Adicionar uma senha
+change-password = Trocar a senha
+second-steps = Segundas etapas
+second-steps-text = Pedidas depois da senha e quando você precisa recuperar o acesso.
+add-totp = Configurar aplicativo autenticador
+add-recovery-codes = Gerar códigos de recuperação
+renew-recovery-codes = Gerar novos códigos de recuperação
+addresses = E-mails
+addresses-text = Onde falamos com você e para onde vão os códigos.
+add-address = Adicionar e-mail
+added-at = Desde { $when }
+used-at = Último uso: { $when }
+since-at = Desde { $when }
+seen-at = Visto em { $when }
+allowed-at = Permitido em { $when }
+codes-left = { $count ->
+    [0] Nenhum restante
+    [one] Resta um
+   *[other] Restam { $count }
+}
+badge-exhausted = Bloqueado por excesso de tentativas
+remove = Remover
+remove-what = Remover { $what }
+remove-sure = Você não poderá mais entrar com isso.
+rename = Renomear
+rename-what = Renomear { $what }
+rename-label = Novo nome
+hold-running = Alguém pediu para recuperar esta conta. Se você não impedir, isso será possível a partir de { $when }.
+hold-stop = Não fui eu: impedir
+sessions-title = Sessões
+sessions-text = Onde sua conta está aberta.
+this-device = Este dispositivo
+device = { $browser } em { $system }
+device-unknown = Dispositivo desconhecido
+end = Encerrar
+end-what = Encerrar { $what }
+end-others = Encerrar todas as outras
+apps-title = Aplicativos e agentes
+apps-text = Quem pode agir por você, e para quê.
+apps-none = Você ainda não permitiu nenhum aplicativo.
+app-offline = Também quando você não está
+trust-first-party = Nosso
+trust-verified = Verificado
+trust-unverified = Não verificado
+withdraw = Revogar
+withdraw-what = Revogar { $what }
+withdraw-sure = O acesso termina na hora, e será preciso pedir de novo.
+expires-at = Até { $when }
+role-is = Como { $role }
+badge-revoked = Revogada
+badge-suspended = Suspensa
+keys-title = Chaves
+keys-text = Para programas que agem por você em uma organização. Cuide delas como de uma senha.
+keys-none = Você não tem chaves.
+keys-new = Nova chave
+keys-nowhere = Uma chave age em uma organização, e você ainda não faz parte de nenhuma.
+key-name = Nome
+key-name-hint = Para que ela serve.
+key-where = Organização
+key-permissions = Permissões
+key-permissions-hint = Uma por linha, e só o que você mesmo tem.
+key-days = Dias de validade
+key-make = Criar a chave
+key-made = Esta é sua nova chave. Copie agora: não vamos mostrá-la de novo.
+revoke-sure = Os programas que a usam param de funcionar na hora.
+organizations-title = Organizações
+organizations-text = De onde você faz parte.
+organizations-none = Você ainda não faz parte de nenhuma organização.
+invitations = Convites
+invitation-title = Você recebeu um convite
+invitation-as = Entrar como { $name }?
+invitation-text = Crie uma conta com o e-mail que recebeu o convite ou entre, se já tiver uma.
+invitation-token = Convite
+invitation-after = Ao entrar com esse e-mail, você também encontra o convite na sua conta, em “Organizações”.
+join = Entrar
+join-what = Entrar em { $what }
+leave = Sair
+leave-what = Sair de { $what }
+leave-sure = Você perde o acesso na hora. Só alguém de lá pode deixar você voltar.
+done-joined = Boas-vindas.
+done-left = Você saiu.
+wrong-invitation = Esse convite não funciona: foi usado, cancelado ou venceu, ou é para outro e-mail. Peça um novo.
+wrong-last-owner = Você é a última pessoa responsável. Passe a responsabilidade a alguém antes.
+wrong-suspended = Essa organização está suspensa. Fale com quem cuida dela.
+wrong-authority = Uma chave só pode ter o que você mesmo tem. Tire alguma permissão.
+wrong-quota = Você já tem o máximo permitido. Revogue alguma antes.
+wrong-key = Dê à chave um nome, pelo menos uma permissão e de 1 a 365 dias.
+activity-title = Atividade
+activity-text = O que aconteceu na sua conta nos últimos tempos.
+done-removed = Removido.
+done-renamed = Renomeado.
+done-recovery-stopped = Pronto. Ninguém consegue entrar por aí.
+done-ended = Sessão encerrada.
+done-ended-others = Todas as outras sessões foram encerradas.
+done-withdrawn = Acesso revogado.
+
+event-account-created = Conta criada
+event-account-recovered = Acesso recuperado
+event-account-recovery-held = Recuperação pedida; em espera
+event-account-recovery-stopped = Recuperação impedida
+event-sign-in-succeeded = Entrada na conta
+event-proof-refused = Tentativa de entrada recusada
+event-proof-limited = Excesso de tentativas bloqueado
+event-credential-added = Forma de entrar adicionada
+event-credential-changed = Forma de entrar alterada
+event-credential-removed = Forma de entrar removida
+event-credential-exhausted = Forma de entrar bloqueada por excesso de tentativas
+event-session-raised = Você confirmou que era você
+event-session-ended = Sessão encerrada
+event-grant-issued = Entrada em um aplicativo
+event-grant-refused = Tentativa de acesso de um aplicativo recusada
+event-grant-reused = Cópia do acesso de um aplicativo bloqueada
+event-grant-revoked = Acesso de um aplicativo encerrado
+event-consent-withdrawn = Acesso revogado
+event-other = Algo mudou
+
+## O que pode dar errado
+
+wrong-password = Esse e-mail e essa senha não combinam. Confira os dois ou peça um código.
+wrong-current-password = A senha atual não está certa. Tente de novo.
+wrong-code = O código não está certo ou venceu. Confira a mensagem mais recente ou peça um novo.
+wrong-totp = O código não está certo. Espere o próximo e tente de novo.
+wrong-totp-enrol = O código não está certo. Confira o relógio do celular e tente o próximo código.
+wrong-recovery-code = O código de recuperação não está certo ou já foi usado. Tente outro.
+wrong-link = Esse link não funciona mais. Peça um novo código.
+wrong-passkey = Essa chave de acesso não funcionou aqui. Tente de outra forma.
+wrong-generic = Não deu certo. Tente de novo.
+wrong-address = Digite um e-mail, como nome@exemplo.com.br.
+wrong-number = Digite o número com + e o código do país, como +55 11 95555-0100.
+wrong-name = Digite um nome de 1 a 100 caracteres.
+wrong-password-short = Use pelo menos 15 caracteres. Algumas palavras já bastam.
+wrong-password-long = Use no máximo 256 caracteres.
+wrong-password-common = Muita gente usa essa senha. Escolha outra.
+wrong-password-breached = Essa senha vazou de outro serviço. Escolha outra.
+wrong-password-guessable = Essa senha lembra demais seu nome, seu e-mail ou este serviço. Escolha outra.
+wrong-organization = Escolha uma das organizações mostradas.
+wrong-field = Confira o que você digitou e tente de novo.
+wrong-moved-on = Esta página estava desatualizada. Veja como estão as coisas.
+wrong-slow-down = { $count ->
+    [one] Muitas tentativas. Tente de novo em um minuto.
+   *[other] Muitas tentativas. Tente de novo em { $count } minutos.
+}
+wrong-unavailable = Não foi possível agora. Tente de novo em instantes.
+wrong-last-way-in = É a última forma de entrar na sua conta. Adicione outra antes.
+wrong-gone = Isso não está mais aqui.
+wrong-label = Digite um nome de 1 a 60 caracteres.
+script-cancelled = Nada foi escolhido, ou demorou demais. Tente de novo ou escolha outra forma.
+script-known = Este dispositivo já tem uma chave de acesso para sua conta.
+script-failed = Não deu certo. Tente de novo em instantes.
+
+problem-again = Começar de novo
+problem-for-developers = Para desenvolvedores
+problem-not-found-title = Não há nada aqui
+problem-not-found-text = Confira o endereço ou volte para o aplicativo de onde você veio.
+problem-internal-title = Algo quebrou do nosso lado
+problem-internal-text = Não foi culpa sua. Tente de novo em instantes.
+problem-flow-title = Esta página não é deste navegador
+problem-flow-text = Ela foi aberta em outro lugar, ou seu navegador bloqueia cookies. Comece de novo pelo aplicativo de onde você veio.
+problem-expired-title = Demorou um pouco demais
+problem-expired-text = Por segurança, paramos. Comece de novo pelo aplicativo de onde você veio.
+problem-request-title = Não podemos continuar
+problem-request-text = O aplicativo enviou um pedido que não podemos aceitar. Nada aconteceu com sua conta. Volte e tente de novo ou avise quem faz o aplicativo.
+problem-origin-title = Esta página não pode pedir isso
+problem-origin-text = O pedido veio de outro site. Comece de novo por aqui.
+problem-slow-title = Muitas tentativas
+problem-slow-text = Espere um minuto e tente de novo.
+problem-closed-title = As contas são por convite
+problem-closed-text = Não é possível criar uma conta por aqui. Fale com quem cuida deste serviço.
+denied-no-account-title = Não há conta com este e-mail
+denied-no-account-text = Peça um convite a quem cuida deste serviço ou tente outro e-mail.
+denied-unavailable-title = Esta conta não pode ser usada
+denied-unavailable-text = Fale com quem cuida deste serviço.
+denied-unmet-title = É preciso uma verificação mais forte
+denied-unmet-text = Sua conta ainda não tem como fazer isso. Entre na sua conta e adicione uma chave de acesso.
+denied-held-title = A espera começou
+denied-held-text = Avisamos todos os e-mails da conta. Volte em 72 horas e crie uma nova forma de entrar.
+denied-session-title = Sua sessão terminou nesse meio-tempo
+denied-session-text = Entre de novo para continuar.
+denied-request-title = Não podemos continuar
+denied-request-text = O que o aplicativo pediu não é possível para você. Volte para o aplicativo.
+denied-cancelled-title = Parado
+denied-cancelled-text = Nada foi alterado.

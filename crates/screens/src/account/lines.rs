@@ -1,0 +1,214 @@
+//! One line per credential, session, app, key, organization or event, in words.
+
+use serde_json::Value;
+
+use super::{device, pages::Page};
+use crate::language::Words;
+
+/// One line of a page: a credential, a session, an app, an event.
+#[derive(Debug, Default)]
+pub struct Item {
+    pub id: String,
+    pub kind: String,
+    pub title: String,
+    pub facts: Vec<String>,
+    pub current: bool,
+    pub badge: Option<String>,
+    pub list: Vec<String>,
+}
+
+pub fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+pub fn line(words: &Words, page: Page, item: &Value) -> Item {
+    match page {
+        Page::Security => credential(words, item),
+        Page::Sessions => session(words, item),
+        Page::Apps => app(words, item),
+        Page::Keys => key(words, item),
+        Page::Organizations => membership(words, item),
+        Page::Activity => event(words, item),
+    }
+}
+
+fn when(words: &Words, key: &str, value: &Value) -> Option<String> {
+    value.as_str().map(|at| words.t1(key, "when", &words.moment(at)))
+}
+
+fn credential(words: &Words, item: &Value) -> Item {
+    let kind = text(&item["kind"]);
+    let title = match kind.as_str() {
+        "password" => words.t("kind-password"),
+        "totp" => words.t("kind-totp"),
+        "recovery_codes" => words.t("kind-recovery-codes"),
+        _ => text(&item["label"]),
+    };
+    let remaining = item["remaining"].as_i64().map(|left| words.count("codes-left", left));
+    let facts = [
+        remaining,
+        when(words, "added-at", &item["created_at"]),
+        when(words, "used-at", &item["last_used_at"]),
+    ];
+    let badge = (item["state"] == "exhausted").then(|| words.t("badge-exhausted"));
+    Item {
+        id: text(&item["id"]),
+        kind,
+        title,
+        facts: facts.into_iter().flatten().collect(),
+        badge,
+        ..Item::default()
+    }
+}
+
+fn device_words(words: &Words, user_agent: &str) -> String {
+    device::describe(user_agent).map_or_else(
+        || words.t("device-unknown"),
+        |(browser, system)| words.t2("device", &("browser", browser), &("system", system)),
+    )
+}
+
+fn session(words: &Words, item: &Value) -> Item {
+    let current = item["current"] == true;
+    let facts = [
+        item["address"].as_str().map(ToOwned::to_owned),
+        when(words, "since-at", &item["created_at"]),
+        when(words, "seen-at", &item["seen_at"]),
+    ];
+    Item {
+        id: text(&item["id"]),
+        title: device_words(words, item["user_agent"].as_str().unwrap_or_default()),
+        facts: facts.into_iter().flatten().collect(),
+        current,
+        badge: current.then(|| words.t("this-device")),
+        ..Item::default()
+    }
+}
+
+fn app(words: &Words, item: &Value) -> Item {
+    let grants = item["grants"].as_array().cloned().unwrap_or_default();
+    let badge = match item["trust"].as_str() {
+        Some("first_party") => words.t("trust-first-party"),
+        Some("verified") => words.t("trust-verified"),
+        Some(_) | None => words.t("trust-unverified"),
+    };
+    let newest = grants.iter().filter_map(|grant| grant["used_at"].as_str()).max();
+    let oldest = grants.iter().filter_map(|grant| grant["created_at"].as_str()).min();
+    let facts = [
+        oldest.map(|at| words.t1("allowed-at", "when", &words.moment(at))),
+        newest.map(|at| words.t1("used-at", "when", &words.moment(at))),
+        grants.iter().any(|grant| grant["offline"] == true).then(|| words.t("app-offline")),
+    ];
+    let mut list: Vec<String> = grants.iter().flat_map(|grant| scopes(&grant["scope"])).collect();
+    list.sort();
+    list.dedup();
+    let name = item["name"].as_str().filter(|name| !name.is_empty());
+    Item {
+        id: text(&item["client_id"]),
+        title: name.map_or_else(|| text(&item["client_id"]), ToOwned::to_owned),
+        facts: facts.into_iter().flatten().collect(),
+        badge: Some(badge),
+        list,
+        ..Item::default()
+    }
+}
+
+fn scopes(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => text.split(' ').map(ToOwned::to_owned).collect(),
+        Value::Array(all) => all.iter().filter_map(|one| one.as_str().map(ToOwned::to_owned)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn names(value: &Value) -> Vec<String> {
+    value.as_array().into_iter().flatten().filter_map(|one| one.as_str().map(ToOwned::to_owned)).collect()
+}
+
+/// A key that is gone stays on the list for a while, and says so.
+fn key(words: &Words, item: &Value) -> Item {
+    let gone = item["revoked_at"].is_string();
+    let facts = [
+        when(words, "added-at", &item["created_at"]),
+        when(words, "used-at", &item["last_used_at"]),
+        when(words, "expires-at", &item["expires_at"]),
+    ];
+    Item {
+        id: text(&item["id"]),
+        title: text(&item["name"]),
+        facts: facts.into_iter().flatten().collect(),
+        badge: gone.then(|| words.t("badge-revoked")),
+        current: gone,
+        list: names(&item["permissions"]),
+        ..Item::default()
+    }
+}
+
+fn membership(words: &Words, item: &Value) -> Item {
+    let organization = &item["organization"];
+    let usable = organization["status"] == "enabled" && item["state"] == "active";
+    let facts = [
+        item["primary_role"].as_str().map(|role| words.t1("role-is", "role", role)),
+        when(words, "since-at", &item["joined_at"]),
+    ];
+    Item {
+        id: text(&organization["id"]),
+        kind: "member".into(),
+        title: text(&organization["name"]),
+        facts: facts.into_iter().flatten().collect(),
+        badge: (!usable).then(|| words.t("badge-suspended")),
+        ..Item::default()
+    }
+}
+
+/// An organization that waits for a yes.
+pub fn invitation(words: &Words, item: &Value) -> Item {
+    let facts = [
+        item["role"].as_str().map(|role| words.t1("role-is", "role", role)),
+        when(words, "expires-at", &item["expires_at"]),
+    ];
+    Item {
+        id: text(&item["id"]),
+        kind: "invitation".into(),
+        title: text(&item["organization"]["name"]),
+        facts: facts.into_iter().flatten().collect(),
+        ..Item::default()
+    }
+}
+
+/// Every event the API can name, in words.
+const EVENTS: &[(&str, &str)] = &[
+    ("account.created", "event-account-created"),
+    ("account.recovered", "event-account-recovered"),
+    ("account.recovery_held", "event-account-recovery-held"),
+    ("account.recovery_stopped", "event-account-recovery-stopped"),
+    ("sign_in.succeeded", "event-sign-in-succeeded"),
+    ("proof.refused", "event-proof-refused"),
+    ("proof.limited", "event-proof-limited"),
+    ("credential.added", "event-credential-added"),
+    ("credential.changed", "event-credential-changed"),
+    ("credential.removed", "event-credential-removed"),
+    ("credential.exhausted", "event-credential-exhausted"),
+    ("session.raised", "event-session-raised"),
+    ("session.ended", "event-session-ended"),
+    ("grant.issued", "event-grant-issued"),
+    ("grant.refused", "event-grant-refused"),
+    ("grant.reused", "event-grant-reused"),
+    ("grant.revoked", "event-grant-revoked"),
+    ("consent.withdrawn", "event-consent-withdrawn"),
+];
+
+fn event(words: &Words, item: &Value) -> Item {
+    let kind = text(&item["kind"]);
+    let known = EVENTS.iter().find(|(name, _)| *name == kind).map(|(_, key)| *key);
+    let device = item["user_agent"].as_str().map(|agent| device_words(words, agent));
+    let at = item["at"].as_str().map(|at| words.moment(at));
+    let facts = [at, item["address"].as_str().map(ToOwned::to_owned), device];
+    Item {
+        id: text(&item["id"]),
+        title: words.t(known.unwrap_or("event-other")),
+        kind,
+        facts: facts.into_iter().flatten().collect(),
+        ..Item::default()
+    }
+}

@@ -1,0 +1,189 @@
+//! `/ui/account/*`: what a person sees of their own account and can change about it, through `/v1/account`.
+//!
+//! 1. A page is one or two reads with the person's session cookie.
+//! 2. A form becomes one call. Where a fresh proof is asked for, the page leads through a flow and back.
+
+mod device;
+mod lines;
+mod pages;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Path, Request, State},
+    http::{Method, StatusCode},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    Screens,
+    call::Reply,
+    doors::{Ended, problem},
+    flow,
+    form::Form,
+    page::{self, Wrong},
+    visit::Visit,
+};
+use pages::Page;
+
+pub(crate) fn routes() -> Router<Arc<Screens>> {
+    Router::new()
+        .route("/ui/account", get(home))
+        .route("/ui/account/sign-out", post(sign_out))
+        .route("/ui/account/{page}", get(show).post(act))
+}
+
+async fn home() -> Response {
+    page::see_other("/ui/account/security")
+}
+
+async fn show(State(screens): State<Arc<Screens>>, Path(name): Path<String>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let visit = Visit::new(&parts);
+    let Some(page) = Page::parse(&name) else { return nothing(&screens, &visit) };
+    let response = pages::draw(&screens, &visit, page, None).await;
+    visit.done(response)
+}
+
+fn nothing(screens: &Screens, visit: &Visit) -> Response {
+    problem(screens, visit.language, "/ui/account", StatusCode::NOT_FOUND, &Ended::code("not_found"))
+}
+
+/// One call for one form.
+enum Asked {
+    Call { method: Method, path: String, body: Option<Value>, done: &'static str },
+    Enrol(&'static str),
+}
+
+async fn act(State(screens): State<Arc<Screens>>, Path(name): Path<String>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let visit = Visit::new(&parts);
+    let Some(page) = Page::parse(&name) else { return nothing(&screens, &visit) };
+    let form = match Form::read(body).await {
+        Ok(form) => form,
+        Err(status) => return status.into_response(),
+    };
+    match asked(page, &form) {
+        Some(Asked::Enrol(kind)) => {
+            let what = json!({"kind": "enrol", "enrol": kind, "locale": visit.language.tag()});
+            flow::open(&screens, &visit, &what, page.name()).await
+        }
+        Some(Asked::Call { method, path, body, done }) => {
+            let reply = visit.caller.call(&screens.service, method, &path, body.as_ref()).await;
+            answered(&screens, &visit, page, &reply, done).await
+        }
+        None => pages::draw(&screens, &visit, page, None).await,
+    }
+}
+
+fn asked(page: Page, form: &Form) -> Option<Asked> {
+    // Part of a path: nothing that could lead elsewhere.
+    let id: String =
+        url::form_urlencoded::byte_serialize(form.get("id").unwrap_or_default().as_bytes()).collect();
+    let call = |method, path, body, done| Some(Asked::Call { method, path, body, done });
+    match (page, form.get("action")?) {
+        (Page::Security, "remove") => {
+            call(Method::DELETE, format!("/v1/account/credentials/{id}"), None, "removed")
+        }
+        (Page::Security, "rename") => {
+            let label = json!({"label": form.get("label").unwrap_or_default()});
+            call(Method::PATCH, format!("/v1/account/credentials/{id}"), Some(label), "renamed")
+        }
+        (Page::Security, "stop-recovery") => {
+            call(Method::DELETE, "/v1/account/recovery".into(), None, "recovery-stopped")
+        }
+        (Page::Security, "enrol") => {
+            const KINDS: &[&str] = &["passkey", "password", "totp", "recovery_codes", "email", "phone"];
+            KINDS.iter().copied().find(|kind| form.get("kind") == Some(*kind)).map(Asked::Enrol)
+        }
+        (Page::Sessions, "end") => call(Method::DELETE, format!("/v1/account/sessions/{id}"), None, "ended"),
+        (Page::Sessions, "end-others") => {
+            call(Method::DELETE, "/v1/account/sessions".into(), None, "ended-others")
+        }
+        (Page::Apps, "withdraw") => {
+            call(Method::DELETE, format!("/v1/account/grants/{id}"), None, "withdrawn")
+        }
+        (Page::Keys, "make") => {
+            let permissions = form.get("permissions").unwrap_or_default();
+            let permissions: Vec<&str> =
+                permissions.split([' ', ',', '\n', '\r']).filter(|one| !one.is_empty()).collect();
+            let days = form.get("days").and_then(|days| days.trim().parse::<u16>().ok());
+            let (organization, name) = (form.get("organization"), form.get("name").map(str::trim));
+            let key = json!({"organization": organization, "name": name, "permissions": permissions, "expires_in_days": days});
+            call(Method::POST, "/v1/account/api-keys".into(), Some(key), "made")
+        }
+        (Page::Keys, "revoke") => {
+            call(Method::DELETE, format!("/v1/account/api-keys/{id}"), None, "withdrawn")
+        }
+        (Page::Organizations, "accept") => {
+            let which = json!({"id": form.get("id")});
+            call(Method::POST, "/v1/account/invitations/accept".into(), Some(which), "joined")
+        }
+        (Page::Organizations, "leave") => {
+            call(Method::DELETE, format!("/v1/account/organizations/{id}"), None, "left")
+        }
+        (
+            Page::Security | Page::Sessions | Page::Apps | Page::Keys | Page::Organizations | Page::Activity,
+            _,
+        ) => None,
+    }
+}
+
+async fn answered(
+    screens: &Screens,
+    visit: &Visit,
+    page: Page,
+    reply: &Reply,
+    done: &'static str,
+) -> Response {
+    // Shown once, on the very answer.
+    if let Some(secret) = reply.body["secret"].as_str() {
+        return pages::draw_with(screens, visit, page, None, Some(secret.to_owned())).await;
+    }
+    if reply.status.is_success() {
+        let there = page::see_other(&format!("/ui/account/{}?done={done}", page.name()));
+        return page::with_cookies(there, &reply.cookies);
+    }
+    let words = screens.catalogues.words(visit.language);
+    let wrong = match reply.code() {
+        "unauthenticated" => return page::see_other("/ui/sign-in"),
+        "step_up_required" => {
+            let what = json!({"kind": "reauthenticate", "locale": visit.language.tag()});
+            return flow::open(screens, visit, &what, page.name()).await;
+        }
+        "origin_refused" => {
+            let ended = Ended::code("origin_refused");
+            return problem(screens, visit.language, "/ui/account", reply.status, &ended);
+        }
+        "conflict" => words.t("wrong-last-way-in"),
+        "last_owner" => words.t("wrong-last-owner"),
+        "organization_suspended" => words.t("wrong-suspended"),
+        "authority_exceeded" => words.t("wrong-authority"),
+        "quota" => words.t("wrong-quota"),
+        "field_invalid" if page == Page::Keys => words.t("wrong-key"),
+        "not_found" => words.t("wrong-gone"),
+        "field_invalid" => words.t("wrong-label"),
+        _ => words.t("wrong-unavailable"),
+    };
+    pages::draw(screens, visit, page, Some(Wrong { text: wrong, field: None })).await
+}
+
+/// Ends this very session; the cookie goes with the answer.
+async fn sign_out(State(screens): State<Arc<Screens>>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let visit = Visit::new(&parts);
+    let reply = visit.caller.get(&screens.service, "/v1/account/sessions").await;
+    let items = reply.body["items"].as_array();
+    let own =
+        items.into_iter().flatten().find(|one| one["current"] == true).and_then(|one| one["id"].as_str());
+    let Some(id) = own else { return page::see_other("/ui/sign-in") };
+    let path = format!("/v1/account/sessions/{id}");
+    let reply = visit.caller.call(&screens.service, Method::DELETE, &path, None).await;
+    if reply.status.is_success() {
+        return page::with_cookies(page::see_other("/connect/logout"), &reply.cookies);
+    }
+    answered(&screens, &visit, Page::Sessions, &reply, "ended").await
+}

@@ -1,0 +1,194 @@
+//! The account's pages, drawn from what `/v1/account` says.
+
+use askama::Template;
+use axum::{http::StatusCode, response::Response};
+use serde_json::Value;
+
+use super::lines::{self, Item, text};
+use crate::{
+    Screens,
+    call::Reply,
+    doors::{Ended, problem},
+    page::{self, Policy, Shell, Wrong},
+    visit::Visit,
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Page {
+    Security,
+    Sessions,
+    Apps,
+    Keys,
+    Organizations,
+    Activity,
+}
+
+impl Page {
+    pub const ALL: &'static [Self] =
+        &[Self::Security, Self::Sessions, Self::Apps, Self::Keys, Self::Organizations, Self::Activity];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Security => "security",
+            Self::Sessions => "sessions",
+            Self::Apps => "apps",
+            Self::Keys => "keys",
+            Self::Organizations => "organizations",
+            Self::Activity => "activity",
+        }
+    }
+
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Security => "security-title",
+            Self::Sessions => "sessions-title",
+            Self::Apps => "apps-title",
+            Self::Keys => "keys-title",
+            Self::Organizations => "organizations-title",
+            Self::Activity => "activity-title",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|page| page.name() == name)
+    }
+
+    const fn source(self) -> &'static str {
+        match self {
+            Self::Security => "/v1/account/credentials",
+            Self::Sessions => "/v1/account/sessions",
+            Self::Apps => "/v1/account/grants",
+            Self::Keys => "/v1/account/api-keys",
+            Self::Organizations => "/v1/account/organizations",
+            Self::Activity => "/v1/account/activity",
+        }
+    }
+}
+
+macro_rules! pages {
+    ($($name:ident = $path:literal),+) => {$(
+        #[derive(Template)]
+        #[template(path = $path)]
+        struct $name<'a> {
+            s: &'a Shell,
+            a: &'a Account,
+        }
+    )+};
+}
+
+pages! {
+    Security = "account/security.html",
+    Sessions = "account/sessions.html",
+    Apps = "account/apps.html",
+    Keys = "account/keys.html",
+    Organizations = "account/organizations.html",
+    Activity = "account/activity.html"
+}
+
+/// Templates know it as `a`.
+#[derive(Debug)]
+pub struct Account {
+    pub page: Page,
+    pub person: String,
+    pub items: Vec<Item>,
+    pub done: Option<String>,
+    pub hold: Option<String>,
+    /// A key that was just made: on this page and never again.
+    pub secret: Option<String>,
+    /// Where a key could act, by id and name.
+    pub places: Vec<(String, String)>,
+    /// For the browser to tell its passkey provider.
+    pub signals: String,
+}
+
+impl Account {
+    #[expect(clippy::unused_self, reason = "templates call methods")]
+    pub fn pages(&self) -> &'static [Page] {
+        Page::ALL
+    }
+
+    pub fn of(&self, kind: &str) -> Vec<&Item> {
+        self.items.iter().filter(|item| item.kind == kind).collect()
+    }
+
+    pub fn has(&self, kind: &str) -> bool {
+        self.items.iter().any(|item| item.kind == kind)
+    }
+}
+
+pub async fn draw(screens: &Screens, visit: &Visit, page: Page, wrong: Option<Wrong>) -> Response {
+    draw_with(screens, visit, page, wrong, None).await
+}
+
+/// With a secret that is shown once.
+pub async fn draw_with(
+    screens: &Screens,
+    visit: &Visit,
+    page: Page,
+    wrong: Option<Wrong>,
+    secret: Option<String>,
+) -> Response {
+    let account = visit.caller.get(&screens.service, "/v1/account").await;
+    let reply = visit.caller.get(&screens.service, page.source()).await;
+    for one in [&account, &reply] {
+        if one.status == StatusCode::UNAUTHORIZED {
+            return page::see_other("/ui/sign-in");
+        }
+        if !one.status.is_success() {
+            return problem(screens, visit.language, &visit.path, one.status, &Ended::code("internal"));
+        }
+    }
+    let mut shell = visit.shell(screens);
+    let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    shell.problem = wrong;
+    let title = shell.t(page.title());
+    let shell = shell.titled(title);
+    let mut items: Vec<Item> = listed(&reply).map(|item| lines::line(&shell, page, item)).collect();
+    let mut places = Vec::new();
+    if page == Page::Organizations {
+        let waiting = visit.caller.get(&screens.service, "/v1/account/invitations").await;
+        items.extend(listed(&waiting).map(|item| lines::invitation(&shell, item)));
+    }
+    if page == Page::Keys {
+        let found = visit.caller.get(&screens.service, Page::Organizations.source()).await;
+        let place = |one: &Value| (text(&one["organization"]["id"]), text(&one["organization"]["name"]));
+        places = listed(&found).map(place).collect();
+    }
+    let view = Account {
+        page,
+        person: text(&account.body["display_name"]),
+        items,
+        secret,
+        places,
+        done: visit.query.get("done").and_then(done).map(|key| shell.t(key)),
+        hold: account.body["recovery_hold_until"].as_str().map(|until| shell.moment(until)),
+        signals: reply.body["signals"].to_string(),
+    };
+    let (s, a) = (&shell, &view);
+    match page {
+        Page::Security => page::send(screens, s, Policy::Account, status, &Security { s, a }),
+        Page::Sessions => page::send(screens, s, Policy::Account, status, &Sessions { s, a }),
+        Page::Apps => page::send(screens, s, Policy::Account, status, &Apps { s, a }),
+        Page::Keys => page::send(screens, s, Policy::Account, status, &Keys { s, a }),
+        Page::Organizations => page::send(screens, s, Policy::Account, status, &Organizations { s, a }),
+        Page::Activity => page::send(screens, s, Policy::Account, status, &Activity { s, a }),
+    }
+}
+
+fn listed(reply: &Reply) -> impl Iterator<Item = &Value> {
+    reply.body["items"].as_array().into_iter().flatten()
+}
+
+fn done(name: &str) -> Option<&'static str> {
+    const DONE: &[(&str, &str)] = &[
+        ("removed", "done-removed"),
+        ("renamed", "done-renamed"),
+        ("recovery-stopped", "done-recovery-stopped"),
+        ("ended", "done-ended"),
+        ("ended-others", "done-ended-others"),
+        ("withdrawn", "done-withdrawn"),
+        ("joined", "done-joined"),
+        ("left", "done-left"),
+    ];
+    DONE.iter().find(|(known, _)| *known == name).map(|(_, key)| *key)
+}

@@ -1,0 +1,124 @@
+//! The one way from a screen to the service: the JSON calls anybody may make, through the same router.
+//!
+//! What the browser sent with the page (cookies, `Origin`, where it comes from) goes along unchanged, so every check,
+//! limit and log entry is the same as without screens.
+
+use axum::{
+    Router,
+    body::Body,
+    http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header, request::Parts},
+};
+use http_body_util::BodyExt;
+use porteiro_service::http::Peer;
+use serde_json::Value;
+use tower::ServiceExt;
+
+/// Who is in front of the browser, as far as a request says.
+#[derive(Clone)]
+pub struct Caller {
+    headers: HeaderMap,
+    peer: Option<Peer>,
+}
+
+/// Cookies are in it: it does not print.
+impl std::fmt::Debug for Caller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<caller>")
+    }
+}
+
+/// What belongs to the page's own request and not to the call made for it.
+const OWN: &[header::HeaderName] = &[
+    header::ACCEPT,
+    header::ACCEPT_ENCODING,
+    header::AUTHORIZATION,
+    header::CONTENT_ENCODING,
+    header::CONTENT_LENGTH,
+    header::CONTENT_TYPE,
+    header::EXPECT,
+    header::TRANSFER_ENCODING,
+];
+
+#[derive(Debug)]
+pub struct Reply {
+    pub status: StatusCode,
+    pub body: Value,
+    pub cookies: Vec<HeaderValue>,
+    pub retry_after: Option<i64>,
+}
+
+impl Reply {
+    /// The stable name of what went wrong.
+    pub fn code(&self) -> &str {
+        self.body["code"].as_str().or_else(|| self.body["error"].as_str()).unwrap_or_default()
+    }
+}
+
+impl Caller {
+    /// Mails and descriptions come in the language of the page.
+    pub fn new(parts: &Parts, language: &'static str) -> Self {
+        let mut headers = parts.headers.clone();
+        for name in OWN {
+            headers.remove(name);
+        }
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert(header::ACCEPT_LANGUAGE, HeaderValue::from_static(language));
+        // Nothing else of the outer request: its path parameters would be taken for the inner one's.
+        Self { headers, peer: parts.extensions.get::<Peer>().cloned() }
+    }
+
+    /// For opening a flow, which a link may do: it is bound to this browser and says nothing to anybody else.
+    #[must_use]
+    pub fn on_own_page(mut self, issuer: &str) -> Self {
+        self.headers.remove("sec-fetch-site");
+        if let Ok(origin) = HeaderValue::from_str(issuer) {
+            self.headers.insert(header::ORIGIN, origin);
+        }
+        self
+    }
+
+    pub async fn get(&self, service: &Router, path: &str) -> Reply {
+        self.call(service, Method::GET, path, None).await
+    }
+
+    pub async fn call(&self, service: &Router, method: Method, path: &str, body: Option<&Value>) -> Reply {
+        let mut request = Request::new(body.map_or_else(Body::empty, |body| Body::from(body.to_string())));
+        let Ok(uri) = path.parse() else {
+            return Reply {
+                status: StatusCode::NOT_FOUND,
+                body: Value::Null,
+                cookies: Vec::new(),
+                retry_after: None,
+            };
+        };
+        *request.method_mut() = method;
+        *request.uri_mut() = uri;
+        *request.headers_mut() = self.headers.clone();
+        if let Some(peer) = &self.peer {
+            request.extensions_mut().insert(peer.clone());
+        }
+        if body.is_some() {
+            request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        send(service, request).await
+    }
+}
+
+/// Any request, answered and read.
+pub async fn send(service: &Router, request: Request<Body>) -> Reply {
+    let response = match service.clone().oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    };
+    let (parts, body) = response.into_parts();
+    let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    Reply {
+        status: parts.status,
+        body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+        cookies: parts.headers.get_all(header::SET_COOKIE).iter().cloned().collect(),
+        retry_after: parts
+            .headers
+            .get(header::RETRY_AFTER)
+            .and_then(|value| value.to_str().ok()?.parse().ok()),
+    }
+}

@@ -1,0 +1,84 @@
+//! What the screens are told about the installation: its name, its address, its colours. Nothing that opens a door.
+
+use std::{path::Path, sync::Arc};
+
+use porteiro_protocol::entropy::Entropy;
+use porteiro_service::settings::{Registration, Settings};
+
+#[derive(Clone)]
+pub struct Deployment {
+    pub issuer: String,
+    pub name: String,
+    /// Whether "create an account" leads anywhere.
+    pub registration: bool,
+    pub logo: Option<Logo>,
+    /// Six hexadecimal digits with `#`, for light and for dark.
+    pub accent: Option<String>,
+    pub accent_dark: Option<String>,
+    /// For the nonce of a page.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Logo {
+    pub kind: &'static str,
+    pub bytes: Vec<u8>,
+}
+
+/// As large as a picture on every page may be.
+const LARGEST_LOGO: usize = 64 * 1024;
+
+impl Logo {
+    fn read(file: &Path) -> Result<Self, String> {
+        let refuse = |why: &str| format!("brand_logo_file: {} {why}", file.display());
+        let bytes = std::fs::read(file).map_err(|error| refuse(&format!("cannot be read ({error})")))?;
+        if bytes.len() > LARGEST_LOGO {
+            return Err(refuse("is larger than 64 KiB; make it smaller"));
+        }
+        let kind = match bytes.as_slice() {
+            [0x89, b'P', b'N', b'G', ..] => "image/png",
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
+            // Shown as a picture only, under a policy of its own: nothing in it runs.
+            _ if bytes.trim_ascii_start().starts_with(b"<svg") || bytes.starts_with(b"<?xml") => {
+                "image/svg+xml"
+            }
+            _ => return Err(refuse("is no PNG, WebP or SVG picture")),
+        };
+        Ok(Self { kind, bytes })
+    }
+}
+
+impl std::fmt::Debug for Deployment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<deployment {}>", self.issuer)
+    }
+}
+
+impl Deployment {
+    /// Reads the logo; says what is wrong with it.
+    pub fn of(settings: &Settings, entropy: Arc<dyn Entropy>) -> Result<Self, String> {
+        Ok(Self {
+            issuer: settings.base_url.trim_end_matches('/').to_owned(),
+            name: settings.service_name.clone(),
+            registration: match settings.registration {
+                Registration::Open => true,
+                Registration::Closed | Registration::Invited => false,
+            },
+            logo: settings.brand_logo_file.as_deref().map(Logo::read).transpose()?,
+            accent: settings.brand_color.clone(),
+            accent_dark: settings.brand_color_dark.clone(),
+            entropy,
+        })
+    }
+
+    /// As rules that stand behind the stylesheet's own.
+    pub fn colours(&self) -> String {
+        let rule = |scheme: &str, colour: &Option<String>| {
+            let rule = colour.as_ref().map(|colour| {
+                format!("@media (prefers-color-scheme:{scheme}){{:root{{--accent:{colour}}}}}")
+            });
+            rule.unwrap_or_default()
+        };
+        format!("{}{}", rule("light", &self.accent), rule("dark", &self.accent_dark))
+    }
+}

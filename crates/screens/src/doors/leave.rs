@@ -1,0 +1,82 @@
+//! Back to whoever sent the person here.
+
+use askama::Template;
+use axum::{http::StatusCode, response::Response};
+use serde_json::Value;
+
+use crate::{
+    Screens,
+    language::Language,
+    page::{self, Policy, Shell},
+};
+
+/// What a finished flow says comes next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    Redirect {
+        uri: String,
+    },
+    FormPost {
+        action: String,
+        fields: Vec<(String, String)>,
+    },
+    /// Signed in, and nobody waits.
+    Nowhere,
+}
+
+impl Next {
+    pub fn parse(next: &Value) -> Option<Self> {
+        match next["type"].as_str()? {
+            "redirect" => Some(Self::Redirect { uri: next["uri"].as_str()?.to_owned() }),
+            "form_post" => {
+                let fields = next["fields"].as_object()?.iter();
+                let fields =
+                    fields.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+                Some(Self::FormPost { action: next["action"].as_str()?.to_owned(), fields: fields.collect() })
+            }
+            _ => Some(Self::Nowhere),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "continuing.html")]
+struct Continuing<'a> {
+    s: &'a Shell,
+    to: &'a str,
+    uri: &'a str,
+    fields: &'a [(String, String)],
+    post: bool,
+}
+
+/// After a form, a page that goes on by itself: `form-action` would hold the client's own redirects to our policy.
+/// Where no form was involved, a plain redirect.
+pub fn leave(
+    screens: &Screens,
+    language: Language,
+    next: &Next,
+    client: Option<&str>,
+    after_form: bool,
+) -> Response {
+    let shell = Shell::new(screens, language, "/ui/account");
+    let shown = |uri: &str| {
+        let host = url::Url::parse(uri).ok().and_then(|uri| uri.host_str().map(ToOwned::to_owned));
+        client.map(ToOwned::to_owned).or(host).unwrap_or_else(|| shell.t("an-app"))
+    };
+    match next {
+        Next::Nowhere => page::see_other("/ui/account"),
+        Next::Redirect { uri } if !after_form => page::see_other(uri),
+        Next::Redirect { uri } => {
+            let to = shown(uri);
+            let shell = shell.titled(screens.catalogues.words(language).t1("continuing-title", "app", &to));
+            let page = Continuing { s: &shell, to: &to, uri, fields: &[], post: false };
+            page::send(screens, &shell, Policy::Flow, StatusCode::OK, &page)
+        }
+        Next::FormPost { action, fields } => {
+            let to = shown(action);
+            let shell = shell.titled(screens.catalogues.words(language).t1("continuing-title", "app", &to));
+            let page = Continuing { s: &shell, to: &to, uri: action, fields, post: true };
+            page::send(screens, &shell, Policy::Posting, StatusCode::OK, &page)
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Where a browser meets the service itself: the addresses whose answers become pages while screens are on.
+
+mod leave;
+mod problem;
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderValue, Method, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use porteiro_service::http::prefers_json;
+use serde_json::json;
+use tower::ServiceExt;
+
+pub use leave::{Next, leave};
+pub use problem::{Ended, problem};
+
+use crate::{
+    Screens,
+    call::{self, Reply},
+    form::Form,
+    language::Language,
+    page::{self, Policy, Shell},
+};
+
+/// There is nothing at the root but a way to one's own account.
+pub async fn home() -> Response {
+    page::see_other("/ui/account")
+}
+
+/// <https://w3c.github.io/webappsec-change-password-url/>
+pub async fn change_password() -> Response {
+    page::see_other("/ui/account/security")
+}
+
+/// <https://w3c.github.io/webappsec-passkey-endpoints/>
+pub async fn passkey_endpoints(State(screens): State<Arc<Screens>>) -> Response {
+    let address = format!("{}/ui/account/security", screens.deployment.issuer);
+    axum::Json(json!({"enroll": address, "manage": address})).into_response()
+}
+
+async fn through(screens: &Screens, request: Request) -> Response {
+    match screens.service.clone().oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+/// Everything that is not ours. A page instead of a problem document, where a browser wants one and nothing was found
+/// or something broke.
+pub async fn pass(State(screens): State<Arc<Screens>>, request: Request) -> Response {
+    let language = Language::of(request.headers());
+    let here = request.uri().path().to_owned();
+    let page = wants_page(&request);
+    let response = through(&screens, request).await;
+    let code = match response.status() {
+        StatusCode::NOT_FOUND => "not_found",
+        StatusCode::INTERNAL_SERVER_ERROR => "internal",
+        _ => return response,
+    };
+    if !page {
+        return response;
+    }
+    let mut page = problem(&screens, language, &here, response.status(), &Ended::code(code));
+    if let Some(id) = response.headers().get("x-request-id") {
+        page.headers_mut().insert("x-request-id", id.clone());
+    }
+    page
+}
+
+/// A person looking, not a program: HTML is asked for by name.
+fn wants_page(request: &Request) -> bool {
+    let accept = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    let html = accept.is_some_and(|accept| accept.contains("text/html"));
+    html && (request.method() == Method::GET || request.method() == Method::HEAD)
+}
+
+/// The answer a program would get, for a page to be made of.
+async fn ask(screens: &Screens, mut request: Request) -> Reply {
+    request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+    call::send(&screens.service, request).await
+}
+
+fn is_for_us(request: &Request) -> bool {
+    let method = request.method() == Method::GET || request.method() == Method::POST;
+    method && !prefers_json(request.headers())
+}
+
+/// A browser that comes to sign in goes to the flow that was opened for it.
+pub async fn authorize(State(screens): State<Arc<Screens>>, request: Request) -> Response {
+    if !is_for_us(&request) {
+        return through(&screens, request).await;
+    }
+    let language = wished(&request);
+    let said = Language::chosen(request.headers()).is_some();
+    let post = request.method() == Method::POST;
+    let reply = ask(&screens, request).await;
+    let response = match (reply.body["id"].as_str(), Next::parse(&reply.body["continue"])) {
+        (_, Some(next)) => leave(&screens, language, &next, None, post),
+        (Some(id), None) => page::see_other(&format!("/ui/flow/{id}")),
+        (None, None) => {
+            let mut ended = Ended::code("request");
+            ended.detail = reply.body["error_description"].as_str().map(ToOwned::to_owned);
+            ended.name = reply.body["error"].as_str().map(ToOwned::to_owned);
+            problem(&screens, language, "/ui/account", reply.status, &ended)
+        }
+    };
+    let mut response = page::with_cookies(response, &reply.cookies);
+    if !said && let Ok(cookie) = HeaderValue::from_str(&language.cookie()) {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept, accept-language, cookie"));
+    response
+}
+
+/// What the person chose before, else what the client asks for, else what the browser does.
+fn wished(request: &Request) -> Language {
+    let headers = request.headers();
+    let asked = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
+    Language::chosen(headers)
+        .or_else(|| asked.get("ui_locales").and_then(Language::among))
+        .unwrap_or_else(|| Language::of(headers))
+}
+
+#[derive(Template)]
+#[template(path = "sign_out.html")]
+struct SignOut<'a> {
+    s: &'a Shell,
+    confirm: Option<&'a str>,
+    /// What came with the request, and goes along with the answer.
+    carried: Vec<(&'a str, &'a str)>,
+}
+
+pub async fn logout(State(screens): State<Arc<Screens>>, request: Request) -> Response {
+    if !is_for_us(&request) {
+        return through(&screens, request).await;
+    }
+    let language = Language::of(request.headers());
+    let post = request.method() == Method::POST;
+    let (parts, body) = request.into_parts();
+    let Ok(bytes) = axum::body::to_bytes(body, 64 * 1024).await else {
+        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
+    };
+    let sent = Form::parse(if post { &bytes } else { parts.uri.query().unwrap_or_default().as_bytes() });
+    let request = Request::from_parts(parts, Body::from(bytes));
+    let reply = ask(&screens, request).await;
+    let shell = Shell::new(&screens, language, "/connect/logout");
+    let response = if let Some(confirm) = reply.body["confirm"].as_str() {
+        let shell = shell.titled(screens.catalogues.words(language).t("sign-out-title"));
+        let carried = sent.iter().filter(|(name, _)| *name != "confirm").collect();
+        let page = SignOut { s: &shell, confirm: Some(confirm), carried };
+        page::send(&screens, &shell, Policy::Account, StatusCode::OK, &page)
+    } else {
+        match Next::parse(&reply.body["continue"]) {
+            Some(Next::Nowhere) => {
+                let shell = shell.titled(screens.catalogues.words(language).t("signed-out-title"));
+                let page = SignOut { s: &shell, confirm: None, carried: Vec::new() };
+                page::send(&screens, &shell, Policy::Account, StatusCode::OK, &page)
+            }
+            Some(next) => leave(&screens, language, &next, None, post),
+            None => {
+                let mut ended = Ended::code("request");
+                ended.detail = reply.body["error_description"].as_str().map(ToOwned::to_owned);
+                ended.name = reply.body["error"].as_str().map(ToOwned::to_owned);
+                problem(&screens, language, "/ui/account", reply.status, &ended)
+            }
+        }
+    };
+    page::with_cookies(response, &reply.cookies)
+}

@@ -1,0 +1,77 @@
+//! Pages for what cannot go on: what happened, in plain words, and what to do now.
+
+use askama::Template;
+use axum::{http::StatusCode, response::Response};
+
+use crate::{
+    Screens,
+    language::Language,
+    page::{self, Policy, Shell},
+};
+
+/// Why there is nothing more to do here.
+#[derive(Debug, Clone, Default)]
+pub struct Ended {
+    code: &'static str,
+    /// For whoever built the app.
+    pub name: Option<String>,
+    pub detail: Option<String>,
+    /// Where to begin again.
+    pub again: Option<&'static str>,
+}
+
+impl Ended {
+    pub fn code(code: &'static str) -> Self {
+        Self { code, ..Self::default() }
+    }
+
+    #[must_use]
+    pub fn again(mut self, path: &'static str) -> Self {
+        self.again = Some(path);
+        self
+    }
+
+    /// Title and text. One arm per page there is.
+    const fn words(&self) -> (&'static str, &'static str) {
+        match self.code.as_bytes() {
+            b"not_found" => ("problem-not-found-title", "problem-not-found-text"),
+            b"flow_not_found" => ("problem-flow-title", "problem-flow-text"),
+            b"flow_expired" => ("problem-expired-title", "problem-expired-text"),
+            b"request" => ("problem-request-title", "problem-request-text"),
+            b"origin_refused" => ("problem-origin-title", "problem-origin-text"),
+            b"slow_down" => ("problem-slow-title", "problem-slow-text"),
+            b"registration_closed" => ("problem-closed-title", "problem-closed-text"),
+            b"no_account" => ("denied-no-account-title", "denied-no-account-text"),
+            b"account_unavailable" => ("denied-unavailable-title", "denied-unavailable-text"),
+            b"unmet_authentication_requirements" => ("denied-unmet-title", "denied-unmet-text"),
+            b"recovery_held" => ("denied-held-title", "denied-held-text"),
+            b"session_ended" => ("denied-session-title", "denied-session-text"),
+            b"request_refused" => ("denied-request-title", "denied-request-text"),
+            b"cancelled" => ("denied-cancelled-title", "denied-cancelled-text"),
+            _ => ("problem-internal-title", "problem-internal-text"),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "problem.html")]
+struct Page<'a> {
+    s: &'a Shell,
+    text: String,
+    ended: &'a Ended,
+}
+
+pub fn problem(
+    screens: &Screens,
+    language: Language,
+    here: &str,
+    status: StatusCode,
+    ended: &Ended,
+) -> Response {
+    let (title, text) = ended.words();
+    let shell = Shell::new(screens, language, here);
+    let text = shell.t(text);
+    let title = shell.t(title);
+    let shell = shell.titled(title);
+    page::send(screens, &shell, Policy::Flow, status, &Page { s: &shell, text, ended })
+}

@@ -1,0 +1,277 @@
+//! From a flow to the page that shows it.
+
+use askama::Template;
+use axum::{http::StatusCode, response::Response};
+
+use super::{
+    qr, read,
+    representation::Flow,
+    view::{Typed, View},
+    ways::Way,
+};
+use crate::{
+    Screens,
+    call::Reply,
+    doors::{Ended, Next, leave, problem},
+    page::{self, Policy, Shell, Wrong},
+    visit::Visit,
+};
+
+macro_rules! pages {
+    ($($name:ident = $path:literal),+ $(,)?) => {$(
+        #[derive(Template)]
+        #[template(path = $path)]
+        struct $name<'a> {
+            s: &'a Shell,
+            v: &'a View,
+        }
+    )+};
+}
+
+pages! {
+    Identify = "flow/identify.html",
+    Password = "flow/password.html",
+    Code = "flow/code.html",
+    Passkey = "flow/passkey.html",
+    Send = "flow/send.html",
+    Hold = "flow/hold.html",
+    Profile = "flow/profile.html",
+    Offer = "flow/offer.html",
+    PasswordSet = "flow/password_set.html",
+    Totp = "flow/totp.html",
+    RecoveryCodes = "flow/recovery_codes.html",
+    Codes = "flow/codes.html",
+    AddAddress = "flow/add_address.html",
+    AddNumber = "flow/add_number.html",
+    Confirm = "flow/confirm.html",
+    Choose = "flow/organization.html",
+    Consent = "flow/consent.html",
+}
+
+#[derive(Template)]
+#[template(path = "flow/link.html")]
+struct Link<'a> {
+    s: &'a Shell,
+}
+
+pub fn link(screens: &Screens, visit: &Visit) -> Response {
+    let shell = visit.shell(screens);
+    let title = shell.t("link-title");
+    let shell = shell.titled(title);
+    page::send(screens, &shell, Policy::Flow, StatusCode::OK, &Link { s: &shell })
+}
+
+/// Which page a flow is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Panel {
+    Identify,
+    Password,
+    Code,
+    Passkey,
+    Send,
+    Hold,
+    Profile,
+    Offer,
+    PasswordSet,
+    Totp,
+    RecoveryCodes,
+    AddAddress,
+    AddNumber,
+    Confirm,
+    Choose,
+    Consent,
+}
+
+pub fn flow(
+    screens: &Screens,
+    visit: &Visit,
+    reply: &Reply,
+    typed: Typed,
+    wrong: Option<Wrong>,
+    after_form: bool,
+) -> Response {
+    let Some(flow) = read(&reply.body) else {
+        return problem(
+            screens,
+            visit.language,
+            "/ui/account",
+            StatusCode::BAD_GATEWAY,
+            &Ended::code("internal"),
+        );
+    };
+    let status = match &wrong {
+        Some(_) if reply.status.is_success() => StatusCode::UNPROCESSABLE_ENTITY,
+        Some(_) | None => reply.status,
+    };
+    let response = match flow.stage.as_str() {
+        "complete" if !flow.codes().is_empty() => {
+            let view = view(screens, flow, typed, Vec::new(), None);
+            let shell = visit.shell(screens);
+            let title = shell.t("codes-title");
+            let shell = shell.titled(title);
+            page::send(screens, &shell, Policy::Flow, status, &Codes { s: &shell, v: &view })
+        }
+        "complete" => over(screens, visit, &flow, &typed, after_form),
+        "denied" | "cancelled" => denied(screens, visit, &flow, &typed, after_form),
+        _ => ask(screens, visit, flow, typed, wrong, status),
+    };
+    page::with_cookies(response, &reply.cookies)
+}
+
+/// Done: back to the app, or to where the flow was asked for.
+fn over(screens: &Screens, visit: &Visit, flow: &Flow, typed: &Typed, after_form: bool) -> Response {
+    match Next::parse(&flow.next) {
+        Some(Next::Nowhere) | None if typed.back.is_empty() => page::see_other("/ui/account"),
+        Some(Next::Nowhere) | None => page::see_other(&format!("/ui/account/{}", typed.back)),
+        Some(next) => leave(screens, visit.language, &next, typed.app(), after_form),
+    }
+}
+
+/// Refused: the app is told where there is one, else the person reads why.
+fn denied(screens: &Screens, visit: &Visit, flow: &Flow, typed: &Typed, after_form: bool) -> Response {
+    match Next::parse(&flow.next) {
+        Some(next @ (Next::Redirect { .. } | Next::FormPost { .. })) => {
+            return leave(screens, visit.language, &next, typed.app(), after_form);
+        }
+        Some(Next::Nowhere) | None => {}
+    }
+    let ended = match flow.reason.as_deref() {
+        Some("no_account") => Ended::code("no_account").again("/ui/sign-in"),
+        Some("account_unavailable") => Ended::code("account_unavailable"),
+        Some("unmet_authentication_requirements") => Ended::code("unmet_authentication_requirements"),
+        Some("recovery_held") => Ended::code("recovery_held"),
+        Some("session_ended") => Ended::code("session_ended").again("/ui/sign-in"),
+        Some("request_refused") => Ended::code("request_refused"),
+        Some(_) | None => Ended::code("cancelled").again("/ui/sign-in"),
+    };
+    problem(screens, visit.language, "/ui/account", StatusCode::OK, &ended)
+}
+
+fn view(screens: &Screens, flow: Flow, typed: Typed, others: Vec<Way>, way: Option<Way>) -> View {
+    View { flow, typed, way, others, qr: None, registration: screens.deployment.registration }
+}
+
+fn ask(
+    screens: &Screens,
+    visit: &Visit,
+    flow: Flow,
+    typed: Typed,
+    wrong: Option<Wrong>,
+    status: StatusCode,
+) -> Response {
+    let ways = Way::offered(&flow);
+    let panel = panel(&flow, &ways, typed.way);
+    let way = shown(&ways, typed.way);
+    // Somebody not known yet chooses on the first page; everybody else has links to the other ways.
+    let others = match flow.stage.as_str() {
+        "raise" | "challenge" if flow.known() => {
+            ways.iter().copied().filter(|one| Some(*one) != way).collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut shell = visit.shell(screens);
+    shell.problem = wrong;
+    let title = title(&shell, &flow, panel, way);
+    let shell = shell.titled(title);
+    let mut view = view(screens, flow, typed, others, way);
+    if let Some(uri) = view.flow.challenge["uri"].as_str() {
+        view.qr = qr::svg(uri, &shell.t("totp-qr"));
+    }
+    let (s, v) = (&shell, &view);
+    macro_rules! send {
+        ($($panel:ident),+) => {
+            match panel {
+                $(Panel::$panel => page::send(screens, s, Policy::Flow, status, &$panel { s, v }),)+
+            }
+        };
+    }
+    send!(
+        Identify,
+        Password,
+        Code,
+        Passkey,
+        Send,
+        Hold,
+        Profile,
+        Offer,
+        PasswordSet,
+        Totp,
+        RecoveryCodes,
+        AddAddress,
+        AddNumber,
+        Confirm,
+        Choose,
+        Consent
+    )
+}
+
+fn shown(ways: &[Way], wished: Option<Way>) -> Option<Way> {
+    wished.filter(|wished| ways.contains(wished)).or_else(|| ways.first().copied())
+}
+
+fn panel(flow: &Flow, ways: &[Way], wished: Option<Way>) -> Panel {
+    match flow.stage.as_str() {
+        "authenticate" if wished == Some(Way::Password) && flow.offers("password/check") => Panel::Password,
+        "authenticate" => Panel::Identify,
+        "profile" => Panel::Profile,
+        "confirm" => Panel::Confirm,
+        "organization" => Panel::Choose,
+        "consent" => Panel::Consent,
+        "enrol" => enrol(flow),
+        // `challenge` and `raise`.
+        _ => match shown(ways, wished) {
+            Some(Way::MailCode | Way::TextCode | Way::Totp | Way::RecoveryCode) => Panel::Code,
+            Some(Way::Password) => Panel::Password,
+            Some(Way::SendText | Way::SendMail) => Panel::Send,
+            Some(Way::Hold) => Panel::Hold,
+            Some(Way::Passkey) | None => Panel::Passkey,
+        },
+    }
+}
+
+fn enrol(flow: &Flow) -> Panel {
+    let pages = [
+        ("totp/enrol_begin", Panel::Totp),
+        ("recovery_code/generate", Panel::RecoveryCodes),
+        ("email/add", Panel::AddAddress),
+        ("phone/add", Panel::AddNumber),
+        ("passkey/enrol_begin", Panel::Offer),
+        ("password/set", Panel::PasswordSet),
+    ];
+    pages.into_iter().find(|(action, _)| flow.offers(action)).map_or(Panel::Offer, |(_, panel)| panel)
+}
+
+fn title(shell: &Shell, flow: &Flow, panel: Panel, way: Option<Way>) -> String {
+    match panel {
+        Panel::Identify => shell.t(match flow.kind.as_str() {
+            "register" => "register-title",
+            "recover" => "recover-title",
+            _ => "sign-in-title",
+        }),
+        Panel::Password => shell.t("password-title"),
+        Panel::Code => shell.t(match way {
+            Some(Way::Totp) => "totp-title",
+            Some(Way::RecoveryCode) => "recovery-code-title",
+            Some(Way::TextCode) => "text-code-title",
+            Some(_) | None => "mail-code-title",
+        }),
+        Panel::Passkey | Panel::Send => shell.t("raise-title"),
+        Panel::Hold => shell.t("hold-title"),
+        Panel::Profile => shell.t("profile-title"),
+        Panel::Offer => shell.t(match flow.kind.as_str() {
+            "recover" => "offer-recover-title",
+            _ => "offer-title",
+        }),
+        Panel::PasswordSet => shell.t("password-set-title"),
+        Panel::Totp => shell.t("totp-enrol-title"),
+        Panel::RecoveryCodes => shell.t("recovery-codes-title"),
+        Panel::AddAddress => shell.t("add-address-title"),
+        Panel::AddNumber => shell.t("add-number-title"),
+        Panel::Confirm => shell.t("confirm-title"),
+        Panel::Choose => shell.t("organization-title"),
+        Panel::Consent => match flow.request.as_ref() {
+            Some(asked) if asked.is_unverified() => shell.t("consent-stranger-title"),
+            _ => shell.t1("consent-title", "app", flow.app().unwrap_or_default()),
+        },
+    }
+}

@@ -1,0 +1,208 @@
+//! `/ui/flow/{id}`: a flow as pages.
+//!
+//! 1. GET shows what is asked now; `with` in the address chooses among the ways that are offered.
+//! 2. A form posts `action`, `step` and the action's fields; they become one JSON call, and its answer the next page.
+//!    The page is the answer itself: what is shown once (a key, recovery codes) is on it and nowhere else.
+//! 3. What is over leads back to whoever asked, by a page of its own (docs/decisions/0060).
+
+mod draw;
+mod qr;
+mod representation;
+mod view;
+mod ways;
+mod wrong;
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Path, Request, State},
+    http::{Method, StatusCode},
+    response::{IntoResponse, Response},
+};
+use serde_json::{Map, Value, json};
+
+use self::{representation::Flow, view::Typed, ways::Way};
+use crate::{
+    Screens,
+    call::Reply,
+    doors::{Ended, problem},
+    form::Form,
+    page::{self, Wrong},
+    visit::Visit,
+};
+
+pub async fn sign_in(State(screens): State<Arc<Screens>>, request: Request) -> Response {
+    begin(&screens, request, "sign_in").await
+}
+
+pub async fn register(State(screens): State<Arc<Screens>>, request: Request) -> Response {
+    begin(&screens, request, "register").await
+}
+
+pub async fn recover(State(screens): State<Arc<Screens>>, request: Request) -> Response {
+    begin(&screens, request, "recover").await
+}
+
+async fn begin(screens: &Screens, request: Request, kind: &'static str) -> Response {
+    let (parts, _) = request.into_parts();
+    let visit = Visit::new(&parts);
+    let response = open(screens, &visit, &json!({"kind": kind, "locale": visit.language.tag()}), "").await;
+    visit.done(response)
+}
+
+/// Opens a flow and goes there. `back` names the account page it was asked for on.
+pub async fn open(screens: &Screens, visit: &Visit, what: &Value, back: &str) -> Response {
+    let caller = visit.caller.clone().on_own_page(&screens.deployment.issuer);
+    let reply = caller.call(&screens.service, Method::POST, "/v1/flows", Some(what)).await;
+    let Some(id) = reply.body["id"].as_str() else {
+        let code = match reply.code() {
+            "forbidden" => "registration_closed",
+            "slow_down" => "slow_down",
+            "unauthenticated" => return page::see_other("/ui/sign-in"),
+            _ => "internal",
+        };
+        return problem(screens, visit.language, &visit.path, reply.status, &Ended::code(code));
+    };
+    let back = if back.is_empty() { String::new() } else { format!("?back={back}") };
+    page::with_cookies(page::see_other(&format!("/ui/flow/{id}{back}")), &reply.cookies)
+}
+
+pub async fn show(State(screens): State<Arc<Screens>>, Path(id): Path<String>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let visit = Visit::new(&parts);
+    let typed = Typed {
+        way: visit.query.get("with").and_then(Way::parse),
+        back: view::page_name(visit.query.get("back")),
+        ..Typed::default()
+    };
+    let response = again(&screens, &visit, &id, typed, None, false).await;
+    visit.done(response)
+}
+
+/// Lands here from a mail. What stands behind `#` never reaches a server by itself: the page's script posts it.
+pub async fn link(State(screens): State<Arc<Screens>>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let visit = Visit::new(&parts);
+    visit.done(draw::link(&screens, &visit))
+}
+
+pub async fn act(State(screens): State<Arc<Screens>>, Path(id): Path<String>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let visit = Visit::new(&parts);
+    let form = match Form::read(body).await {
+        Ok(form) => form,
+        Err(status) => return status.into_response(),
+    };
+    let action = form.get("action").unwrap_or_default();
+    let mut typed = Typed::of(&form);
+    // A page of ours only: no step is taken.
+    if let Some(way) = action.strip_prefix("show/").and_then(Way::parse) {
+        typed.way = Some(way);
+        return again(&screens, &visit, &id, typed, None, true).await;
+    }
+    let path = format!("/v1/flows/{}", path_part(&id));
+    let reply = if action == "cancel" {
+        visit.caller.call(&screens.service, Method::DELETE, &path, None).await
+    } else {
+        let input = input(action, &form);
+        visit
+            .caller
+            .call(&screens.service, Method::POST, &format!("{path}/{}", action_path(action)), Some(&input))
+            .await
+    };
+    answered(&screens, &visit, &id, action, typed, reply).await
+}
+
+/// Segments of an address that came from outside.
+fn path_part(text: &str) -> String {
+    text.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).collect()
+}
+
+/// `module/verb` and nothing else; whatever is none is not offered.
+fn action_path(action: &str) -> &str {
+    let word = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let known = action.split_once('/').is_some_and(|(module, verb)| word(module) && word(verb));
+    if known { action } else { "unknown/action" }
+}
+
+/// The fields of a form as the API takes them.
+fn input(action: &str, form: &Form) -> Value {
+    let mut input = Map::new();
+    let step = form.get("step").and_then(|step| step.parse::<i64>().ok());
+    input.insert("step".into(), json!(step));
+    for (name, value) in form.iter() {
+        let value = match name {
+            "action" | "app" | "step" | "back" | "known" | "username" => continue,
+            // Carried along from page to page; only some actions take it.
+            "identifier" if !matches!(action, "email_code/send" | "password/check") => continue,
+            "identifier" if form.get("known").is_some() => continue,
+            "identifier" | "address" | "number" | "display_name" => value.trim().to_owned(),
+            // As people copy them: in groups.
+            "code" if action != "recovery_code/check" => {
+                value.chars().filter(|c| !c.is_whitespace() && *c != '-').collect()
+            }
+            // Not given is not wrong.
+            "current_password" if value.is_empty() => continue,
+            _ => value.to_owned(),
+        };
+        input.insert(name.to_owned(), Value::String(value));
+    }
+    Value::Object(input)
+}
+
+async fn answered(
+    screens: &Screens,
+    visit: &Visit,
+    id: &str,
+    action: &str,
+    mut typed: Typed,
+    reply: Reply,
+) -> Response {
+    if reply.status.is_success() {
+        return draw::flow(screens, visit, &reply, typed, None, true);
+    }
+    let words = screens.catalogues.words(visit.language);
+    let Some(wrong) = wrong::words(&words, action, &reply) else {
+        return ended(screens, visit, &reply);
+    };
+    typed.way = Way::of(action);
+    if reply.body["flow"].is_object() {
+        let body = reply.body["flow"].clone();
+        let reply = Reply { status: reply.status, body, cookies: reply.cookies, retry_after: None };
+        return draw::flow(screens, visit, &reply, typed, Some(wrong), true);
+    }
+    again(screens, visit, id, typed, Some(wrong), true).await
+}
+
+/// The flow as it is now.
+async fn again(
+    screens: &Screens,
+    visit: &Visit,
+    id: &str,
+    typed: Typed,
+    wrong: Option<Wrong>,
+    after_form: bool,
+) -> Response {
+    let reply = visit.caller.get(&screens.service, &format!("/v1/flows/{}", path_part(id))).await;
+    if reply.status.is_success() {
+        return draw::flow(screens, visit, &reply, typed, wrong, after_form);
+    }
+    ended(screens, visit, &reply)
+}
+
+/// There is no flow to go on with.
+fn ended(screens: &Screens, visit: &Visit, reply: &Reply) -> Response {
+    let ended = match reply.code() {
+        "flow_not_found" | "browser_not_allowed" => Ended::code("flow_not_found").again("/ui/sign-in"),
+        "flow_expired" | "flow_finished" => Ended::code("flow_expired").again("/ui/sign-in"),
+        "origin_refused" => Ended::code("origin_refused").again("/ui/sign-in"),
+        "slow_down" => Ended::code("slow_down"),
+        _ => Ended::code("internal"),
+    };
+    let status = if reply.status.is_success() { StatusCode::INTERNAL_SERVER_ERROR } else { reply.status };
+    problem(screens, visit.language, "/ui/sign-in", status, &ended)
+}
+
+fn read(body: &Value) -> Option<Flow> {
+    serde_json::from_value(body.clone()).ok()
+}

@@ -1,0 +1,157 @@
+//! A flow as its API shows it: only what a page needs.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Flow {
+    pub id: String,
+    #[serde(default)]
+    pub kind: String,
+    pub stage: String,
+    #[serde(default)]
+    pub step: i64,
+    #[serde(default)]
+    pub phrase: String,
+    #[serde(default)]
+    pub account: Option<Account>,
+    #[serde(default)]
+    pub assurance: Assurance,
+    #[serde(default)]
+    pub actions: Vec<Action>,
+    #[serde(default)]
+    pub challenge: Value,
+    #[serde(default)]
+    pub notices: Vec<String>,
+    #[serde(default)]
+    pub reason: Option<String>,
+    #[serde(default)]
+    pub request: Option<Asked>,
+    #[serde(default)]
+    pub organizations: Vec<Organization>,
+    #[serde(default, rename = "continue")]
+    pub next: Value,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Account {
+    #[serde(default)]
+    pub display_name: Option<String>,
+    #[serde(default)]
+    pub masked_address: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct Assurance {
+    #[serde(default)]
+    pub fresh: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Action {
+    pub name: String,
+}
+
+/// The authorization request a flow leads back to.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Asked {
+    pub client: Client,
+    #[serde(default)]
+    pub redirect_host: Option<String>,
+    #[serde(default)]
+    pub audience_name: Option<String>,
+    #[serde(default)]
+    pub scopes: Vec<Scope>,
+    #[serde(default)]
+    pub details: Vec<Detail>,
+    #[serde(default)]
+    pub organization: Option<Organization>,
+    #[serde(default)]
+    pub login_hint: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Client {
+    #[serde(default)]
+    pub name: Option<String>,
+    pub trust: String,
+    #[serde(default)]
+    pub policy_uri: Option<String>,
+    #[serde(default)]
+    pub tos_uri: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Scope {
+    pub description: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Detail {
+    #[serde(default)]
+    pub text: Option<String>,
+    pub detail: Map<String, Value>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Organization {
+    pub id: String,
+    pub name: String,
+    pub role: String,
+}
+
+impl Flow {
+    pub fn offers(&self, action: &str) -> bool {
+        self.actions.iter().any(|offered| offered.name == action)
+    }
+
+    pub fn known(&self) -> bool {
+        self.account.is_some()
+    }
+
+    pub fn noticed(&self, notice: &str) -> bool {
+        self.notices.iter().any(|one| one == notice)
+    }
+
+    /// The address or number a code went to, as far as it is shown.
+    pub fn sent_to(&self) -> Option<&str> {
+        self.challenge["masked_address"].as_str().or_else(|| self.challenge["masked_number"].as_str())
+    }
+
+    pub fn codes(&self) -> Vec<&str> {
+        self.challenge["codes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+    }
+
+    pub fn secret(&self) -> Option<&str> {
+        self.challenge["secret"].as_str()
+    }
+
+    /// Who asks, as a person may read it: of a stranger only the host its answers go to, which nobody can claim.
+    pub fn app(&self) -> Option<&str> {
+        let asked = self.request.as_ref()?;
+        let name = asked.client.name.as_deref().filter(|_| asked.client.trust != "unverified");
+        name.or(asked.redirect_host.as_deref().filter(|host| !host.is_empty()))
+    }
+}
+
+impl Asked {
+    pub fn is_unverified(&self) -> bool {
+        self.client.trust == "unverified"
+    }
+
+    /// A port of the person's own machine, or an app that is installed there.
+    pub fn is_local(&self) -> bool {
+        self.redirect_host.as_deref().is_none_or(|host| {
+            matches!(host.split(':').next(), Some("localhost" | "127.0.0.1" | ""))
+                || host.starts_with("[::1]")
+        })
+    }
+}
+
+impl Detail {
+    /// The bare facts, where its API has no words for them.
+    pub fn facts(&self) -> Vec<(String, String)> {
+        let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+        self.detail.iter().map(|(name, value)| (name.clone(), shown(value))).collect()
+    }
+}

@@ -1,0 +1,87 @@
+//! What a flow's page is made of.
+
+use super::{representation::Flow, ways::Way};
+use crate::form::Form;
+
+/// What the person typed or chose on the page before; the screens remember nothing between requests.
+#[derive(Debug, Default)]
+pub struct Typed {
+    pub way: Option<Way>,
+    pub identifier: String,
+    pub back: &'static str,
+    /// The app's name as the page before showed it: a finished flow does not say it again.
+    pub app: String,
+    /// A value that was refused and is worth showing again.
+    pub kept: String,
+}
+
+impl Typed {
+    pub fn of(form: &Form) -> Self {
+        let text = |name: &str| form.get(name).unwrap_or_default().trim().to_owned();
+        let kept = ["display_name", "address", "number"].into_iter().find_map(|name| form.get(name));
+        Self {
+            way: None,
+            identifier: text("identifier"),
+            back: page_name(form.get("back")),
+            app: text("app"),
+            kept: kept.unwrap_or_default().trim().to_owned(),
+        }
+    }
+}
+
+impl Typed {
+    pub fn app(&self) -> Option<&str> {
+        Some(self.app.as_str()).filter(|app| !app.is_empty())
+    }
+}
+
+/// The account page to return to: one of ours, never an address.
+pub fn page_name(name: Option<&str>) -> &'static str {
+    const PAGES: &[&str] = &["security", "sessions", "apps", "keys", "organizations", "activity"];
+    PAGES.iter().copied().find(|page| Some(*page) == name).unwrap_or_default()
+}
+
+/// Templates know it as `v`.
+#[derive(Debug)]
+pub struct View {
+    pub flow: Flow,
+    pub typed: Typed,
+    pub way: Option<Way>,
+    /// Other ways on, beside the one shown.
+    pub others: Vec<Way>,
+    pub qr: Option<String>,
+    pub registration: bool,
+}
+
+impl View {
+    pub fn id(&self) -> &str {
+        &self.flow.id
+    }
+
+    /// The address field: what was typed, else what the client knows.
+    pub fn identifier(&self) -> &str {
+        if self.typed.identifier.is_empty() {
+            self.flow.request.as_ref().and_then(|asked| asked.login_hint.as_deref()).unwrap_or_default()
+        } else {
+            &self.typed.identifier
+        }
+    }
+
+    pub fn is(&self, kind: &str) -> bool {
+        self.flow.kind == kind
+    }
+
+    pub fn offers(&self, action: &str) -> bool {
+        self.flow.offers(action)
+    }
+
+    pub fn person(&self) -> &str {
+        let account = self.flow.account.as_ref();
+        account.and_then(|account| account.display_name.as_deref()).unwrap_or_default()
+    }
+
+    pub fn masked(&self) -> &str {
+        let account = self.flow.account.as_ref();
+        account.and_then(|account| account.masked_address.as_deref()).unwrap_or_default()
+    }
+}

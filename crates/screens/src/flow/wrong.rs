@@ -1,0 +1,68 @@
+//! What did not work, in words that say what to do. Never whether an account exists.
+
+use crate::{call::Reply, language::Words, page::Wrong};
+
+/// Nothing where the flow itself is over: that is a page of its own.
+pub fn words(words: &Words, action: &str, reply: &Reply) -> Option<Wrong> {
+    let whole = |text: String| Some(Wrong { text, field: None });
+    match reply.code() {
+        "refused" => Some(refused(words, action)),
+        "credential_unknown" => whole(words.t("wrong-passkey")),
+        "field_invalid" => Some(field(words, reply)),
+        "step_stale" | "unknown_action" => whole(words.t("wrong-moved-on")),
+        "slow_down" => {
+            let minutes = reply.retry_after.map_or(1, |seconds| (seconds + 59) / 60).max(1);
+            whole(words.count("wrong-slow-down", minutes))
+        }
+        "unavailable" => whole(words.t("wrong-unavailable")),
+        _ => None,
+    }
+}
+
+/// One answer for every cause: a wrong secret and an unknown person look the same.
+fn refused(words: &Words, action: &str) -> Wrong {
+    let (key, field) = match action {
+        "password/check" => ("wrong-password", Some("password")),
+        "password/set" => ("wrong-current-password", Some("current_password")),
+        "totp/check" => ("wrong-totp", Some("code")),
+        "recovery_code/check" => ("wrong-recovery-code", Some("code")),
+        "email_link/redeem" => ("wrong-link", None),
+        "email_code/check" | "sms_code/check" | "email/verify" | "phone/verify" => {
+            ("wrong-code", Some("code"))
+        }
+        _ => ("wrong-generic", None),
+    };
+    Wrong { text: words.t(key), field: field.map(ToOwned::to_owned) }
+}
+
+fn field(words: &Words, reply: &Reply) -> Wrong {
+    let error = &reply.body["errors"][0];
+    let pointer = error["pointer"].as_str().unwrap_or_default();
+    let detail = error["detail"].as_str().unwrap_or_default();
+    let name = pointer.trim_start_matches('/');
+    let text = match name {
+        "identifier" | "address" => words.t("wrong-address"),
+        "number" => words.t("wrong-number"),
+        "display_name" => words.t("wrong-name"),
+        "new_password" => words.t(new_password(detail)),
+        "code" => words.t("wrong-totp-enrol"),
+        "organization" => words.t("wrong-organization"),
+        _ => words.t("wrong-field"),
+    };
+    Wrong { text, field: Some(name.to_owned()) }
+}
+
+/// The rules are the service's; here are only the words.
+fn new_password(detail: &str) -> &'static str {
+    if detail.contains("breach") {
+        "wrong-password-breached"
+    } else if detail.contains("many people") {
+        "wrong-password-common"
+    } else if detail.contains("at most") || detail.contains("longer") {
+        "wrong-password-long"
+    } else if detail.contains("at least") || detail.contains("short") || detail.contains("needed") {
+        "wrong-password-short"
+    } else {
+        "wrong-password-guessable"
+    }
+}

@@ -1,0 +1,35 @@
+//! A form as a browser sends it.
+
+use axum::{body::Body, http::StatusCode};
+
+/// No form of ours is larger.
+const LARGEST: usize = 64 * 1024;
+
+#[derive(Default)]
+pub struct Form(Vec<(String, String)>);
+
+/// Passwords are in it: it does not print.
+impl std::fmt::Debug for Form {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<form>")
+    }
+}
+
+impl Form {
+    pub fn parse(text: &[u8]) -> Self {
+        Self(url::form_urlencoded::parse(text).into_owned().collect())
+    }
+
+    pub async fn read(body: Body) -> Result<Self, StatusCode> {
+        let bytes = axum::body::to_bytes(body, LARGEST).await.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?;
+        Ok(Self::parse(&bytes))
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}

@@ -1,0 +1,80 @@
+//! `/ui/invitation`: where the link of an invitation leads. What stands behind `#` never reaches a server by itself: the
+//! page's script puts it into the form, or the person does.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::{
+    extract::{Request, State},
+    http::{Method, StatusCode},
+    response::{IntoResponse, Response},
+};
+use serde_json::json;
+
+use crate::{
+    Screens, flow,
+    form::Form,
+    page::{self, Policy, Shell, Wrong},
+    visit::Visit,
+};
+
+#[derive(Template)]
+#[template(path = "invitation.html")]
+struct Invitation<'a> {
+    s: &'a Shell,
+    /// Who would join; nobody is signed in where it is absent.
+    person: Option<String>,
+    token: &'a str,
+}
+
+pub async fn show(State(screens): State<Arc<Screens>>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let visit = Visit::new(&parts);
+    let response = draw(&screens, &visit, "", None).await;
+    visit.done(response)
+}
+
+async fn draw(screens: &Screens, visit: &Visit, token: &str, wrong: Option<Wrong>) -> Response {
+    let account = visit.caller.get(&screens.service, "/v1/account").await;
+    let person = account.body["display_name"].as_str().map(ToOwned::to_owned);
+    let mut shell = visit.shell(screens);
+    let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    shell.problem = wrong;
+    let title = shell.t("invitation-title");
+    let shell = shell.titled(title);
+    page::send(screens, &shell, Policy::Account, status, &Invitation { s: &shell, person, token })
+}
+
+pub async fn act(State(screens): State<Arc<Screens>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let visit = Visit::new(&parts);
+    let form = match Form::read(body).await {
+        Ok(form) => form,
+        Err(status) => return status.into_response(),
+    };
+    let token = form.get("token").unwrap_or_default().trim();
+    if form.get("action") == Some("register") {
+        let what = json!({"kind": "register", "invitation": token, "locale": visit.language.tag()});
+        let opened = flow::open(&screens, &visit, &what, "organizations").await;
+        return if opened.status().is_redirection() {
+            opened
+        } else {
+            refused(&screens, &visit, token).await
+        };
+    }
+    let body = json!({"token": token});
+    let path = "/v1/account/invitations/accept";
+    let reply = visit.caller.call(&screens.service, Method::POST, path, Some(&body)).await;
+    match reply.code() {
+        "unauthenticated" => page::see_other("/ui/sign-in"),
+        // Belongs there already: nothing to do but to see it.
+        "conflict" => page::see_other("/ui/account/organizations"),
+        _ if reply.status.is_success() => page::see_other("/ui/account/organizations?done=joined"),
+        _ => refused(&screens, &visit, token).await,
+    }
+}
+
+async fn refused(screens: &Screens, visit: &Visit, token: &str) -> Response {
+    let text = screens.catalogues.words(visit.language).t("wrong-invitation");
+    draw(screens, visit, token, Some(Wrong { text, field: Some("token".into()) })).await
+}

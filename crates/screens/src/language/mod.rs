@@ -1,0 +1,141 @@
+//! The words on the screens: one Fluent catalogue per language, each with the same messages and the same variables.
+
+mod catalogue;
+mod dates;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, header};
+use fluent_bundle::{FluentArgs, FluentValue};
+
+use catalogue::Bundle;
+pub use catalogue::Catalogues;
+
+/// A language there is a catalogue for. Portuguese is Brazilian, for every `pt`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    English,
+    Portuguese,
+}
+
+/// Remembers a choice; it says nothing about anybody.
+pub const COOKIE: &str = "__Host-lang";
+
+impl Language {
+    pub const ALL: &'static [Self] = &[Self::English, Self::Portuguese];
+
+    pub const fn tag(self) -> &'static str {
+        match self {
+            Self::English => "en",
+            Self::Portuguese => "pt",
+        }
+    }
+
+    /// As it is written in `lang`.
+    pub const fn html(self) -> &'static str {
+        match self {
+            Self::English => "en",
+            Self::Portuguese => "pt-BR",
+        }
+    }
+
+    /// In its own words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::English => "English",
+            Self::Portuguese => "Português",
+        }
+    }
+
+    pub fn parse(tag: &str) -> Option<Self> {
+        let primary = tag.trim().split(['-', '_']).next().unwrap_or_default();
+        Self::ALL.iter().copied().find(|language| language.tag().eq_ignore_ascii_case(primary))
+    }
+
+    /// The first of a list by weight, as in `Accept-Language`; a list without weights is in order.
+    pub fn among(list: &str) -> Option<Self> {
+        let mut best: Option<(Self, f32)> = None;
+        for part in list.split([',', ' ']).filter(|part| !part.is_empty()) {
+            let mut pieces = part.split(';');
+            let Some(language) = pieces.next().and_then(Self::parse) else { continue };
+            let weight = pieces
+                .find_map(|piece| piece.trim().strip_prefix("q="))
+                .map_or(1.0, |weight| weight.parse().unwrap_or(0.0));
+            if weight > 0.0 && best.is_none_or(|(_, other)| weight > other) {
+                best = Some((language, weight));
+            }
+        }
+        best.map(|(language, _)| language)
+    }
+
+    /// What the person chose, else what their browser asks for, else English.
+    pub fn of(headers: &HeaderMap) -> Self {
+        Self::chosen(headers)
+            .or_else(|| {
+                let wanted = headers.get(header::ACCEPT_LANGUAGE)?;
+                Self::among(wanted.to_str().ok()?)
+            })
+            .unwrap_or(Self::English)
+    }
+
+    pub fn chosen(headers: &HeaderMap) -> Option<Self> {
+        let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.find(|(name, _)| *name == COOKIE).and_then(|(_, value)| Self::parse(value))
+    }
+
+    pub fn cookie(self) -> String {
+        format!("{COOKIE}={}; Path=/; Max-Age=31536000; HttpOnly; Secure; SameSite=Lax", self.tag())
+    }
+}
+
+/// One language's messages, ready to be put on a page.
+#[derive(Clone)]
+pub struct Words {
+    pub language: Language,
+    bundle: Arc<Bundle>,
+}
+
+impl std::fmt::Debug for Words {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<words {}>", self.language.tag())
+    }
+}
+
+impl Words {
+    pub fn t(&self, key: &str) -> String {
+        self.say(key, None)
+    }
+
+    pub fn t1(&self, key: &str, name: &str, value: &str) -> String {
+        let mut arguments = FluentArgs::new();
+        arguments.set(name, FluentValue::from(value));
+        self.say(key, Some(&arguments))
+    }
+
+    pub fn t2(&self, key: &str, first: &(&str, &str), second: &(&str, &str)) -> String {
+        let mut arguments = FluentArgs::new();
+        for (name, value) in [first, second] {
+            arguments.set(*name, FluentValue::from(*value));
+        }
+        self.say(key, Some(&arguments))
+    }
+
+    /// With a number, which may change the words around it.
+    pub fn count(&self, key: &str, number: i64) -> String {
+        let mut arguments = FluentArgs::new();
+        arguments.set("count", FluentValue::from(number));
+        self.say(key, Some(&arguments))
+    }
+
+    /// The key itself where there is no such message; a test sees to it that nobody ever reads one.
+    fn say(&self, key: &str, arguments: Option<&FluentArgs<'_>>) -> String {
+        let Some(pattern) = self.bundle.get_message(key).and_then(|message| message.value()) else {
+            return key.to_owned();
+        };
+        let mut errors = Vec::new();
+        self.bundle.format_pattern(pattern, arguments, &mut errors).into_owned()
+    }
+}
