@@ -1,5 +1,7 @@
 //! Hosted screens from outside: forms in, pages out, on PostgreSQL.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a test says what went wrong by stopping there")]
+
 mod asvs;
 mod branding;
 mod doors;
