@@ -72,6 +72,12 @@ pub(super) async fn by_caller(
             Ok(held) => held,
             Err(lost) => return Ok(Err(Problem::from(lost))),
         };
+        // A key is the client's as soon as it is made: it gets no more by it than its token carries.
+        let beyond: Vec<_> =
+            wanted.permissions.iter().filter(|asked| !caller.passes_on(asked)).cloned().collect();
+        if !beyond.is_empty() {
+            return Ok(Err(members::exceeds(&beyond)));
+        }
         let (actor, reason) = (caller.actor.clone(), caller.reason.clone());
         let maker = Maker { held, actor, account: caller.operator(), reason };
         let place = Place { organization, membership: None };

@@ -6,17 +6,18 @@
 //! allowed what is asked.
 
 use porteiro_protocol::{
-    assurance::{Decay, Level, Method, Proof, auth_time, event_level, helps, is_fresh},
+    assurance::{Decay, Level, Method, Proof, event_level, helps, is_fresh},
     time::{Duration, OffsetDateTime},
 };
 
+pub use super::proofs::{level, needed_level};
 use super::{
     actions::Action,
+    proofs::is_too_old,
     state::{Kind, Refusal, Stage, State, Subject},
 };
 use crate::{
-    credentials::CredentialKind, oauth::authorization::Standing, sessions, sessions::FRESH,
-    settings::Registration,
+    credentials::CredentialKind, oauth::authorization::Standing, sessions::FRESH, settings::Registration,
 };
 
 /// What the deployment allows.
@@ -173,26 +174,6 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         return Next::Ask { stage: Stage::Enrol, actions };
     }
     agree(state, facts)
-}
-
-/// What the client or the organization asks for, whichever is more.
-pub fn needed_level(state: &State, facts: &Facts) -> Level {
-    let organization = facts.authorization.as_ref().map_or(Level::None, |standing| standing.level);
-    state.need.level.max(organization)
-}
-
-/// The organization wants it proved more recently.
-fn is_too_old(state: &State, facts: &Facts) -> bool {
-    let Some(longest) = facts.authorization.as_ref().and_then(|standing| standing.max_age) else {
-        return false;
-    };
-    let when = auth_time(&state.proofs, level(state, facts.now), facts.now, &Decay::default());
-    when.is_none_or(|when| facts.now - when > Duration::seconds(longest.into()))
-}
-
-/// What the flow's proofs are worth now. A session that lay idle is worth less, until something new is proved.
-pub fn level(state: &State, now: OffsetDateTime) -> Level {
-    sessions::level(&state.proofs, state.session_lapsed && !state.has_new_proofs(), now)
 }
 
 /// 9: nothing is left to prove; the person has the last word.

@@ -19,6 +19,7 @@ mod limits;
 mod notify;
 mod open;
 mod phrase;
+mod proofs;
 mod representation;
 mod start;
 pub mod state;

@@ -19,6 +19,7 @@ use porteiro_protocol::{
     assurance::Level,
     id::{AccountId, MembershipId, OrganizationId},
     permission::{Held, Permission},
+    scope::Scope,
 };
 
 use super::{refused::Asking, turned::Turned};
@@ -29,7 +30,7 @@ use crate::{
     oauth::{
         access_token::{self, Carried, Spoken},
         binding::Binding,
-        clients::Client,
+        clients::{Client, Trust},
     },
     organizations::{self, Organization, Status},
     platform,
@@ -78,6 +79,7 @@ pub struct Caller {
 #[derive(Debug, Clone)]
 pub struct Presented {
     pub client: Arc<Client>,
+    pub scope: Scope,
     pub binding: Binding,
 }
 
@@ -88,7 +90,20 @@ impl From<&Spoken> for Presented {
             (None, Some(hash)) => Binding::Certificate(hash),
             (None, None) => Binding::Bearer,
         };
-        Self { client: Arc::clone(&spoken.client), binding }
+        Self { client: Arc::clone(&spoken.client), scope: spoken.claims.scope.clone(), binding }
+    }
+}
+
+impl Presented {
+    /// Whether what is made with this token may hold it: a client of the same house does what the person may, any other
+    /// passes on no more than its token carries.
+    pub fn passes_on(&self, asked: &Permission) -> bool {
+        match self.client.trust {
+            Trust::FirstParty => true,
+            Trust::Verified | Trust::Unverified => {
+                self.scope.iter().any(|name| Permission::parse(name).is_ok_and(|held| held.covers(asked)))
+            }
+        }
     }
 }
 
@@ -99,6 +114,11 @@ impl Caller {
             By::Operator(account) => Some(account),
             By::Member { .. } | By::Key { .. } => None,
         }
+    }
+
+    /// Whether a credential made by this call may hold it, as far as the one that was shown goes.
+    pub fn passes_on(&self, asked: &Permission) -> bool {
+        self.token.as_ref().is_none_or(|token| token.passes_on(asked))
     }
 
     /// What limits and repeated requests count them by.

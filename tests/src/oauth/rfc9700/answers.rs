@@ -129,7 +129,8 @@ async fn no_script_of_another_page_reads_what_is_not_public() {
     let app = app().await;
     let mut browser = person(&app).await;
     let client = known(&app, &mut browser).await;
-    let public = ["/.well-known/", "/connect/register"];
+    // Documents that are anybody's, and where clients introduce themselves.
+    let public = ["/.well-known/", "/connect/register", "/v1/openapi.json", "/v1/changes"];
     let asked_first = ["/connect/token", "/connect/userinfo"];
     for route in porteiro_service::table() {
         let path = route.path.replace(['{', '}'], "");

@@ -76,7 +76,9 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
             (Some(account), None)
         }
         // A client that speaks for itself lives as long as its registration.
-        (None, None) if claims.subject == claims.client_id => (None, None),
+        (None, None) if claims.subject == claims.client_id && is_after_the_cut(&claims, &client) => {
+            (None, None)
+        }
         (None, None) => return Ok(None),
         (Some(organization), grant) => {
             let Ok(id) = claims.subject.parse::<MembershipId>() else { return Ok(None) };
@@ -94,6 +96,11 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
         }
     };
     Ok(Some(Spoken { claims, client, account, member }))
+}
+
+/// Whether a client's own token is from after it was last disabled or became another client.
+fn is_after_the_cut(claims: &Claims, client: &Client) -> bool {
+    client.grants_from <= client.created_at || claims.issued > client.grants_from.unix_timestamp()
 }
 
 /// What the token carries is held by its subject still, and it is not from before they were disabled.
