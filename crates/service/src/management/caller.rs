@@ -19,19 +19,14 @@ use porteiro_protocol::{
     assurance::Level,
     id::{AccountId, MembershipId, OrganizationId},
     permission::{Held, Permission},
-    scope::Scope,
 };
 
-use super::{refused::Asking, turned::Turned};
+use super::{presented::Presented, refused::Asking, turned::Turned};
 use crate::{
     App, api_keys, flow,
     http::{OAuthError, Problem, ProblemCode, RequestContext},
     members::{self, Member, Unusable, Whom},
-    oauth::{
-        access_token::{self, Carried, Spoken},
-        binding::Binding,
-        clients::{Client, Trust},
-    },
+    oauth::access_token::{self, Carried, Spoken},
     organizations::{self, Organization, Status},
     platform,
     refusals::{Holder, Rule},
@@ -73,38 +68,6 @@ pub struct Caller {
     pub reason: Option<String>,
     /// What they showed, where it was a token.
     pub token: Option<Presented>,
-}
-
-/// What matters of a token that was shown: whose it is, and what it is bound to.
-#[derive(Debug, Clone)]
-pub struct Presented {
-    pub client: Arc<Client>,
-    pub scope: Scope,
-    pub binding: Binding,
-}
-
-impl From<&Spoken> for Presented {
-    fn from(spoken: &Spoken) -> Self {
-        let binding = match (spoken.claims.key, spoken.claims.certificate) {
-            (Some(key), _) => Binding::Key(key),
-            (None, Some(hash)) => Binding::Certificate(hash),
-            (None, None) => Binding::Bearer,
-        };
-        Self { client: Arc::clone(&spoken.client), scope: spoken.claims.scope.clone(), binding }
-    }
-}
-
-impl Presented {
-    /// Whether what is made with this token may hold it: a client of the same house does what the person may, any other
-    /// passes on no more than its token carries.
-    pub fn passes_on(&self, asked: &Permission) -> bool {
-        match self.client.trust {
-            Trust::FirstParty => true,
-            Trust::Verified | Trust::Unverified => {
-                self.scope.iter().any(|name| Permission::parse(name).is_ok_and(|held| held.covers(asked)))
-            }
-        }
-    }
 }
 
 impl Caller {
