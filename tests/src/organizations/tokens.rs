@@ -354,5 +354,15 @@ async fn a_client_puts_into_a_key_no_more_than_its_token_carries() {
         assert_eq!(within.status, 201, "{}", within.text());
         let beyond = make(&["members:read", "salaries:read"]).await;
         assert_eq!(beyond.status.as_u16(), wider, "{}", beyond.text());
+        if wider == 403 {
+            let reader = organization_key(&app, here, &["audit:read"]).await;
+            let reference = beyond.json()["reference"].as_str().expect("a reference").to_owned();
+            let told =
+                get(&app, &format!("/v1/organizations/{here}/refusals/{reference}"), &reader).await.json();
+            assert_eq!(
+                (&told["rule"], &told["asked"]),
+                (&json!("permission_not_held"), &json!(["salaries:read"]))
+            );
+        }
     }
 }

@@ -21,7 +21,7 @@ use porteiro_protocol::{
     permission::{Held, Permission},
 };
 
-use super::{presented::Presented, refused::Asking, turned::Turned};
+use super::{exceeded, presented::Presented, refused::Asking, turned::Turned};
 use crate::{
     App, api_keys, flow,
     http::{OAuthError, Problem, ProblemCode, RequestContext},
@@ -110,8 +110,9 @@ pub async fn require(State(guard): State<Guard>, request: Request, next: Next) -
         <RequestContext as axum::extract::FromRequestParts<()>>::from_request_parts(&mut parts, &()).await;
     match admit(&guard, &context, &parts).await {
         Ok(caller) => {
-            parts.extensions.insert(caller);
-            next.run(Request::from_parts(parts, body)).await
+            parts.extensions.insert(caller.clone());
+            let response = next.run(Request::from_parts(parts, body)).await;
+            exceeded::explained(&guard.app, &context, &caller, response).await
         }
         Err(refused) => refused.into_response(),
     }

@@ -9,6 +9,7 @@ mod caller;
 pub mod changes;
 mod contract;
 mod endpoint;
+mod exceeded;
 mod list;
 pub mod openapi;
 mod operation;
