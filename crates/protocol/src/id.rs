@@ -132,7 +132,6 @@ kinds! {
     Job => JobId,
     Membership => MembershipId,
     Organization => OrganizationId,
-    Refusal => RefusalId,
     Request => RequestId,
     Session => SessionId,
 }
