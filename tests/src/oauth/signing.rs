@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 /// A client's key.
 #[derive(Debug)]
 pub struct ClientKey {
+    algorithm: Algorithm,
     key: SigningKey,
 }
 
@@ -17,8 +18,12 @@ static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 impl ClientKey {
     pub fn new() -> Self {
-        let pkcs8 = generate_pkcs8(Algorithm::Es256).unwrap();
-        Self { key: SigningKey::from_pkcs8(Algorithm::Es256, &pkcs8).unwrap() }
+        Self::of(Algorithm::Es256)
+    }
+
+    pub fn of(algorithm: Algorithm) -> Self {
+        let pkcs8 = generate_pkcs8(algorithm).unwrap();
+        Self { algorithm, key: SigningKey::from_pkcs8(algorithm, &pkcs8).unwrap() }
     }
 
     pub fn jwk(&self) -> Value {
@@ -43,12 +48,11 @@ impl ClientKey {
 
     /// Under the header of this kind of token.
     pub fn typed(&self, typ: &str, claims: &Value) -> String {
-        self.sign(&json!({"alg": "ES256", "typ": typ, "kid": self.jwk()["kid"]}), claims)
+        self.sign(&json!({"alg": self.algorithm.as_str(), "typ": typ, "kid": self.jwk()["kid"]}), claims)
     }
 
     pub fn request_object(&self, claims: &Value) -> String {
-        let header = json!({"alg": "ES256", "typ": "oauth-authz-req+jwt", "kid": self.jwk()["kid"]});
-        self.sign(&header, claims)
+        self.typed("oauth-authz-req+jwt", claims)
     }
 
     /// A DPoP proof for a request; `more` replaces claims.
@@ -62,7 +66,7 @@ impl ClientKey {
         for (name, value) in more.as_object().into_iter().flatten() {
             claims[name] = value.clone();
         }
-        self.sign(&json!({"alg": "ES256", "typ": "dpop+jwt", "jwk": jwk}), &claims)
+        self.sign(&json!({"alg": self.algorithm.as_str(), "typ": "dpop+jwt", "jwk": jwk}), &claims)
     }
 }
 

@@ -45,4 +45,20 @@ impl RawRequest {
         }
         Ok(inner)
     }
+
+    /// OpenID Connect Core §6.1: what the object leaves open, the parameters beside it fill in. Only for OpenID
+    /// requests, which say so outside the object; RFC 9101 §6.3 counts nothing beside it. Details are never taken from
+    /// there: whoever reads them relies on the signature.
+    #[must_use]
+    pub fn completed_by(mut self, outer: &Self) -> Self {
+        if !outer.get("scope").unwrap_or_default().split(' ').any(|word| word == "openid") {
+            return self;
+        }
+        for (name, value) in &outer.values {
+            if !["request", "request_uri", "authorization_details"].contains(&name.as_str()) {
+                self.values.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        self
+    }
 }
