@@ -38,16 +38,24 @@ const runPlan = async (key, only) => {
   try {
     await porteiro.start()
     await register(porteiro)
-    const values = { issuer: porteiro.issuer, mtls_base: porteiro.mtls, person: PERSON }
-    values.resource = `${plan.variant.sender_constrain === 'mtls' ? porteiro.mtls : porteiro.issuer}/connect/userinfo`
-    if (plan.clients) {
-      Object.assign(values, await clients.make(porteiro, suite.base, { alias: plan.configuration.alias, ...plan.clients }))
+    const base = `${suite.base}/test/a/${plan.configuration.alias}`
+    const values = {
+      issuer: porteiro.issuer,
+      mtls_base: porteiro.mtls,
+      suite: suite.base,
+      person: PERSON,
+      clients: await clients.make(porteiro, base, plan.clients),
+      mtls: await clients.certificate(porteiro.folder, 'client1'),
+      mtls2: await clients.certificate(porteiro.folder, 'client2'),
     }
-    const made = await suite.createPlan(plan.plan, plan.variant, await configuration(plan, values))
     const modules = []
-    for (const module of made.modules) {
-      if (only && !only.includes(module.testModule)) continue
-      modules.push(await runModule(porteiro, made.id, module))
+    // `also`: modules that exist in another variant of the plan only.
+    for (const part of [{ variant: plan.variant }, ...(plan.also ?? [])]) {
+      const made = await suite.createPlan(plan.plan, part.variant, await configuration(plan, values))
+      for (const module of made.modules) {
+        const left = [part.modules, only].some((names) => names && !names.includes(module.testModule))
+        if (!left) modules.push(await runModule(porteiro, made.id, module))
+      }
     }
     const { version, revision } = await suite.version()
     return {

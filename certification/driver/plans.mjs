@@ -21,7 +21,8 @@ export const configuration = async (plan, values) => {
   return fill(plan.configuration, { ...values, scripts: scripts.scripts, commands: scripts.commands })
 }
 
-const fill = (value, values) => {
+/** A value with every `${name}` in it replaced. */
+export const fill = (value, values) => {
   if (Array.isArray(value)) return value.map((one) => fill(one, values))
   if (value && typeof value === 'object') {
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fill(one, values)]))

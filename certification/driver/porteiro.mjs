@@ -101,12 +101,13 @@ export class Porteiro {
     return (await run(this.binary, words, { env: this.environment() })).stdout
   }
 
-  /** A client from its metadata, as an operator makes one. Gives its id. */
+  /** A client from its metadata, as an operator makes one. Gives its id and its secret. */
   async client(metadata, profile) {
     const file = `${this.folder}/client.json`
     await writeFile(file, JSON.stringify(metadata))
     const printed = await this.command('clients', 'create', file, '--trust', 'verified', '--profile', profile)
-    return /^client_id\s+(\S+)/m.exec(printed)[1]
+    const [id, secret] = ['client_id', 'client_secret'].map((name) => new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(printed)?.[1])
+    return { id, secret }
   }
 
   /** What an operator does when a key should be replaced at once. Over when every caller sees the new key. */

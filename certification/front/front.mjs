@@ -7,32 +7,35 @@
 // 1. an authorization request without `code_challenge` and without a pushed `request_uri` gets one;
 // 2. a token request with a code and without `code_verifier` gets the verifier that fits.
 //
-// The verifier is derived from the client's id, so nothing is remembered. It is no secret: never use this elsewhere.
+// A challenge is good once (docs/decisions/0021), so every request gets a new one; the verifier of a client's latest
+// request is the one its next code needs. Never use this elsewhere: it takes the proof away from who should hold it.
 
-import { createHash, createHmac } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import https from 'node:https'
 
-const KEY = 'a test has no secrets'
 const PUSHED = 'urn:ietf:params:oauth:request_uri:'
 const FORM = 'application/x-www-form-urlencoded'
 
-export const verifier = (client) => createHmac('sha256', KEY).update(client).digest('base64url')
-export const challenge = (client) => createHash('sha256').update(verifier(client)).digest('base64url')
+/** The latest verifier by client. */
+const verifiers = new Map()
 
 /** An authorization request as the suite should have sent it. */
 export const completeRequest = (text) => {
   const asked = new URLSearchParams(text)
   const client = asked.get('client_id')
   if (!client || asked.has('code_challenge') || asked.get('request_uri')?.startsWith(PUSHED)) return text
-  return `${text}&code_challenge=${challenge(client)}&code_challenge_method=S256`
+  const verifier = randomBytes(32).toString('base64url')
+  verifiers.set(client, verifier)
+  const challenge = createHash('sha256').update(verifier).digest('base64url')
+  return `${text}&code_challenge=${challenge}&code_challenge_method=S256`
 }
 
 /** A token request as the suite should have sent it. `authorization` is the header of that name. */
 export const completeToken = (text, authorization) => {
   const asked = new URLSearchParams(text)
   if (asked.get('grant_type') !== 'authorization_code' || asked.has('code_verifier')) return text
-  const client = clientOf(asked, authorization)
-  return client ? `${text}&code_verifier=${verifier(client)}` : text
+  const verifier = verifiers.get(clientOf(asked, authorization))
+  return verifier ? `${text}&code_verifier=${verifier}` : text
 }
 
 const clientOf = (asked, authorization = '') => {
