@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import * as clients from './clients.mjs'
 import { compare } from './expected.mjs'
-import { PERSON, register } from './person.mjs'
+import { PERSON, WITHOUT_PHONE, register } from './person.mjs'
 import { KEYS, configuration, load } from './plans.mjs'
 import { Porteiro } from './porteiro.mjs'
 import { Suite } from './suite.mjs'
@@ -37,13 +37,15 @@ const runPlan = async (key, only) => {
   const porteiro = new Porteiro(surroundings, key, plan.front)
   try {
     await porteiro.start()
-    await register(porteiro)
+    await register(porteiro, PERSON)
+    await register(porteiro, WITHOUT_PHONE)
     const base = `${suite.base}/test/a/${plan.configuration.alias}`
     const values = {
       issuer: porteiro.issuer,
       mtls_base: porteiro.mtls,
       suite: suite.base,
       person: PERSON,
+      without_phone: WITHOUT_PHONE,
       clients: await clients.make(porteiro, base, plan.clients),
       mtls: await clients.certificate(porteiro.folder, 'client1'),
       mtls2: await clients.certificate(porteiro.folder, 'client2'),

@@ -1,5 +1,5 @@
-// The person who signs in during a run: registered through the flows like anybody (docs/flows.md), with a password,
-// because the suite's scripted browser has no passkeys, a mail address and a phone number.
+// The people who sign in during a run: registered through the flows like anybody (docs/flows.md), with a password,
+// because the suite's scripted browser has no passkeys, a mail address and, one of them, a phone number.
 
 import { readFile, readdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,22 +11,33 @@ export const PERSON = {
   phone: '+5511987654321',
 }
 
-export const register = async (porteiro) => {
+/** Who is to prove themselves anew must do it as strongly as they can, and the scripted browser reads no text messages. */
+export const WITHOUT_PHONE = {
+  name: 'Bruno Certification',
+  email: 'bruno@example.test',
+  password: 'a cup of coffee at the station',
+}
+
+export const register = async (porteiro, person) => {
   const browser = new Browser(porteiro.issuer)
   const began = Date.now()
   const flow = await browser.call('POST', '/v1/flows', { kind: 'register' })
   await browser.walk(flow, {
-    'email_code/check': async () => ({ code: await mailed(porteiro.maildir, PERSON.email, began) }),
-    'email_code/send': () => ({ identifier: PERSON.email }),
-    'profile/set': () => ({ display_name: PERSON.name }),
-    'password/set': () => ({ new_password: PERSON.password }),
+    'email_code/check': async () => ({ code: await mailed(porteiro.maildir, person.email, began) }),
+    'email_code/send': () => ({ identifier: person.email }),
+    'profile/set': () => ({ display_name: person.name }),
+    'password/set': () => ({ new_password: person.password }),
   })
+  if (person.phone) await addPhone(browser, porteiro, person)
+}
+
+const addPhone = async (browser, porteiro, person) => {
   let enrol = await browser.call('POST', '/v1/flows', { kind: 'enrol', enrol: 'phone' })
   const take = async (name, fields) => {
     enrol = await browser.call('POST', `/v1/flows/${enrol.id}/${name}`, { ...fields, step: enrol.step })
   }
-  if (enrol.stage === 'raise') await take('password/check', { identifier: PERSON.email, password: PERSON.password })
-  await take('phone/add', { number: PERSON.phone })
+  if (enrol.stage === 'raise') await take('password/check', { identifier: person.email, password: person.password })
+  await take('phone/add', { number: person.phone })
   await take('phone/verify', { code: await texted(porteiro.texts) })
   if (enrol.stage !== 'complete') throw new Error(`the phone number was not bound: ${enrol.stage}`)
 }
