@@ -32,9 +32,12 @@ const surroundings = {
   ca: await readFile(`${environment.CERTIFICATION_SCRATCH}/ca.pem`),
 }
 
+let running
+
 const runPlan = async (key, only) => {
   const plan = await load(key)
   const porteiro = new Porteiro(surroundings, key, plan.front)
+  running = porteiro
   try {
     await porteiro.start()
     await register(porteiro, PERSON)
@@ -111,6 +114,14 @@ const finished = async (id) => {
 const note = ({ result, src }) => {
   const kind = { FAILURE: 'failure', WARNING: 'warning' }[result]
   return kind && `${kind}: ${src}`
+}
+
+// Stopped from outside: the server and its database go too.
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, async () => {
+    await running?.stop()
+    process.exit(130)
+  })
 }
 
 let unexpected = 0
