@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 pub struct ClientKey {
     algorithm: Algorithm,
     key: SigningKey,
+    pkcs8: Vec<u8>,
 }
 
 static NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -22,8 +23,16 @@ impl ClientKey {
     }
 
     pub fn of(algorithm: Algorithm) -> Self {
-        let pkcs8 = generate_pkcs8(algorithm).unwrap();
-        Self { algorithm, key: SigningKey::from_pkcs8(algorithm, &pkcs8).unwrap() }
+        Self::from(algorithm, generate_pkcs8(algorithm).unwrap().to_vec())
+    }
+
+    fn from(algorithm: Algorithm, pkcs8: Vec<u8>) -> Self {
+        Self { algorithm, key: SigningKey::from_pkcs8(algorithm, &pkcs8).unwrap(), pkcs8 }
+    }
+
+    /// The same key, signing by another algorithm.
+    pub fn speaking(&self, algorithm: Algorithm) -> Self {
+        Self::from(algorithm, self.pkcs8.clone())
     }
 
     pub fn jwk(&self) -> Value {
