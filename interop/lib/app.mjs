@@ -14,21 +14,22 @@ export async function start(command, parameters, env = {}) {
   const child = spawn(command, parameters, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (more) => (said += more))
-  for (let tries = 0; tries < 200; tries += 1) {
+  const stop = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    child.kill('SIGTERM')
+    await gone
+  }
+  const listening = () => fetch(env.APP_URL, { redirect: 'manual' }).then(() => true, () => false)
+  for (let tries = 0; !(await listening()); tries += 1) {
     if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}: ${said}`)
-    const answer = await fetch(env.APP_URL, { redirect: 'manual' }).catch(() => null)
-    if (answer) break
+    if (tries === 200) {
+      await stop()
+      throw new Error(`${command} does not listen: ${said}`)
+    }
     await sleep(100)
   }
-  return {
-    said: () => said,
-    stop: async () => {
-      if (child.exitCode !== null) return
-      const gone = once(child, 'exit')
-      child.kill('SIGTERM')
-      await gone
-    },
-  }
+  return { said: () => said, stop }
 }
 
 /**

@@ -155,3 +155,12 @@ async function authenticator(context, page) {
     },
   })
 }
+
+/** Takes back what the person allowed: every app, at their own account. */
+export async function withdraw(page) {
+  await page.goto(`${issuer}/ui/account/apps`)
+  while (await page.locator('details.menu summary').count()) {
+    await page.locator('details.menu summary').first().click()
+    await press(page, 'withdraw')
+  }
+}
