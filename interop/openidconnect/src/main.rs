@@ -66,7 +66,13 @@ impl App {
         let client =
             CoreClient::from_provider_metadata(metadata, ClientId::new(from("CLIENT_ID")?), Some(secret))
                 .set_redirect_uri(RedirectUrl::new(format!("{address}/callback"))?);
-        Ok(Self { address, issuer, http, client, end_session: end_session.ok_or("there is no way to sign out")? })
+        Ok(Self {
+            address,
+            issuer,
+            http,
+            client,
+            end_session: end_session.ok_or("there is no way to sign out")?,
+        })
     }
 
     pub fn answer(&self, asked: &Url, session: &mut Session) -> Outcome {
@@ -115,7 +121,9 @@ impl App {
         let Session::Leaving { verifier, state, nonce } = std::mem::take(session) else {
             return Err("nobody was sent away".into());
         };
-        let given = |name: &str| asked.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
+        let given = |name: &str| {
+            asked.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+        };
         // The library checks the ID token; whether this is the answer to our question, and whose, is ours (RFC 9207).
         if given("state").as_ref() != Some(state.secret()) || given("iss").as_ref() != Some(&self.issuer) {
             return Err("this is not the answer to our question".into());
