@@ -1,7 +1,7 @@
 // A browser, its person, their mailbox and their phone.
 
 import { execFile } from 'node:child_process'
-import { createHash, createHmac, randomUUID } from 'node:crypto'
+import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
@@ -199,4 +199,19 @@ export const stranger = async (redirect_uri, more = {}, at = issuer) => {
   })
   if (!response.ok) throw new Error(await response.text())
   return { ...(await response.json()), redirect_uri }
+}
+
+/** What a client keeps and what it shows (RFC 7636). */
+export const pair = () => {
+  const verifier = randomBytes(32).toString('base64url')
+  return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') }
+}
+
+/** Tokens for a code, as a client without a secret gets them. */
+export const redeemed = async (client, code, code_verifier) => {
+  const { client_id, redirect_uri } = client
+  const body = new URLSearchParams({ grant_type: 'authorization_code', code, code_verifier, client_id, redirect_uri })
+  const response = await fetch(new URL('/connect/token', issuer), { method: 'POST', headers: elsewhere(), body })
+  if (!response.ok) throw new Error(await response.text())
+  return response.json()
 }

@@ -4,19 +4,19 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { launch, visitor } from './lib.mjs'
 import { walk } from './walk.mjs'
 
-const phone = { width: 390, height: 800 }
-const desk = { width: 1280, height: 820 }
+const phone = { width: 390, height: 844 }
+const desk = { width: 1024, height: 880 }
 /** screen, language, scheme, size, caption; as they stand on the sheet. */
 const chosen = [
   ['sign-in-for-app', 'en', 'light', desk, 'Sign in'],
   ['consent', 'pt', 'light', desk, 'Consent'],
-  ['security-full', 'en', 'dark', desk, 'Account: security'],
+  ['security-full', 'en', 'dark', desk, 'Account'],
   ['sign-in-for-app', 'pt', 'dark', phone, 'Sign in'],
   ['offer', 'en', 'light', phone, 'A passkey'],
-  ['organization', 'en', 'dark', phone, 'Which organization'],
-  ['consent-stranger', 'en', 'light', phone, 'An app nobody checked'],
+  ['organization', 'en', 'dark', phone, 'Organization'],
+  ['consent-stranger', 'en', 'light', phone, 'Unchecked app'],
   ['apps', 'pt', 'light', phone, 'Apps and agents'],
-  ['totp-scan', 'pt', 'dark', phone, 'Authenticator app'],
+  ['totp-scan', 'pt', 'dark', phone, 'Authenticator'],
 ]
 
 const browser = await launch()
