@@ -15,6 +15,7 @@ mod flow;
 mod form;
 mod invitation;
 mod language;
+mod look;
 mod page;
 mod visit;
 
@@ -64,6 +65,7 @@ pub fn mount(service: Router, deployment: Deployment) -> Router {
         .route("/ui/invitation", get(invitation::show).post(invitation::act))
         .merge(account::routes())
         .route("/ui/assets/{version}/{file}", get(assets::serve))
+        .route("/ui/look/{colours}", get(look::serve))
         .fallback(doors::pass)
         .with_state(Arc::new(screens))
 }

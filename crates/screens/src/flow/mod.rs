@@ -21,6 +21,7 @@ use axum::{
 };
 use serde_json::{Map, Value, json};
 
+pub use self::representation::Branding;
 use self::{representation::Flow, view::Typed, ways::Way};
 use crate::{
     Screens,

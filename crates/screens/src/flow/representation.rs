@@ -29,6 +29,8 @@ pub struct Flow {
     pub request: Option<Asked>,
     #[serde(default)]
     pub organizations: Vec<Organization>,
+    #[serde(default)]
+    pub branding: Option<Branding>,
     #[serde(default, rename = "continue")]
     pub next: Value,
 }
@@ -68,6 +70,35 @@ pub struct Asked {
     pub organization: Option<Organization>,
     #[serde(default)]
     pub login_hint: Option<String>,
+}
+
+/// In whose look the flow is shown.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Branding {
+    #[serde(default)]
+    pub of: String,
+    #[serde(default)]
+    pub name: Option<String>,
+    #[serde(default)]
+    pub logo: Option<Logo>,
+    #[serde(default)]
+    pub color: Option<String>,
+    #[serde(default)]
+    pub color_dark: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Logo {
+    pub uri: String,
+    pub width: u32,
+    pub height: u32,
+}
+
+impl Branding {
+    /// A client's name alone is on the page already.
+    pub fn is_seen(&self) -> bool {
+        self.logo.is_some() || self.of == "organization"
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -134,7 +165,26 @@ impl Flow {
     }
 }
 
+/// A page of a client's own: what it is, where it is, and the host, for whoever does not know the client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Promise<'a> {
+    pub label: &'static str,
+    pub uri: &'a str,
+    pub host: Option<String>,
+}
+
 impl Asked {
+    /// What the client says it does with what it learns. Of a stranger the host is said too.
+    pub fn promises<'a>(&'a self) -> Vec<Promise<'a>> {
+        let links = [("consent-policy", &self.client.policy_uri), ("consent-terms", &self.client.tos_uri)];
+        let promise = |(label, uri): (&'static str, &'a Option<String>)| {
+            let uri = uri.as_deref()?;
+            let host = url::Url::parse(uri).ok()?.host_str()?.to_owned();
+            Some(Promise { label, uri, host: Some(host).filter(|_| self.is_unverified()) })
+        };
+        links.into_iter().filter_map(promise).collect()
+    }
+
     pub fn is_unverified(&self) -> bool {
         self.client.trust == "unverified"
     }

@@ -85,7 +85,7 @@ pub async fn apply(
     let mut answer = match (outcome.completion, outcome.refused) {
         (Some(completion), _) => complete::present(&outcome.loaded, &completion, show),
         (None, Some(refused)) => Answer::again(refused),
-        (None, None) => representation::present(&outcome.loaded, &outcome.gathered, &show),
+        (None, None) => representation::dressed(app, &outcome.loaded, &outcome.gathered, &show).await?,
     };
     if let Some(secret) = &outcome.secret {
         answer.bind(Transport::Api, secret, true);

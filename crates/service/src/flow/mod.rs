@@ -146,7 +146,7 @@ pub async fn show(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Resul
         return Err(FlowError::Expired);
     }
     let gathered = facts::gather(app, &app.store, &mut loaded).await?;
-    Ok(representation::present(&loaded, &gathered, &Value::Null))
+    Ok(representation::dressed(app, &loaded, &gathered, &Value::Null).await?)
 }
 
 /// One step.
@@ -168,11 +168,8 @@ pub async fn act(
     let gathered = facts::gather(app, &app.store, &mut loaded).await?;
     let current = decide::next(&loaded.state, &gathered.facts);
     if input["step"].as_i64() != Some(i64::from(loaded.step)) {
-        return Err(FlowError::StepStale(Box::new(representation::present(
-            &loaded,
-            &gathered,
-            &Value::Null,
-        ))));
+        let now = representation::dressed(app, &loaded, &gathered, &Value::Null).await?;
+        return Err(FlowError::StepStale(Box::new(now)));
     }
     let action =
         Action::parse(action).filter(|action| current.offers(*action)).ok_or(FlowError::UnknownAction)?;
@@ -233,7 +230,7 @@ async fn give_back(app: &App, buckets: &[crate::limits::Bucket]) {
 async fn refreshed(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Result<Answer, FlowError> {
     let mut loaded = owned(app, context, id).await?;
     let gathered = facts::gather(app, &app.store, &mut loaded).await?;
-    Ok(representation::present(&loaded, &gathered, &Value::Null))
+    Ok(representation::dressed(app, &loaded, &gathered, &Value::Null).await?)
 }
 
 /// A refusal is counted against the credential and written down, in transactions of their own.

@@ -2,7 +2,7 @@
 //! environment names all come from this one structure; a setting is flat and spelt the same everywhere.
 
 mod check;
-mod colour;
+pub mod colour;
 mod described;
 mod sensitive;
 
