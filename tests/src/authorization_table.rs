@@ -52,6 +52,7 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("DELETE /v1/account/grants/{client_id}", StatusCode::UNAUTHORIZED),
     ("GET /v1/account/organizations", StatusCode::UNAUTHORIZED),
     ("DELETE /v1/account/organizations/{organization}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/account/organizations/{organization}/permissions", StatusCode::UNAUTHORIZED),
     ("GET /v1/account/api-keys", StatusCode::UNAUTHORIZED),
     ("POST /v1/account/api-keys", StatusCode::UNAUTHORIZED),
     ("DELETE /v1/account/api-keys/{id}", StatusCode::UNAUTHORIZED),

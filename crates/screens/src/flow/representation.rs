@@ -129,6 +129,9 @@ pub struct Organization {
     pub id: String,
     pub name: String,
     pub role: String,
+    /// Why it cannot be chosen.
+    #[serde(default)]
+    pub unavailable: Option<String>,
 }
 
 impl Flow {
@@ -165,24 +168,12 @@ impl Flow {
     }
 }
 
-/// A page of a client's own: what it is, where it is, and the host, for whoever does not know the client.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Promise<'a> {
-    pub label: &'static str,
-    pub uri: &'a str,
-    pub host: Option<String>,
-}
-
 impl Asked {
-    /// What the client says it does with what it learns. Of a stranger the host is said too.
-    pub fn promises<'a>(&'a self) -> Vec<Promise<'a>> {
+    /// What the client says it does with what it learns: label and address. Nobody is sent to a stranger's pages.
+    pub fn promises(&self) -> Vec<(&'static str, &str)> {
         let links = [("consent-policy", &self.client.policy_uri), ("consent-terms", &self.client.tos_uri)];
-        let promise = |(label, uri): (&'static str, &'a Option<String>)| {
-            let uri = uri.as_deref()?;
-            let host = url::Url::parse(uri).ok()?.host_str()?.to_owned();
-            Some(Promise { label, uri, host: Some(host).filter(|_| self.is_unverified()) })
-        };
-        links.into_iter().filter_map(promise).collect()
+        let known = links.into_iter().filter(|_| !self.is_unverified());
+        known.filter_map(|(label, uri)| Some((label, uri.as_deref()?))).collect()
     }
 
     pub fn is_unverified(&self) -> bool {

@@ -179,7 +179,10 @@ async fn told(
 }
 
 async fn reload(tx: &Tx, loaded: &Loaded) -> Result<Loaded, StoreError> {
-    store::load(tx, loaded.id).await?.ok_or_else(|| StoreError::Inconsistent("a flow left".into()))
+    let reloaded = store::load(tx, loaded.id).await?;
+    let mut reloaded = reloaded.ok_or_else(|| StoreError::Inconsistent("a flow left".into()))?;
+    reloaded.state.locale.clone_from(&loaded.state.locale);
+    Ok(reloaded)
 }
 
 /// Makes the effect's change. `false` when what may be used once was used already.

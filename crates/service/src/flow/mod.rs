@@ -45,8 +45,9 @@ use self::{
 };
 use crate::{
     App, audit,
-    credentials::{self, CredentialKind},
+    credentials::{self, CredentialKind, password::Unfit},
     http::{RequestContext, Route},
+    mail::templates::Locale,
     oauth::keys::MasterKeyError,
     secrets::sha256,
     store::StoreError,
@@ -77,6 +78,7 @@ pub enum FlowError {
         field: &'static str,
         detail: String,
     },
+    Password(Unfit),
     SlowDown,
     Unavailable,
     Internal(String),
@@ -112,7 +114,11 @@ pub use start::{Started, start};
 
 /// The flow, if it is this caller's.
 async fn owned(app: &App, context: &RequestContext, id: FlowId) -> Result<Loaded, FlowError> {
-    let loaded = store::load(&app.store, id).await?.ok_or(FlowError::NotFound)?;
+    let mut loaded = store::load(&app.store, id).await?.ok_or(FlowError::NotFound)?;
+    // The person may have chosen another language since; what they do next is remembered in it.
+    if let Some(locale) = &context.locale {
+        Locale::negotiate(locale).as_str().clone_into(&mut loaded.state.locale);
+    }
     let secret = match loaded.state.transport {
         Transport::Browser => context.bind.as_deref(),
         Transport::Api => {
@@ -266,6 +272,7 @@ async fn stop(
             FlowError::UnknownPasskey { credential_id }
         }
         Stopped::Invalid { field, detail } => FlowError::Invalid { field, detail },
+        Stopped::Password(unfit) => FlowError::Password(unfit),
         Stopped::Busy => FlowError::SlowDown,
         Stopped::Store(_) => FlowError::Unavailable,
         Stopped::Internal(what) => FlowError::Internal(what),
