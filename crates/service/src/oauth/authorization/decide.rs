@@ -83,14 +83,17 @@ fn redirect_uri(asked: &Asked<'_>) -> Result<(), Refused> {
     Ok(())
 }
 
+pub fn must_push(client: &Client) -> bool {
+    match client.profile {
+        Profile::Fapi2 => true,
+        Profile::Default => client.metadata.require_pushed_authorization_requests == Some(true),
+    }
+}
+
 /// RFC 9126 §6, RFC 9101 §10.5, FAPI 2.0 §5.3.2.2.
 fn way(asked: &Asked<'_>) -> Result<(), Refused> {
     let metadata = &asked.client.metadata;
-    let must_push = match asked.client.profile {
-        Profile::Fapi2 => true,
-        Profile::Default => metadata.require_pushed_authorization_requests == Some(true),
-    };
-    if must_push && !asked.pushed {
+    if must_push(asked.client) && !asked.pushed {
         return Err(refuse(ErrorCode::InvalidRequest, "this client must push its requests (RFC 9126)"));
     }
     if metadata.require_signed_request_object == Some(true) && !asked.signed {
