@@ -1,6 +1,6 @@
 // One walk past every screen that needs no passkey. `look(name, page)` is called on each.
 
-import { enter, follow, issuer, mailed, open, pair, press, redeemed, request, someone, stranger, totp } from './lib.mjs'
+import { dress, enter, follow, issuer, mailed, open, pair, press, redeemed, request, someone, stranger, totp } from './lib.mjs'
 
 /** Asks people in which organization they act. */
 const teams = { client_id: process.env.PORTEIRO_TEAMS_CLIENT_ID, redirect_uri: process.env.PORTEIRO_CALLBACK }
@@ -105,19 +105,23 @@ export const walk = async (visitor, look) => {
 
   await open(page, '/ui/account/keys')
   await look('keys-none', page)
+  const organizations = []
   for (const name of ['Acme', 'Padaria do Bairro']) {
     const slug = `${name.toLowerCase().replaceAll(' ', '-')}-${person.address.slice(4, 12)}`
     const made = await page.request.post(new URL('/v1/organizations', issuer).href, { data: { name, slug }, headers: { origin: issuer } })
     if (!made.ok()) throw new Error(await made.text())
+    organizations.push(await made.json())
   }
   await open(page, '/ui/account/organizations')
   await look('organizations', page)
   await open(page, '/ui/account/keys')
+  await look('keys-new', page)
   await page.fill('#name', 'Nightly report')
-  await page.fill('#permissions', 'members:read')
+  await page.check('input[value="organization:read"]')
+  await page.check('input[value="organization:write"]')
   await press(page, 'make')
   await look('key-made', page)
-  await page.locator('#secret').innerText()
+  await dress(organizations[0], await page.locator('#secret').innerText())
   await page.click('details.menu summary')
   await press(page, 'revoke')
   await look('key-revoked', page)
@@ -130,6 +134,12 @@ export const walk = async (visitor, look) => {
   await look('sign-out', page)
   await follow(page, 'main form button')
   await look('signed-out', page)
+
+  // For an organization with a look of its own.
+  await open(page, request(teams, { organization: organizations[0].slug }))
+  await look('sign-in-branded', page)
+  const picture = await page.request.get(await page.locator('.look img').getAttribute('src'))
+  if (picture.headers()['content-type'] !== 'image/png') throw new Error('no logo')
 
   // For an app that somebody checked.
   await open(page, request(app))

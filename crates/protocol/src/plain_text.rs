@@ -19,7 +19,7 @@ pub(crate) fn is_plain_json(value: &Value) -> bool {
 
 /// Controls, spaces other than the plain and the ideographic one, and what Unicode calls default-ignorable:
 /// bidirectional controls, zero-width characters, fillers, tags.
-pub(crate) fn is_unseen(char: char) -> bool {
+pub fn is_unseen(char: char) -> bool {
     char.is_control()
         || (char.is_whitespace() && !matches!(char, ' ' | '\u{3000}'))
         || matches!(

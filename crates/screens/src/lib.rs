@@ -15,6 +15,7 @@ mod flow;
 mod form;
 mod invitation;
 mod language;
+mod look;
 mod page;
 mod visit;
 
@@ -22,6 +23,7 @@ use std::sync::Arc;
 
 use axum::{
     Router,
+    middleware::from_fn_with_state,
     routing::{any, get},
 };
 
@@ -29,6 +31,11 @@ pub use deployment::{Deployment, Logo};
 
 use assets::Assets;
 use language::Catalogues;
+
+/// Where a mailed link leads.
+pub const LINK_PAGE: &str = "/ui/link";
+/// Where the link of an invitation leads.
+pub const INVITATION_PAGE: &str = "/ui/invitation";
 
 pub(crate) struct Screens {
     service: Router,
@@ -50,21 +57,34 @@ pub fn mount(service: Router, deployment: Deployment) -> Router {
     let host = deployment.issuer.split("://").nth(1).unwrap_or_default().to_owned();
     let assets = Assets::of(&deployment);
     let catalogues = Catalogues::read(deployment.pseudo_languages);
+    let surroundings = deployment.surroundings.clone();
     let screens = Screens { service, deployment, host, catalogues, assets };
+    let screens = Arc::new(screens);
+    let mut pages = pages();
+    let mut doors = Router::new()
+        .route("/connect/authorize", any(doors::authorize))
+        .route("/connect/logout", any(doors::logout));
+    if let Some(surroundings) = surroundings {
+        pages = surroundings.around(pages);
+        doors = surroundings.net(doors);
+    }
+    let broken = from_fn_with_state(Arc::clone(&screens), doors::broken);
+    pages.merge(doors).route_layer(broken).fallback(doors::pass).with_state(screens)
+}
+
+/// The addresses that are ours alone.
+fn pages() -> Router<Arc<Screens>> {
     Router::new()
         .route("/", get(doors::home))
-        .route("/connect/authorize", any(doors::authorize))
-        .route("/connect/logout", any(doors::logout))
         .route("/.well-known/change-password", get(doors::change_password))
         .route("/.well-known/passkey-endpoints", get(doors::passkey_endpoints))
         .route("/ui/sign-in", get(flow::sign_in))
         .route("/ui/register", get(flow::register))
         .route("/ui/recover", get(flow::recover))
         .route("/ui/flow/{id}", get(flow::show).post(flow::act))
-        .route("/ui/link", get(flow::link))
-        .route("/ui/invitation", get(invitation::show).post(invitation::act))
+        .route(LINK_PAGE, get(flow::link))
+        .route(INVITATION_PAGE, get(invitation::show).post(invitation::act))
         .merge(account::routes())
         .route("/ui/assets/{version}/{file}", get(assets::serve))
-        .fallback(doors::pass)
-        .with_state(Arc::new(screens))
+        .route("/ui/look/{colours}", get(look::serve))
 }

@@ -52,8 +52,21 @@ pub fn master_key(file: Option<&Path>, mode: Mode) -> Result<Arc<MasterKey>, Fai
     key.map(Arc::new).map_err(|error| Failure::refusal(format!("master_key_file: {error}")))
 }
 
+/// Links in mails lead to the hosted screens where they are served, unless the operator has pages of their own.
+#[cfg(feature = "screens")]
+fn with_own_pages(settings: &mut Settings) {
+    if settings.screens {
+        settings.email_link_path.get_or_insert_with(|| porteiro_screens::LINK_PAGE.into());
+        settings.invitation_link_path.get_or_insert_with(|| porteiro_screens::INVITATION_PAGE.into());
+    }
+}
+
+#[cfg(not(feature = "screens"))]
+const fn with_own_pages(_: &mut Settings) {}
+
 /// Everything `serve` needs, checked in the order a person would fix it.
-pub async fn assemble(checked: Checked) -> Result<Arc<App>, Failure> {
+pub async fn assemble(mut checked: Checked) -> Result<Arc<App>, Failure> {
+    with_own_pages(&mut checked.settings);
     let settings = &checked.settings;
     let master = master_key(settings.master_key_file.as_deref(), checked.mode)?;
     let store = open_store(settings)?;
@@ -117,4 +130,22 @@ fn print_sms(sms: &Sms) {
 
 fn print_mail(mail: &Mail) {
     say::out(&format!("--- mail to {} ---\nSubject: {}\n\n{}\n---", mail.to, mail.subject, mail.text));
+}
+
+#[cfg(all(test, feature = "screens"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mailed_links_lead_to_the_screens_unless_told_otherwise() {
+        let paths = |mut settings: Settings| {
+            with_own_pages(&mut settings);
+            (settings.email_link_path, settings.invitation_link_path)
+        };
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(paths(Settings::default()), (text("/ui/link"), text("/ui/invitation")));
+        let own = Settings { email_link_path: text("/mine"), ..Settings::default() };
+        assert_eq!(paths(own), (text("/mine"), text("/ui/invitation")));
+        assert_eq!(paths(Settings { screens: false, ..Settings::default() }), (None, None));
+    }
 }

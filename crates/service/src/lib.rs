@@ -8,6 +8,7 @@ pub mod accounts;
 pub mod api_keys;
 pub mod audit;
 pub mod bootstrap;
+pub mod branding;
 pub mod client_policies;
 pub mod credentials;
 pub mod fetch;
@@ -62,6 +63,7 @@ pub fn table() -> Vec<http::Route> {
         invitations::routes(),
         management::routes(),
         organizations::manage::routes(),
+        branding::routes(),
         trail::routes(),
         refusals::routes(),
         platform::routes(),

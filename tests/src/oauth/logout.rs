@@ -147,3 +147,26 @@ async fn cve_2026_4874_clients_cannot_have_us_call_our_own_network() {
     let waiting = "SELECT count(*) FROM job WHERE kind = 'logout.tell' AND attempts > 0";
     assert_eq!(app.count(waiting).await, 1, "tried, refused, and to be tried again");
 }
+
+/// Without screens: the page, as a browser gets it, and its form, as a browser sends it.
+#[tokio::test]
+async fn the_bare_page_signs_out() {
+    let app = app().await;
+    let mut browser = person(&app).await;
+    let page = browser.get("/connect/logout").await;
+    // With `no-referrer` the browser would send `Origin: null`.
+    assert_eq!(page.header("referrer-policy"), "same-origin");
+    let text = page.text();
+    let confirm = text.split("name=\"confirm\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    for (origin, expected) in [("null", "Sign out?"), ("https://id.example.test", "You are signed out.")] {
+        let session = browser.session().unwrap().clone();
+        let request = http::Request::post("/connect/logout")
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header("origin", origin)
+            .header("cookie", format!("__Host-session={session}"));
+        let body = encode(&[("confirm", confirm)]);
+        let answer = app.send(request.body(axum::body::Body::from(body)).unwrap()).await;
+        assert!(answer.text().contains(expected), "{origin}: {}", answer.text());
+    }
+    assert_eq!(browser.get("/v1/account").await.status, 401);
+}

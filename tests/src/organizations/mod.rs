@@ -2,6 +2,7 @@
 
 mod api_keys;
 mod authority_table;
+mod branding;
 mod callers;
 mod client_policies;
 mod cuts;

@@ -54,6 +54,7 @@ pub fn context() -> RequestContext {
         origin: None,
         fetch_site: None,
         accept_language: String::new(),
+        locale: None,
         bind: None,
         session: None,
         device: None,

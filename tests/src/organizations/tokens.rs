@@ -106,6 +106,10 @@ async fn without_a_name_the_only_one_is_used_several_are_chosen_from_and_none_is
     assert_eq!(tokens["organization"], here.to_string(), "the only one");
     let there = organization(&app, "there").await;
     join(&app, there, account_of(&mut browser).await, "owner").await;
+    // A suspended one cannot be chosen, and is not looked for in vain.
+    let closed = organization(&app, "closed").await;
+    join(&app, closed, account_of(&mut browser).await, "owner").await;
+    set_status(&app, closed, "suspended").await;
     let silent = [("scope", SALARIES), ("prompt", "none")];
     assert_eq!(error(&client, &mut browser, &silent).await, "interaction_required");
     let verifier = verifier();
@@ -113,10 +117,15 @@ async fn without_a_name_the_only_one_is_used_several_are_chosen_from_and_none_is
     assert_eq!(answer["stage"], "organization");
     let offered: Vec<&Value> =
         answer["organizations"].as_array().unwrap().iter().map(|it| &it["slug"]).collect();
-    assert_eq!(offered, ["here", "there"]);
+    assert_eq!(offered, ["here", "there", "closed"]);
+    let unavailable = |at: usize| answer["organizations"][at].get("unavailable");
+    assert_eq!((unavailable(0), unavailable(2)), (None, Some(&json!("suspended"))));
     let mut flow = Flow::new(answer);
-    let foreign = flow.attempt(&mut browser, "organization/choose", json!({"organization": "nowhere"})).await;
-    assert_eq!(foreign.status, 422, "{}", foreign.text());
+    for unoffered in ["nowhere", "closed"] {
+        let said = json!({"organization": unoffered});
+        let foreign = flow.attempt(&mut browser, "organization/choose", said).await;
+        assert_eq!(foreign.status, 422, "{}", foreign.text());
+    }
     flow.act(&mut browser, "organization/choose", json!({"organization": "there"})).await;
     assert_eq!(flow.now["request"]["organization"]["slug"], "there", "consent says for whom");
     let body = agree(&mut browser, flow.now).await;

@@ -210,6 +210,7 @@ fn context() -> porteiro_service::http::RequestContext {
         origin: None,
         fetch_site: None,
         accept_language: String::new(),
+        locale: None,
         bind: None,
         session: None,
         device: None,

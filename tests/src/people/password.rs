@@ -30,15 +30,19 @@ async fn asvs_6_2_1_and_6_2_4_short_and_common_passwords_are_refused_with_a_reas
     let app = app().await;
     let mut browser = Browser::new(&app);
     let mut flow = register_to_enrolment(&app, &mut browser, "ana@example.test").await;
-    for (password, reason) in [
-        ("fourteen chars", "at least 15"),
-        ("passwordpassword", "many people use"),
-        ("porteiroporteiro", "this service"),
-        (&"x".repeat(5_000), "at most"),
+    for (password, code, reason) in [
+        ("fourteen chars", "too_short", "at least 15"),
+        ("passwordpassword", "common", "many people use"),
+        ("porteiroporteiro", "guessable", "this service"),
+        (&"x".repeat(5_000), "too_long", "at most"),
     ] {
         let answer = flow.attempt(&mut browser, "password/set", json!({"new_password": password})).await;
         assert_eq!(answer.status, 422, "{password}");
-        assert!(answer.json()["detail"].as_str().unwrap().contains(reason), "{}", answer.text());
+        let answer = answer.json();
+        assert!(answer["detail"].as_str().unwrap().contains(reason), "{answer}");
+        let error =
+            json!({"pointer": "/new_password", "code": code, "detail": answer["errors"][0]["detail"]});
+        assert_eq!(answer["errors"], json!([error]));
     }
     flow.act(&mut browser, "password/set", json!({"new_password": "fifteen is fine"})).await;
     assert_eq!(flow.stage(), "complete");

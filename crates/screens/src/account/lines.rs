@@ -144,6 +144,13 @@ fn key(words: &Words, item: &Value) -> Item {
     }
 }
 
+/// A permission: its name, and what it means.
+pub fn permission(words: &Words, item: &Value) -> (String, String) {
+    let name = text(&item["permission"]);
+    let meaning = text(&item[if words.language.tag().starts_with("pt") { "pt" } else { "en" }]);
+    (name, meaning)
+}
+
 fn membership(words: &Words, item: &Value) -> Item {
     let organization = &item["organization"];
     let usable = organization["status"] == "enabled" && item["state"] == "active";

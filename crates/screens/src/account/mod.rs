@@ -107,9 +107,8 @@ fn asked(page: Page, form: &Form) -> Option<Asked> {
             call(Method::DELETE, format!("/v1/account/grants/{id}"), None, "withdrawn")
         }
         (Page::Keys, "make") => {
-            let permissions = form.get("permissions").unwrap_or_default();
             let permissions: Vec<&str> =
-                permissions.split([' ', ',', '\n', '\r']).filter(|one| !one.is_empty()).collect();
+                form.iter().filter(|(name, _)| *name == "permission").map(|(_, value)| value).collect();
             let days = form.get("days").and_then(|days| days.trim().parse::<u16>().ok());
             let (organization, name) = (form.get("organization"), form.get("name").map(str::trim));
             let key = json!({"organization": organization, "name": name, "permissions": permissions, "expires_in_days": days});

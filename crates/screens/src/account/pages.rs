@@ -97,6 +97,12 @@ pub struct Account {
     pub secret: Option<String>,
     /// Where a key could act, by id and name.
     pub places: Vec<(String, String)>,
+    /// Where the key that is being made will act.
+    pub place: String,
+    /// What the person holds there, by name and in words.
+    pub permissions: Vec<(String, String)>,
+    /// Whether a phone can be a second step here.
+    pub texts: bool,
     /// For the browser to tell its passkey provider.
     pub signals: String,
 }
@@ -149,10 +155,18 @@ pub async fn draw_with(
         let waiting = visit.caller.get(&screens.service, "/v1/account/invitations").await;
         items.extend(listed(&waiting).map(|item| lines::invitation(&shell, item)));
     }
+    let (mut place, mut permissions) = (String::new(), Vec::new());
     if page == Page::Keys {
         let found = visit.caller.get(&screens.service, Page::Organizations.source()).await;
-        let place = |one: &Value| (text(&one["organization"]["id"]), text(&one["organization"]["name"]));
-        places = listed(&found).map(place).collect();
+        places = usable(&found);
+        let wished = visit.query.get("in");
+        let chosen = places.iter().find(|(id, _)| Some(id.as_str()) == wished).or_else(|| places.first());
+        if let Some((id, _)) = chosen {
+            place.clone_from(id);
+            let path = format!("{}/{id}/permissions", Page::Organizations.source());
+            let held = visit.caller.get(&screens.service, &path).await;
+            permissions = listed(&held).map(|one| lines::permission(&shell, one)).collect();
+        }
     }
     let view = Account {
         page,
@@ -160,6 +174,9 @@ pub async fn draw_with(
         items,
         secret,
         places,
+        place,
+        permissions,
+        texts: screens.deployment.texts,
         done: visit.query.get("done").and_then(done).map(|key| shell.t(key)),
         hold: account.body["recovery_hold_until"].as_str().map(|until| shell.moment(until)),
         signals: reply.body["signals"].to_string(),
@@ -173,6 +190,13 @@ pub async fn draw_with(
         Page::Organizations => page::send(screens, s, Policy::Account, status, &Organizations { s, a }),
         Page::Activity => page::send(screens, s, Policy::Account, status, &Activity { s, a }),
     }
+}
+
+/// Organizations one can act in now, by id and name.
+fn usable(reply: &Reply) -> Vec<(String, String)> {
+    let usable = |one: &&Value| one["organization"]["status"] == "enabled" && one["state"] == "active";
+    let place = |one: &Value| (text(&one["organization"]["id"]), text(&one["organization"]["name"]));
+    listed(reply).filter(usable).map(place).collect()
 }
 
 fn listed(reply: &Reply) -> impl Iterator<Item = &Value> {

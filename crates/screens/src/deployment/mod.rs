@@ -3,7 +3,11 @@
 use std::{path::Path, sync::Arc};
 
 use porteiro_protocol::entropy::Entropy;
-use porteiro_service::settings::{Registration, Settings};
+use porteiro_service::{
+    http::Surroundings,
+    settings::{Registration, Settings},
+    sms::ProviderName,
+};
 
 #[derive(Clone)]
 pub struct Deployment {
@@ -11,12 +15,16 @@ pub struct Deployment {
     pub name: String,
     /// Whether "create an account" leads anywhere.
     pub registration: bool,
+    /// Whether codes can be sent to phones.
+    pub texts: bool,
     pub logo: Option<Logo>,
     /// Six hexadecimal digits with `#`, for light and for dark.
     pub accent: Option<String>,
     pub accent_dark: Option<String>,
     /// Whether the languages nobody speaks can be chosen: with `--dev` only.
     pub pseudo_languages: bool,
+    /// Log line, count, time limit and panic net, as around every other route. Without, pages have none of their own.
+    pub surroundings: Option<Surroundings>,
     /// For the nonce of a page.
     pub entropy: Arc<dyn Entropy>,
 }
@@ -66,10 +74,12 @@ impl Deployment {
                 Registration::Open => true,
                 Registration::Closed | Registration::Invited => false,
             },
+            texts: settings.sms_provider != ProviderName::None,
             logo: settings.brand_logo_file.as_deref().map(Logo::read).transpose()?,
             accent: settings.brand_color.clone(),
             accent_dark: settings.brand_color_dark.clone(),
             pseudo_languages: false,
+            surroundings: None,
             entropy,
         })
     }

@@ -10,6 +10,7 @@ use axum::{
     body::Body,
     extract::{Request, State},
     http::{HeaderValue, Method, StatusCode, header},
+    middleware,
     response::{IntoResponse, Response},
 };
 use porteiro_service::http::prefers_json;
@@ -65,18 +66,43 @@ pub async fn pass(State(screens): State<Arc<Screens>>, request: Request) -> Resp
     if !page {
         return response;
     }
-    let mut page = problem(&screens, language, &here, response.status(), &Ended::code(code));
-    if let Some(id) = response.headers().get("x-request-id") {
-        page.headers_mut().insert("x-request-id", id.clone());
-    }
-    page
+    with_id(problem(&screens, language, &here, response.status(), &Ended::code(code)), &response)
 }
 
 /// A person looking, not a program: HTML is asked for by name.
 fn wants_page(request: &Request) -> bool {
+    names_html(request) && (request.method() == Method::GET || request.method() == Method::HEAD)
+}
+
+fn names_html(request: &Request) -> bool {
     let accept = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    let html = accept.is_some_and(|accept| accept.contains("text/html"));
-    html && (request.method() == Method::GET || request.method() == Method::HEAD)
+    accept.is_some_and(|accept| accept.contains("text/html"))
+}
+
+/// A page of ours that broke or took too long is a page, too.
+pub async fn broken(
+    State(screens): State<Arc<Screens>>,
+    request: Request,
+    next: middleware::Next,
+) -> Response {
+    let language = Language::of(request.headers());
+    let here = request.uri().path().to_owned();
+    let page = names_html(&request);
+    let response = next.run(request).await;
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_problem = kind.is_some_and(|kind| kind == "application/problem+json");
+    if !page || !is_problem || !response.status().is_server_error() {
+        return response;
+    }
+    with_id(problem(&screens, language, &here, response.status(), &Ended::code("internal")), &response)
+}
+
+/// What the log knows the request by.
+fn with_id(mut page: Response, of: &Response) -> Response {
+    if let Some(id) = of.headers().get("x-request-id") {
+        page.headers_mut().insert("x-request-id", id.clone());
+    }
+    page
 }
 
 /// The answer a program would get, for a page to be made of.

@@ -13,6 +13,7 @@ use crate::{
     Screens,
     call::Reply,
     doors::{Ended, Next, leave, problem},
+    look,
     page::{self, Policy, Shell, Wrong},
     visit::Visit,
 };
@@ -171,6 +172,7 @@ fn ask(
     };
     let mut shell = visit.shell(screens);
     shell.problem = wrong;
+    shell.look = flow.branding.as_ref().and_then(look::path);
     let title = title(&shell, &flow, panel, way);
     let shell = shell.titled(title);
     let mut view = view(screens, flow, typed, others, way);

@@ -21,6 +21,7 @@ use axum::{
 };
 use serde_json::{Map, Value, json};
 
+pub use self::representation::Branding;
 use self::{representation::Flow, view::Typed, ways::Way};
 use crate::{
     Screens,
@@ -101,17 +102,19 @@ pub async fn act(State(screens): State<Arc<Screens>>, Path(id): Path<String>, re
         typed.way = Some(way);
         return again(&screens, &visit, &id, typed, None, true).await;
     }
-    let path = format!("/v1/flows/{}", path_part(&id));
     let reply = if action == "cancel" {
-        visit.caller.call(&screens.service, Method::DELETE, &path, None).await
+        visit.caller.call(&screens.service, Method::DELETE, &call_path(&visit, &id, None), None).await
     } else {
-        let input = input(action, &form);
-        visit
-            .caller
-            .call(&screens.service, Method::POST, &format!("{path}/{}", action_path(action)), Some(&input))
-            .await
+        let path = call_path(&visit, &id, Some(action));
+        visit.caller.call(&screens.service, Method::POST, &path, Some(&input(action, &form))).await
     };
     answered(&screens, &visit, &id, action, typed, reply).await
+}
+
+/// The flow, or an action of it, in the words of the page.
+fn call_path(visit: &Visit, id: &str, action: Option<&str>) -> String {
+    let action = action.map_or_else(String::new, |action| format!("/{}", action_path(action)));
+    format!("/v1/flows/{}{action}?locale={}", path_part(id), visit.language.tag())
 }
 
 /// Segments of an address that came from outside.
@@ -184,7 +187,7 @@ async fn again(
     wrong: Option<Wrong>,
     after_form: bool,
 ) -> Response {
-    let reply = visit.caller.get(&screens.service, &format!("/v1/flows/{}", path_part(id))).await;
+    let reply = visit.caller.get(&screens.service, &call_path(visit, id, None)).await;
     if reply.status.is_success() {
         return draw::flow(screens, visit, &reply, typed, wrong, after_form);
     }

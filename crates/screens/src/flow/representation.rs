@@ -29,6 +29,8 @@ pub struct Flow {
     pub request: Option<Asked>,
     #[serde(default)]
     pub organizations: Vec<Organization>,
+    #[serde(default)]
+    pub branding: Option<Branding>,
     #[serde(default, rename = "continue")]
     pub next: Value,
 }
@@ -70,6 +72,35 @@ pub struct Asked {
     pub login_hint: Option<String>,
 }
 
+/// In whose look the flow is shown.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Branding {
+    #[serde(default)]
+    pub of: String,
+    #[serde(default)]
+    pub name: Option<String>,
+    #[serde(default)]
+    pub logo: Option<Logo>,
+    #[serde(default)]
+    pub color: Option<String>,
+    #[serde(default)]
+    pub color_dark: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Logo {
+    pub uri: String,
+    pub width: u32,
+    pub height: u32,
+}
+
+impl Branding {
+    /// A client's name alone is on the page already.
+    pub fn is_seen(&self) -> bool {
+        self.logo.is_some() || self.of == "organization"
+    }
+}
+
 #[derive(Debug, Clone, Deserialize)]
 pub struct Client {
     #[serde(default)]
@@ -98,6 +129,9 @@ pub struct Organization {
     pub id: String,
     pub name: String,
     pub role: String,
+    /// Why it cannot be chosen.
+    #[serde(default)]
+    pub unavailable: Option<String>,
 }
 
 impl Flow {
@@ -135,6 +169,13 @@ impl Flow {
 }
 
 impl Asked {
+    /// What the client says it does with what it learns: label and address. Nobody is sent to a stranger's pages.
+    pub fn promises(&self) -> Vec<(&'static str, &str)> {
+        let links = [("consent-policy", &self.client.policy_uri), ("consent-terms", &self.client.tos_uri)];
+        let known = links.into_iter().filter(|_| !self.is_unverified());
+        known.filter_map(|(label, uri)| Some((label, uri.as_deref()?))).collect()
+    }
+
     pub fn is_unverified(&self) -> bool {
         self.client.trust == "unverified"
     }

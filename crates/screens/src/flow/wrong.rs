@@ -38,13 +38,13 @@ fn refused(words: &Words, action: &str) -> Wrong {
 fn field(words: &Words, reply: &Reply) -> Wrong {
     let error = &reply.body["errors"][0];
     let pointer = error["pointer"].as_str().unwrap_or_default();
-    let detail = error["detail"].as_str().unwrap_or_default();
+    let code = error["code"].as_str().unwrap_or_default();
     let name = pointer.trim_start_matches('/');
     let text = match name {
         "identifier" | "address" => words.t("wrong-address"),
         "number" => words.t("wrong-number"),
         "display_name" => words.t("wrong-name"),
-        "new_password" => words.t(new_password(detail)),
+        "new_password" => words.t(new_password(code)),
         "code" => words.t("wrong-totp-enrol"),
         "organization" => words.t("wrong-organization"),
         _ => words.t("wrong-field"),
@@ -53,16 +53,13 @@ fn field(words: &Words, reply: &Reply) -> Wrong {
 }
 
 /// The rules are the service's; here are only the words.
-fn new_password(detail: &str) -> &'static str {
-    if detail.contains("breach") {
-        "wrong-password-breached"
-    } else if detail.contains("many people") {
-        "wrong-password-common"
-    } else if detail.contains("at most") || detail.contains("longer") {
-        "wrong-password-long"
-    } else if detail.contains("at least") || detail.contains("short") || detail.contains("needed") {
-        "wrong-password-short"
-    } else {
-        "wrong-password-guessable"
+fn new_password(code: &str) -> &'static str {
+    match code {
+        "breached" => "wrong-password-breached",
+        "common" => "wrong-password-common",
+        "guessable" => "wrong-password-guessable",
+        "too_long" => "wrong-password-long",
+        // Nothing was typed, too.
+        _ => "wrong-password-short",
     }
 }

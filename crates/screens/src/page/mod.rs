@@ -23,6 +23,8 @@ pub struct Shell {
     pub service: String,
     pub host: String,
     pub style: String,
+    /// Colours of whoever the page is for.
+    pub look: Option<String>,
     pub script: String,
     pub mark: String,
     pub logo: Option<String>,
@@ -56,6 +58,7 @@ impl Shell {
             service: screens.deployment.name.clone(),
             host: screens.host.clone(),
             style: assets.style.path.clone(),
+            look: None,
             script: assets.script.path.clone(),
             mark: assets.mark.path.clone(),
             logo: assets.logo.as_ref().map(|logo| logo.path.clone()),

@@ -8,6 +8,7 @@ use std::{
 use axum::{Router, body::Body, extract::Request, middleware::Next};
 use http::{HeaderMap, Method, header};
 use porteiro_screens::{Deployment, mount};
+use porteiro_service::http::Surroundings;
 use porteiro_testkit::{Answer, TestApp};
 
 pub const ORIGIN: &str = "https://id.example.test";
@@ -20,8 +21,9 @@ pub async fn app() -> (Arc<TestApp>, Record) {
     let app = TestApp::builder().people().start().await;
     let record = Record::default();
     let seen = Arc::clone(&record);
-    let deployment =
+    let mut deployment =
         Deployment::of(&app.app.checked.settings, Arc::clone(&app.app.entropy)).expect("a deployment");
+    deployment.surroundings = Some(Surroundings::of(&app.app));
     let app = app.mounted(|router: Router| {
         let recorded = router.layer(axum::middleware::from_fn(move |request: Request, next: Next| {
             let seen = Arc::clone(&seen);

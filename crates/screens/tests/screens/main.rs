@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test says what went wrong by stopping there")]
 
+mod account;
 mod asvs;
 mod branding;
 mod doors;
@@ -9,3 +10,4 @@ mod driver;
 mod flows;
 mod headers;
 mod reach;
+mod surroundings;

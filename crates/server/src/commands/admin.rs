@@ -2,9 +2,10 @@
 
 use std::{io::Read, path::Path, time::Duration};
 
+use porteiro_protocol::picture::Picture;
 use porteiro_service::{
     http::Route,
-    management::{Operation, openapi},
+    management::{Operation, Taken, openapi},
     settings::Settings,
 };
 use serde_json::{Map, Value};
@@ -41,13 +42,16 @@ pub async fn run(settings: &Settings, arguments: Admin) -> Result<(), Failure> {
         return Err(Failure::new(format!("there is no operation {wanted}; porteiro admin lists them")));
     };
     let call = read(route, operation, &document, &arguments.values).map_err(Failure::new)?;
-    let body = match &arguments.body {
-        Some(_) if !call.members.is_empty() => {
+    let json = |value: Value| ("application/json", value.to_string().into_bytes());
+    let body = match (&arguments.body, operation.takes) {
+        (Some(_), _) if !call.members.is_empty() => {
             return Err(Failure::new("give the body as --body or as name=value, not as both"));
         }
-        Some(file) => Some(whole(file)?),
-        None if takes_body(route, &document) => Some(Value::Object(call.members.clone())),
-        None => None,
+        (Some(file), Taken::Media(_)) => Some(picture(file)?),
+        (None, Taken::Media(_)) => return Err(Failure::new("name the file with --body")),
+        (Some(file), _) => Some(json(whole(file)?)),
+        (None, _) if takes_body(route, &document) => Some(json(Value::Object(call.members.clone()))),
+        (None, _) => None,
     };
     let key = key(arguments.key_file.as_deref())?;
     let url = address(settings, arguments.url.as_deref(), &call)?;
@@ -61,8 +65,8 @@ pub async fn run(settings: &Settings, arguments: Admin) -> Result<(), Failure> {
             request = request.header(name, value);
         }
     }
-    if let Some(body) = body {
-        request = request.header("content-type", "application/json").body(body.to_string());
+    if let Some((kind, body)) = body {
+        request = request.header("content-type", kind).body(body);
     }
     let unreachable =
         |error: reqwest::Error| Failure::unavailable(format!("the service does not answer: {error}"));
@@ -170,15 +174,29 @@ fn url_encoded(text: &str) -> String {
     text.bytes().map(encode).collect()
 }
 
-fn whole(file: &Path) -> Result<Value, Failure> {
-    let wrong = |reason: String| Failure::new(format!("{}: {reason}", file.display()));
-    let mut text = Vec::new();
+fn wrong(file: &Path, reason: &dyn std::fmt::Display) -> Failure {
+    Failure::new(format!("{}: {reason}", file.display()))
+}
+
+fn bytes(file: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
     if file == Path::new("-") {
-        std::io::stdin().read_to_end(&mut text).map_err(|error| wrong(error.to_string()))?;
+        std::io::stdin().read_to_end(&mut bytes).map_err(|error| wrong(file, &error))?;
     } else {
-        text = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
+        bytes = std::fs::read(file).map_err(|error| wrong(file, &error))?;
     }
-    serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))
+    Ok(bytes)
+}
+
+fn whole(file: &Path) -> Result<Value, Failure> {
+    serde_json::from_slice(&bytes(file)?).map_err(|error| wrong(file, &error))
+}
+
+/// What the file is, by its contents: its name says nothing.
+fn picture(file: &Path) -> Result<(&'static str, Vec<u8>), Failure> {
+    let bytes = bytes(file)?;
+    let picture = Picture::parse(&bytes).map_err(|error| wrong(file, &error))?;
+    Ok((picture.format.media_type(), bytes))
 }
 
 /// Never an argument: those show in the list of processes.

@@ -87,7 +87,7 @@ async fn serve(app: &Arc<App>, metrics: PrometheusHandle) -> Result<(), Failure>
 
 /// The screens stand in front of the service, where they are built in and switched on.
 #[cfg(feature = "screens")]
-fn with_screens(app: &App, router: Router) -> Result<Router, Failure> {
+fn with_screens(app: &Arc<App>, router: Router) -> Result<Router, Failure> {
     let settings = &app.checked.settings;
     if !settings.screens {
         return Ok(router);
@@ -95,12 +95,14 @@ fn with_screens(app: &App, router: Router) -> Result<Router, Failure> {
     let deployment = porteiro_screens::Deployment::of(settings, Arc::clone(&app.entropy));
     let mut deployment = deployment.map_err(Failure::refusal)?;
     deployment.pseudo_languages = app.checked.mode == Mode::Development;
+    deployment.surroundings = Some(porteiro_service::http::Surroundings::of(app));
+    deployment.texts = app.sms.is_available();
     Ok(porteiro_screens::mount(router, deployment))
 }
 
 #[cfg(not(feature = "screens"))]
 #[expect(clippy::unnecessary_wraps, reason = "the same shape with and without")]
-fn with_screens(_: &App, router: Router) -> Result<Router, Failure> {
+fn with_screens(_: &Arc<App>, router: Router) -> Result<Router, Failure> {
     Ok(router)
 }
 

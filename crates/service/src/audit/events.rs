@@ -60,7 +60,7 @@ events! {
     OrganizationResumed = "organization.resumed", "The platform resumed an organization.", ["organization_id", "actor"];
     AccountAdministered = "account.administered", "Somebody of the platform disabled or enabled an account, or ended its sessions.", ["action", "by"];
     ClientCreated = "client.created", "Somebody of the platform made a client.", ["client_id", "by"];
-    ClientAdministered = "client.administered", "Somebody of the platform changed a client's trust or mode, disabled it or enabled it.", ["client_id", "by", "before", "after"];
+    ClientAdministered = "client.administered", "Somebody of the platform changed a client's trust, mode or branding, disabled it or enabled it.", ["client_id", "by", "before", "after"];
     ApiChanged = "api.changed", "Somebody of the platform registered an API or replaced what is said about it.", ["identifier", "by"];
     ApiRemoved = "api.removed", "Somebody of the platform removed an API.", ["identifier", "by"];
     ImpersonationStarted = "impersonation.started", "Somebody of the platform began to act as this person in an organization.", ["impersonation_id", "organization_id", "by"];

@@ -85,7 +85,7 @@ pub async fn apply(
     let mut answer = match (outcome.completion, outcome.refused) {
         (Some(completion), _) => complete::present(&outcome.loaded, &completion, show),
         (None, Some(refused)) => Answer::again(refused),
-        (None, None) => representation::present(&outcome.loaded, &outcome.gathered, &show),
+        (None, None) => representation::dressed(app, &outcome.loaded, &outcome.gathered, &show).await?,
     };
     if let Some(secret) = &outcome.secret {
         answer.bind(Transport::Api, secret, true);
@@ -179,7 +179,10 @@ async fn told(
 }
 
 async fn reload(tx: &Tx, loaded: &Loaded) -> Result<Loaded, StoreError> {
-    store::load(tx, loaded.id).await?.ok_or_else(|| StoreError::Inconsistent("a flow left".into()))
+    let reloaded = store::load(tx, loaded.id).await?;
+    let mut reloaded = reloaded.ok_or_else(|| StoreError::Inconsistent("a flow left".into()))?;
+    reloaded.state.locale.clone_from(&loaded.state.locale);
+    Ok(reloaded)
 }
 
 /// Makes the effect's change. `false` when what may be used once was used already.

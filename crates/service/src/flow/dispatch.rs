@@ -47,7 +47,9 @@ fn organization(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let text = step.text(input, "organization")?;
     let choices = step.facts.authorization.as_ref().map(|standing| standing.choices.as_slice());
     let mut choices = choices.unwrap_or_default().iter();
-    let chosen = choices.find(|choice| choice.slug == text || choice.id.to_string() == text);
+    let chosen = choices.find(|choice| {
+        choice.unavailable.is_none() && (choice.slug == text || choice.id.to_string() == text)
+    });
     let chosen = chosen.ok_or_else(|| Stopped::Invalid {
         field: "organization",
         detail: "is none of those offered".into(),

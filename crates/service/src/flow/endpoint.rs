@@ -145,6 +145,12 @@ impl IntoResponse for FlowError {
                 Problem::new(ProblemCode::FieldInvalid, format!("{field} {detail}"))
                     .with(with("errors", json!([{"pointer": format!("/{field}"), "detail": detail}])))
             }
+            Self::Password(unfit) => {
+                let (code, detail) = (unfit.code(), unfit.to_string());
+                let errors = json!([{"pointer": "/new_password", "code": code, "detail": detail}]);
+                Problem::new(ProblemCode::FieldInvalid, format!("new_password {detail}"))
+                    .with(with("errors", errors))
+            }
             Self::SlowDown => Problem::new(ProblemCode::SlowDown, "too many attempts; wait a little"),
             Self::Unavailable => Problem::from(ProblemCode::Unavailable),
             Self::Internal(what) => {

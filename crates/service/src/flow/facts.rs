@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::{
     decide::{AccountFacts, Facts, Policy},
     store::{self, Challenge, Loaded},
@@ -9,6 +11,7 @@ use super::{
 use crate::{
     App,
     accounts::{self, Account, AccountState},
+    branding,
     credentials::{self, Credential, CredentialState},
     mail::Mailer,
     oauth::authorization::{self, Prepared},
@@ -24,6 +27,14 @@ pub struct Gathered {
     pub challenges: Vec<Challenge>,
     /// The request the flow leads back to, prepared from the database.
     pub prepared: Option<Result<Box<Prepared>, authorization::Stopped>>,
+}
+
+/// In whose look the flow is shown. Read only for an answer, never for a decision.
+pub async fn look(app: &App, gathered: &Gathered) -> Result<Option<Value>, StoreError> {
+    match &gathered.prepared {
+        Some(Ok(prepared)) => branding::shown(app, &app.store, prepared).await,
+        Some(Err(_)) | None => Ok(None),
+    }
 }
 
 pub fn policy(app: &App) -> Policy {

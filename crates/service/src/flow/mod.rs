@@ -45,8 +45,9 @@ use self::{
 };
 use crate::{
     App, audit,
-    credentials::{self, CredentialKind},
+    credentials::{self, CredentialKind, password::Unfit},
     http::{RequestContext, Route},
+    mail::templates::Locale,
     oauth::keys::MasterKeyError,
     secrets::sha256,
     store::StoreError,
@@ -77,6 +78,7 @@ pub enum FlowError {
         field: &'static str,
         detail: String,
     },
+    Password(Unfit),
     SlowDown,
     Unavailable,
     Internal(String),
@@ -112,7 +114,11 @@ pub use start::{Started, start};
 
 /// The flow, if it is this caller's.
 async fn owned(app: &App, context: &RequestContext, id: FlowId) -> Result<Loaded, FlowError> {
-    let loaded = store::load(&app.store, id).await?.ok_or(FlowError::NotFound)?;
+    let mut loaded = store::load(&app.store, id).await?.ok_or(FlowError::NotFound)?;
+    // The person may have chosen another language since; what they do next is remembered in it.
+    if let Some(locale) = &context.locale {
+        Locale::negotiate(locale).as_str().clone_into(&mut loaded.state.locale);
+    }
     let secret = match loaded.state.transport {
         Transport::Browser => context.bind.as_deref(),
         Transport::Api => {
@@ -146,7 +152,7 @@ pub async fn show(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Resul
         return Err(FlowError::Expired);
     }
     let gathered = facts::gather(app, &app.store, &mut loaded).await?;
-    Ok(representation::present(&loaded, &gathered, &Value::Null))
+    Ok(representation::dressed(app, &loaded, &gathered, &Value::Null).await?)
 }
 
 /// One step.
@@ -168,11 +174,8 @@ pub async fn act(
     let gathered = facts::gather(app, &app.store, &mut loaded).await?;
     let current = decide::next(&loaded.state, &gathered.facts);
     if input["step"].as_i64() != Some(i64::from(loaded.step)) {
-        return Err(FlowError::StepStale(Box::new(representation::present(
-            &loaded,
-            &gathered,
-            &Value::Null,
-        ))));
+        let now = representation::dressed(app, &loaded, &gathered, &Value::Null).await?;
+        return Err(FlowError::StepStale(Box::new(now)));
     }
     let action =
         Action::parse(action).filter(|action| current.offers(*action)).ok_or(FlowError::UnknownAction)?;
@@ -233,7 +236,7 @@ async fn give_back(app: &App, buckets: &[crate::limits::Bucket]) {
 async fn refreshed(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Result<Answer, FlowError> {
     let mut loaded = owned(app, context, id).await?;
     let gathered = facts::gather(app, &app.store, &mut loaded).await?;
-    Ok(representation::present(&loaded, &gathered, &Value::Null))
+    Ok(representation::dressed(app, &loaded, &gathered, &Value::Null).await?)
 }
 
 /// A refusal is counted against the credential and written down, in transactions of their own.
@@ -269,6 +272,7 @@ async fn stop(
             FlowError::UnknownPasskey { credential_id }
         }
         Stopped::Invalid { field, detail } => FlowError::Invalid { field, detail },
+        Stopped::Password(unfit) => FlowError::Password(unfit),
         Stopped::Busy => FlowError::SlowDown,
         Stopped::Store(_) => FlowError::Unavailable,
         Stopped::Internal(what) => FlowError::Internal(what),

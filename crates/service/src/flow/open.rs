@@ -114,7 +114,7 @@ pub(super) async fn insert(
     let mut loaded = store::load(&app.store, id).await?.ok_or(FlowError::Unavailable)?;
     let gathered = facts::gather(app, &app.store, &mut loaded).await?;
     let show = first.map_or(Value::Null, |(_, show)| show);
-    let mut answer = representation::present(&loaded, &gathered, &show);
+    let mut answer = representation::dressed(app, &loaded, &gathered, &show).await?;
     answer.bind(transport, &secret, fresh);
     Ok(answer)
 }

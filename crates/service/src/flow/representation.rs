@@ -6,14 +6,16 @@ use time::format_description::well_known::Rfc3339;
 use super::{
     actions::Action,
     decide::{self, Next},
-    facts::Gathered,
+    facts::{self, Gathered},
     state::{Kind, State, Transport},
     store::Loaded,
 };
 use crate::{
+    App,
     credentials::CredentialKind,
     http::{BIND_COOKIE, set_cookie},
     oauth::authorization,
+    store::StoreError,
 };
 use porteiro_protocol::address::EmailAddress;
 
@@ -45,6 +47,20 @@ impl Answer {
             Transport::Api => self.body["auth_session"] = json!(secret),
         }
     }
+}
+
+/// The flow, in the look of whoever it is for.
+pub async fn dressed(
+    app: &App,
+    loaded: &Loaded,
+    gathered: &Gathered,
+    show: &Value,
+) -> Result<Answer, StoreError> {
+    let mut answer = present(loaded, gathered, show);
+    if let Some(look) = facts::look(app, gathered).await? {
+        answer.body["branding"] = look;
+    }
+    Ok(answer)
 }
 
 pub fn present(loaded: &Loaded, gathered: &Gathered, show: &Value) -> Answer {

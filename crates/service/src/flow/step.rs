@@ -17,7 +17,7 @@ use super::{
 use crate::{
     App,
     accounts::{Account, IdentifierKind},
-    credentials::{Credential, CredentialKind, CredentialState, NewCredential},
+    credentials::{Credential, CredentialKind, CredentialState, NewCredential, password::Unfit},
     http::RequestContext,
     mail::Mail,
     sms::Sms,
@@ -130,6 +130,8 @@ pub enum Stopped {
         field: &'static str,
         detail: String,
     },
+    /// A new password that will not do.
+    Password(Unfit),
     /// The machine is busy hashing.
     Busy,
     Store(StoreError),

@@ -19,6 +19,8 @@ pub struct RequestContext {
     pub origin: Option<String>,
     pub fetch_site: Option<String>,
     pub accept_language: String,
+    /// `locale` in the query: the language a call asks its words in.
+    pub locale: Option<String>,
     pub bind: Option<String>,
     pub session: Option<String>,
     pub device: Option<String>,
@@ -75,6 +77,10 @@ impl<S: Sync> FromRequestParts<S> for RequestContext {
                 .and_then(|value| value.to_str().ok())
                 .map(str::to_owned),
             accept_language: text(header::ACCEPT_LANGUAGE).unwrap_or_default(),
+            locale: parts.uri.query().and_then(|query| {
+                let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+                pairs.find(|(name, _)| name == "locale").map(|(_, value)| value.into_owned())
+            }),
             bind: cookie(&parts.headers, BIND_COOKIE),
             session: cookie(&parts.headers, SESSION_COOKIE),
             device: cookie(&parts.headers, DEVICE_COOKIE),

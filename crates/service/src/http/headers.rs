@@ -10,7 +10,6 @@ const CONTENT_POLICY: &str =
 const ALWAYS: &[(&str, &str)] = &[
     ("x-frame-options", "DENY"),
     ("x-content-type-options", "nosniff"),
-    ("referrer-policy", "no-referrer"),
     ("x-permitted-cross-domain-policies", "none"),
 ];
 
@@ -23,10 +22,23 @@ const UNLESS_SET: &[(&str, &str)] = &[
     ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
 ];
 
+/// Nobody is told where a person came from. A page with a form of ours tells ourselves, or a browser would send
+/// `Origin: null` with it; nothing else is taken from a handler.
+fn referrer(headers: &HeaderMap) -> HeaderValue {
+    let own = HeaderValue::from_static(OWN_FORMS);
+    let set = headers.get(header::REFERRER_POLICY);
+    if set == Some(&own) { own } else { HeaderValue::from_static("no-referrer") }
+}
+
+/// For pages with a form of ours.
+pub(super) const OWN_FORMS: &str = "same-origin";
+
 pub(super) fn complete(headers: &mut HeaderMap, https: bool) {
     for (name, value) in ALWAYS {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
+    let referrer = referrer(headers);
+    headers.insert(header::REFERRER_POLICY, referrer);
     for (name, value) in UNLESS_SET {
         headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
     }

@@ -63,6 +63,36 @@ pub fn build(app: Arc<App>, routes: Vec<Route>) -> Router {
         .with_state(app)
 }
 
+/// The same around routes that stand in front of the service, such as pages: an id, a log line, a count, the time limit,
+/// the panic net and the header set. It gives nothing else of the application away.
+#[derive(Clone)]
+pub struct Surroundings(Arc<App>);
+
+impl std::fmt::Debug for Surroundings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<surroundings>")
+    }
+}
+
+impl Surroundings {
+    pub fn of(app: &Arc<App>) -> Self {
+        Self(Arc::clone(app))
+    }
+
+    /// Around routes of one's own. What has no route here goes on to the service, which has these layers itself.
+    pub fn around<S: Clone + Send + Sync + 'static>(&self, routes: Router<S>) -> Router<S> {
+        routes
+            .route_layer(axum::middleware::from_fn(remember_route))
+            .route_layer(CatchPanicLayer::custom(on_panic))
+            .route_layer(from_fn_with_state(Arc::clone(&self.0), observe))
+    }
+
+    /// Only the panic net: around routes whose calls to the service are counted there.
+    pub fn net<S: Clone + Send + Sync + 'static>(&self, routes: Router<S>) -> Router<S> {
+        routes.route_layer(CatchPanicLayer::custom(on_panic))
+    }
+}
+
 /// Outermost: nothing leaves without an id, a log line, a count and the header set.
 async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();

@@ -16,7 +16,7 @@ pub use body::{Form, Json, Sent};
 pub(crate) use body::{json_value, read, typed};
 pub use cache::cached_json;
 pub use context::{BIND_COOKIE, DEVICE_COOKIE, RequestContext, SESSION_COOKIE, set_cookie};
-pub use layers::{RequestInfo, build};
+pub use layers::{RequestInfo, Surroundings, build};
 pub use oauth_error::{OAuthError, unreadable_form};
 pub use page::{form_post_page, plain_page, prefers_json};
 pub use problem::{Problem, ProblemCode};

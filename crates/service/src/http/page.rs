@@ -9,6 +9,8 @@ use axum::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 
+use super::headers::OWN_FORMS;
+
 /// Sends the form at once; without script the button does.
 const SCRIPT: &str = "document.forms[0].submit()";
 
@@ -64,6 +66,9 @@ pub fn plain_page(text: &str, button: Option<(&str, &str, &str)>) -> Response {
             "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
         ),
     );
+    if button.is_some() {
+        headers.insert(header::REFERRER_POLICY, HeaderValue::from_static(OWN_FORMS));
+    }
     response
 }
 

@@ -108,6 +108,8 @@ impl Writer {
             Taken::MergePatch(of) => {
                 (of(&mut self.requests).to_value(), &["application/merge-patch+json", "application/json"][..])
             }
+            // OpenAPI 3.1: no schema says that it is bytes.
+            Taken::Media(types) => (json!({}), types),
         };
         if let (Taken::MergePatch(_), Some(schema)) = (operation.takes, schema.as_object_mut()) {
             // Whatever is not sent stays.

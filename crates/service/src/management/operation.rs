@@ -53,6 +53,8 @@ pub enum Taken {
     Json(SchemaOf),
     /// RFC 7396: any of its members, the others stay.
     MergePatch(SchemaOf),
+    /// Bytes of one of these media types.
+    Media(&'static [&'static str]),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -126,6 +128,13 @@ impl Operation {
     #[must_use]
     pub fn patches<T: JsonSchema>(mut self) -> Self {
         self.takes = Taken::MergePatch(T::json_schema);
+        self
+    }
+
+    /// Takes a file of one of these media types.
+    #[must_use]
+    pub const fn takes_media(mut self, types: &'static [&'static str]) -> Self {
+        self.takes = Taken::Media(types);
         self
     }
 

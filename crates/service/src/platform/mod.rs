@@ -3,7 +3,7 @@
 
 mod accounts;
 mod apis;
-mod clients;
+pub(crate) mod clients;
 mod log;
 mod store;
 

@@ -11,12 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BUILT_IN, BuiltIn, Role, Wanted, change, create,
-    decide::Refused,
-    find,
-    impact::Impact,
-    list,
-    permissions::{OWN, Reach},
+    BUILT_IN, BuiltIn, Grantable, Role, Wanted, change, create, decide::Refused, find, impact::Impact, list,
     rehearse_change, rehearse_removal, remove,
 };
 use crate::{
@@ -24,7 +19,6 @@ use crate::{
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
     management::{Caller, Listing, Operation, Parameter, Patch, Query, Seen, Time, created, one, stale},
     members,
-    oauth::apis,
 };
 
 const READ: Access = Access::Organization("roles:read");
@@ -63,7 +57,7 @@ pub(super) fn routes() -> Vec<Route> {
                 .versioned()
                 .refuses(REFUSALS),
         ),
-        Route::get("/v1/organizations/{organization}/permissions", READ, grantable).operation(
+        Route::get("/v1/organizations/{organization}/permissions", READ, permissions).operation(
             Operation::new("permissions.list", "What roles here can permit").gives::<Permissions>(),
         ),
     ]
@@ -130,19 +124,6 @@ struct ChangeBody {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Permissions {
     items: Vec<Grantable>,
-}
-
-/// Something a role here can permit. `resource:*` permits every action of a resource.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "GrantablePermission")]
-struct Grantable {
-    permission: String,
-    /// The API it is for; none: this one.
-    api: Option<String>,
-    en: String,
-    pt: String,
-    /// Whether you hold it, and so may give it.
-    held: bool,
 }
 
 /// What a change would do.
@@ -289,27 +270,10 @@ async fn take_out(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-async fn grantable(
+async fn permissions(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    let held = |text: &str| Permission::parse(text).is_ok_and(|one| caller.held.covers(&one));
-    let own = OWN.iter().filter(|own| own.reach == Reach::Organization).map(|own| Grantable {
-        permission: own.name.to_owned(),
-        api: None,
-        en: own.en.to_owned(),
-        pt: own.pt.to_owned(),
-        held: held(own.name),
-    });
-    let apis = apis::list(&app.store).await?;
-    let theirs = apis.iter().filter(|api| api.organizational).flat_map(|api| {
-        api.scopes.iter().map(|scope| Grantable {
-            permission: scope.name.clone(),
-            api: Some(api.identifier.clone()),
-            en: scope.description.en.clone(),
-            pt: scope.description.pt.clone(),
-            held: held(&scope.name),
-        })
-    });
-    Ok(axum::Json(Permissions { items: own.chain(theirs).collect() }).into_response())
+    let items = super::offered(&app, &caller.held).await?;
+    Ok(axum::Json(Permissions { items }).into_response())
 }

@@ -3,7 +3,9 @@
 
 pub mod decide;
 mod endpoint;
+
 pub mod impact;
+mod offered;
 pub mod permissions;
 mod shaping;
 mod store;
@@ -17,6 +19,7 @@ use porteiro_protocol::{
 };
 
 pub(crate) use endpoint::impact_answer;
+pub use offered::{Grantable, offered};
 pub use shaping::{Wanted, change, create, rehearse_change, rehearse_removal, remove};
 pub use store::{find, list};
 

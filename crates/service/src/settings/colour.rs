@@ -6,7 +6,7 @@ const DARK: &[[u8; 3]] = &[[0x1a, 0x20, 0x1e], [0x12, 0x16, 0x15], [0x21, 0x2a, 
 const LEAST: f64 = 4.5;
 
 /// Why this colour cannot be used on light, or on dark, screens.
-pub(super) fn refusal(text: &str, dark: bool) -> Option<String> {
+pub fn refusal(text: &str, dark: bool) -> Option<String> {
     let Some(colour) = parse(text) else {
         return Some("is written as # and six digits, such as #1c5d57".into());
     };

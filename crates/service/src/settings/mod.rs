@@ -2,7 +2,7 @@
 //! environment names all come from this one structure; a setting is flat and spelt the same everywhere.
 
 mod check;
-mod colour;
+pub mod colour;
 mod described;
 mod sensitive;
 
@@ -100,11 +100,11 @@ pub struct Settings {
     pub service_name: String,
 
     /// The page under `base_url` that a mailed link opens, such as `/ui/link`: it takes what stands behind the `#` and
-    /// posts it to the flow. Without it mails carry the code alone.
+    /// posts it to the flow. The hosted screens bring one; without either, mails carry the code alone.
     pub email_link_path: Option<String>,
 
-    /// The page under `base_url` that the link of an invitation opens; it posts what stands behind the `#`. Without it the
-    /// mail carries the invitation itself.
+    /// The page under `base_url` that the link of an invitation opens; it posts what stands behind the `#`. The hosted
+    /// screens bring one; without either, the mail carries the invitation itself.
     pub invitation_link_path: Option<String>,
 
     /// Hosts of yours that may be on a private network, as `host:port`: text message provider, webhooks. Addresses

@@ -22,7 +22,7 @@ macro_rules! kinds {
 
 kinds! {
     OrganizationCreated = "organization.created", "The organization was made.";
-    OrganizationChanged = "organization.changed", "Its name, slug or policy changed.";
+    OrganizationChanged = "organization.changed", "Its name, slug, policy or branding changed.";
     OrganizationSuspended = "organization.suspended", "The platform suspended it: nobody acts for it until it is resumed.";
     OrganizationResumed = "organization.resumed", "The platform resumed it.";
     PlatformAdministered = "platform.administered", "Somebody of the platform used organizations:administer here; the reason says why.";

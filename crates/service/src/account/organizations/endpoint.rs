@@ -14,8 +14,9 @@ use crate::{
     App,
     http::{Access, Problem, ProblemCode, RequestContext, Route},
     management::{Operation, Time},
-    members::{self, Member, State as MemberState},
+    members::{self, Member, State as MemberState, Whom},
     organizations::Status,
+    roles::{self, Grantable},
     sessions::SignedIn,
 };
 
@@ -24,6 +25,10 @@ pub fn routes() -> Vec<Route> {
         Route::get("/v1/account/organizations", Access::Session, list).operation(
             Operation::new("account_organizations.list", "Where one belongs, suspended ones too")
                 .gives::<Places>(),
+        ),
+        Route::get("/v1/account/organizations/{organization}/permissions", Access::Session, held).operation(
+            Operation::new("account_organizations.permissions", "What one holds there, and may give a key")
+                .gives::<HeldPermissions>(),
         ),
         Route::delete("/v1/account/organizations/{organization}", Access::Session, leave).operation(
             Operation::new("account_organizations.leave", "Leave an organization")
@@ -82,6 +87,28 @@ impl From<Member> for OwnMembership {
 async fn list(State(app): State<Arc<App>>, Extension(me): Extension<SignedIn>) -> Result<Response, Problem> {
     let found = members::of_account(&app.store, me.account_id).await?;
     Ok(axum::Json(Places { items: found.into_iter().map(Into::into).collect() }).into_response())
+}
+
+#[derive(Serialize, JsonSchema)]
+struct HeldPermissions {
+    items: Vec<Grantable>,
+}
+
+/// Nothing where they cannot act now.
+async fn held(
+    State(app): State<Arc<App>>,
+    Path(organization): Path<String>,
+    Extension(me): Extension<SignedIn>,
+) -> Result<Response, Problem> {
+    let organization = organization.parse().map_err(|_| ProblemCode::NotFound)?;
+    let member = members::find(&app.store, organization, Whom::Account(me.account_id)).await?;
+    let member = member.filter(|member| member.state != MemberState::Removed).ok_or(ProblemCode::NotFound)?;
+    let mut items = match member.held() {
+        Ok(held) => roles::offered(&app, held).await?,
+        Err(_) => Vec::new(),
+    };
+    items.retain(|item| item.held);
+    Ok(axum::Json(HeldPermissions { items }).into_response())
 }
 
 /// Everything they had allowed there ends with it; the rest of the account is not touched.

@@ -113,10 +113,9 @@ pub async fn set(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let words = context_words(step);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let normal = password::check(&PasswordPolicy::default(), typed, &words)
-        .map_err(|reason| Stopped::Invalid { field: "new_password", detail: explain(&reason) })?;
+        .map_err(|reason| Stopped::Password(Unfit::Policy(reason)))?;
     if breached::is_known(step.app, normal.as_bytes()).await {
-        let detail = "has appeared in a breach of another service; choose another".into();
-        return Err(Stopped::Invalid { field: "new_password", detail });
+        return Err(Stopped::Password(Unfit::Breached));
     }
     let peppered = step.app.secrets.peppered(normal.as_bytes()).to_vec();
     let hash = step.app.hasher.hash(Cost::Password, peppered, &*step.app.entropy).await?;
@@ -157,13 +156,40 @@ fn context_words(step: &Step<'_>) -> Vec<String> {
     words
 }
 
-fn explain(reason: &PasswordRefused) -> String {
-    match reason {
-        PasswordRefused::TooShort { min } => format!("needs at least {min} characters; a few words do well"),
-        PasswordRefused::TooLong { max } => format!("may have at most {max} characters"),
-        PasswordRefused::Common => "is one that many people use; choose another".into(),
-        PasswordRefused::ContextWord => {
-            "is made of your name, address or this service; choose another".into()
+/// Why a new password will not do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfit {
+    Policy(PasswordRefused),
+    Breached,
+}
+
+impl Unfit {
+    /// For whoever has words of their own.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Policy(PasswordRefused::TooShort { .. }) => "too_short",
+            Self::Policy(PasswordRefused::TooLong { .. }) => "too_long",
+            Self::Policy(PasswordRefused::Common) => "common",
+            Self::Policy(PasswordRefused::ContextWord) => "guessable",
+            Self::Breached => "breached",
+        }
+    }
+}
+
+impl std::fmt::Display for Unfit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Policy(PasswordRefused::TooShort { min }) => {
+                write!(f, "needs at least {min} characters; a few words do well")
+            }
+            Self::Policy(PasswordRefused::TooLong { max }) => write!(f, "may have at most {max} characters"),
+            Self::Policy(PasswordRefused::Common) => {
+                f.write_str("is one that many people use; choose another")
+            }
+            Self::Policy(PasswordRefused::ContextWord) => {
+                f.write_str("is made of your name, address or this service; choose another")
+            }
+            Self::Breached => f.write_str("has appeared in a breach of another service; choose another"),
         }
     }
 }

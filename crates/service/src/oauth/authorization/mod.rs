@@ -46,6 +46,7 @@ use crate::{
     App,
     http::{OAuthError, Route},
     members::Member,
+    organizations::Status,
     refusals::Refusal,
     secrets::sha256,
     store::{Reader, StoreError},
@@ -224,6 +225,16 @@ pub struct Choice {
     pub slug: String,
     pub name: String,
     pub role: String,
+    /// Why it cannot be chosen, where it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unavailable: Option<Unavailable>,
+}
+
+/// Why somebody cannot act for an organization they belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unavailable {
+    Suspended,
 }
 
 impl From<&Member> for Choice {
@@ -234,6 +245,10 @@ impl From<&Member> for Choice {
             slug: organization.slug.clone(),
             name: organization.name.clone(),
             role: member.primary_role.clone(),
+            unavailable: match organization.status {
+                Status::Enabled => None,
+                Status::Suspended => Some(Unavailable::Suspended),
+            },
         }
     }
 }

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     client_policies,
     members::{self, Member, State, Whom},
-    organizations::{self, Name},
+    organizations::{self, Name, Status},
     refusals::{Holder, Refusal, Rule},
     store::{Reader, StoreError},
     trail::{Actor, ActorKind},
@@ -31,7 +31,7 @@ pub(super) enum Place {
     /// The request is about nobody but the person.
     Nowhere,
     Here(Box<Member>),
-    /// They belong to several that would do.
+    /// They belong to several that would do. Suspended ones are among them, so that nobody looks for them in vain.
     Choose(Vec<Member>),
     /// No such organization for them, and why is nobody's business; or they do not hold there what is asked.
     Refused(Refused, Box<Refusal>),
@@ -85,13 +85,16 @@ pub(super) async fn find(
         }
         Wanted::This(organization) => members::find(reader, organization, Whom::Account(account)).await?,
         Wanted::Any => {
-            let mut usable = Vec::new();
+            let (mut usable, mut suspended) = (Vec::new(), Vec::new());
             for member in members::of_account(reader, account).await? {
                 if is_usable(reader, &prepared.client, &member).await? {
                     usable.push(member);
+                } else if member.state == State::Active && member.organization.status == Status::Suspended {
+                    suspended.push(member);
                 }
             }
             if usable.len() > 1 {
+                usable.append(&mut suspended);
                 return Ok(Place::Choose(usable));
             }
             usable.pop()

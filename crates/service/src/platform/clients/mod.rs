@@ -174,7 +174,16 @@ async fn set_enabled(
     Ok(known)
 }
 
-async fn note(
+/// Orders whoever changes something of it; `false` when there is none.
+pub(crate) async fn lock(tx: &Tx, id: &str) -> Result<bool, StoreError> {
+    Ok(store::lock(tx, id).await?.is_some())
+}
+
+pub(crate) async fn exists(app: &App, id: &str) -> Result<bool, StoreError> {
+    Ok(find(app, id).await?.is_some())
+}
+
+pub(crate) async fn note(
     app: &App,
     tx: &Tx,
     context: &RequestContext,

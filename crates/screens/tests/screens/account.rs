@@ -1,0 +1,122 @@
+//! What a person sees of their own account, and the words it is in.
+
+use std::sync::Arc;
+
+use porteiro_protocol::id::{AccountId, Id, OrganizationId};
+use porteiro_screens::{Deployment, mount};
+use porteiro_service::{
+    members::{self, NewMember, Source},
+    oauth::{
+        clients::{self, Trust},
+        scopes::STANDARD_SCOPES,
+    },
+    organizations,
+};
+use porteiro_testkit::TestApp;
+use serde_json::json;
+
+use crate::driver::{Person, app, title};
+
+/// Somebody in a new organization.
+async fn belongs(
+    app: &TestApp,
+    account: AccountId,
+    slug: &'static str,
+    role: &'static str,
+) -> OrganizationId {
+    let (organization, id) = (Id::random(&*app.app.entropy), Id::random(&*app.app.entropy));
+    let work = |tx| async move {
+        assert!(organizations::insert(&tx, organization, slug, slug, "en").await?);
+        let (display_name, source) = ("Ana", Source::Admin);
+        let account = Some(account);
+        let new = NewMember { organization, id, account, client_id: None, display_name, role, source };
+        members::insert(&tx, &new).await
+    };
+    app.app.store.run_tx("test.belongs", work).await.expect("a member");
+    organization
+}
+
+#[tokio::test]
+async fn a_key_is_offered_what_the_person_holds_and_nothing_else() {
+    let (app, _) = app().await;
+    let mut ana = Person::new(&app);
+    ana.register("ana@example.test").await;
+    assert!(ana.get("/ui/account/keys").await.text().contains("you belong to none yet"));
+    let account = ana.get("/v1/account").await.json()["id"].as_str().expect("an id").parse().expect("an id");
+    let owned = belongs(&app, account, "owned", "owner").await;
+    let joined = belongs(&app, account, "joined", "member").await;
+    let page = ana.get(&format!("/ui/account/keys?in={owned}")).await.text();
+    let offered = |page: &str| page.matches("type=\"checkbox\" name=\"permission\"").count();
+    assert!(page.contains("value=\"audit:read\"") && page.contains("Read the audit trail"), "{page}");
+    assert!(!page.contains("platform."), "{page}");
+    let fewer = ana.get(&format!("/ui/account/keys?in={joined}")).await.text();
+    assert!(offered(&fewer) < offered(&page), "a member holds less than an owner");
+
+    let organization = owned.to_string();
+    let fields = [
+        ("action", "make"),
+        ("organization", organization.as_str()),
+        ("name", "Report"),
+        ("permission", "audit:read"),
+        ("permission", "members:read"),
+        ("days", "30"),
+    ];
+    let path = format!("/ui/account/keys?in={owned}");
+    // A password set a moment ago is not a fresh proof: the person is asked, and comes back.
+    let asked = ana.post(&path, &fields).await;
+    let flow = asked.header("location").to_owned();
+    if !flow.is_empty() {
+        let step = ana.get(&flow).await;
+        let at = flow.split('?').next().unwrap_or_default().to_owned();
+        let proof = [("password", "correct horse battery"), ("back", "keys"), ("known", "1")];
+        ana.act(&step, &at, "password/check", &proof).await;
+    }
+    let made = ana.post(&path, &fields).await.text();
+    assert!(made.contains("pt_key_"), "{made}");
+    assert!(made.contains("<code>audit:read</code>") && made.contains("<code>members:read</code>"));
+    let none = ana.post(&path, &fields[..3]).await;
+    assert_eq!(none.status, 422, "a key without permissions is none");
+}
+
+#[tokio::test]
+async fn a_phone_can_be_added_where_codes_can_be_sent() {
+    for texts in [false, true] {
+        let app = TestApp::builder().people().start().await;
+        let deployment = Deployment::of(&app.app.checked.settings, Arc::clone(&app.app.entropy));
+        let mut deployment = deployment.expect("a deployment");
+        deployment.texts = texts;
+        let app = Arc::new(app.mounted(|router| mount(router, deployment)));
+        let mut ana = Person::new(&app);
+        ana.register("ana@example.test").await;
+        let page = ana.get("/ui/account/security").await.text();
+        assert_eq!(page.contains("name=\"kind\" value=\"phone\""), texts);
+        let asked = ana.post("/ui/account/security", &[("action", "enrol"), ("kind", "phone")]).await;
+        assert!(asked.header("location").starts_with("/ui/flow/"));
+    }
+}
+
+#[tokio::test]
+async fn what_is_consented_to_is_said_in_the_language_of_the_page() {
+    let (app, _) = app().await;
+    let metadata = json!({
+        "client_name": "Ledger",
+        "redirect_uris": ["https://app.example.test/callback"],
+        "grant_types": ["authorization_code"],
+        "token_endpoint_auth_method": "none",
+    });
+    let made = clients::create(&app.app.store, &*app.app.entropy, &metadata, Trust::Verified).await;
+    let client = made.expect("a client").client_id;
+    let mut ana = Person::new(&app);
+    ana.register("ana@example.test").await;
+    let asking = format!(
+        "/connect/authorize?client_id={client}&redirect_uri=https%3A%2F%2Fapp.example.test%2Fcallback\
+         &response_type=code&scope=openid%20email&state=s&code_challenge={}&code_challenge_method=S256",
+        "A".repeat(43)
+    );
+    let (path, page) = ana.visit(&asking).await;
+    assert_eq!(title(&page), "Allow Ledger?", "{}", page.text());
+    let email = STANDARD_SCOPES.iter().find(|scope| scope.name == "email").expect("a scope");
+    assert!(page.text().contains(email.en));
+    let page = ana.get(&format!("{path}?lang=pt")).await.text();
+    assert!(page.contains(email.pt) && !page.contains(email.en), "{page}");
+}

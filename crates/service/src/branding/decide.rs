@@ -1,0 +1,110 @@
+//! What a brand may look like, and whose is shown.
+
+use porteiro_protocol::{
+    picture::{Format, Picture, PictureError},
+    plain_text::is_unseen,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{oauth::clients::Trust, settings::colour};
+
+/// As large as a picture on every page may be.
+pub const LARGEST_LOGO: usize = 64 * 1024;
+/// Of either side.
+const SIDES: std::ops::RangeInclusive<u32> = 16..=1024;
+const LONGEST_NAME: usize = 60;
+
+/// What of a brand is said in words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "BrandingChange")]
+pub struct Said {
+    /// Shown beside the logo, where it is not the ordinary name. 1 to 60 characters.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// For buttons and links on light pages: `#` and six digits, with a contrast of 4.5:1.
+    #[serde(default)]
+    pub color: Option<String>,
+    /// The same on dark pages.
+    #[serde(default)]
+    pub color_dark: Option<String>,
+}
+
+/// A field that cannot be as it is, and what to do about it.
+pub type Wrong = (&'static str, String);
+
+impl Said {
+    /// # Errors
+    /// The first field that cannot be as it is.
+    pub fn checked(mut self) -> Result<Self, Wrong> {
+        if let Some(name) = &mut self.name {
+            *name = name.trim().to_owned();
+            if !(1..=LONGEST_NAME).contains(&name.chars().count()) || name.chars().any(is_unseen) {
+                return Err(("name", format!("has 1 to {LONGEST_NAME} characters, none of them invisible")));
+            }
+        }
+        for (field, colour, dark) in
+            [("color", &mut self.color, false), ("color_dark", &mut self.color_dark, true)]
+        {
+            let Some(colour) = colour else { continue };
+            if let Some(why) = colour::refusal(colour, dark) {
+                return Err((field, why));
+            }
+            colour.make_ascii_lowercase();
+        }
+        Ok(self)
+    }
+}
+
+/// A logo, from what was sent as this media type.
+///
+/// # Errors
+/// What is wrong with it, and what to do.
+pub fn logo(bytes: &[u8], said: Format) -> Result<Picture, String> {
+    let picture = Picture::parse(bytes).map_err(|error: PictureError| format!("the picture {error}"))?;
+    if picture.format != said {
+        let (is, said) = (picture.format.media_type(), said.media_type());
+        return Err(format!("it came as {said} and is {is}; name it as what it is"));
+    }
+    if !SIDES.contains(&picture.width) || !SIDES.contains(&picture.height) {
+        let (width, height) = (picture.width, picture.height);
+        let (least, most) = (SIDES.start(), SIDES.end());
+        return Err(format!(
+            "the picture has {width} by {height} pixels; each side must have {least} to {most}: resize it"
+        ));
+    }
+    Ok(picture)
+}
+
+/// Whose look a request may be shown in. What a stranger asks for dresses up as nobody: not as itself, and not as an
+/// organization it names. What somebody proved to belong to is theirs, whoever asks.
+pub const fn may_name(trust: Trust) -> bool {
+    match trust {
+        Trust::Unverified => false,
+        Trust::Verified | Trust::FirstParty => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(name: Option<&str>, color: Option<&str>, color_dark: Option<&str>) -> Result<Said, Wrong> {
+        let text = |text: Option<&str>| text.map(ToOwned::to_owned);
+        Said { name: text(name), color: text(color), color_dark: text(color_dark) }.checked()
+    }
+
+    #[test]
+    fn colours_nobody_could_read_are_refused_with_what_to_do() {
+        let good = said(Some(" Acme "), Some("#7A1F5C"), Some("#e9a6cf")).unwrap();
+        assert_eq!((good.name.as_deref(), good.color.as_deref()), (Some("Acme"), Some("#7a1f5c")));
+        let (field, why) = said(None, Some("#e9a6cf"), None).unwrap_err();
+        assert!(field == "color" && why.ends_with("choose a darker one"), "{why}");
+        let (field, why) = said(None, None, Some("#7a1f5c")).unwrap_err();
+        assert!(field == "color_dark" && why.ends_with("choose a lighter one"), "{why}");
+        for name in ["", "  ", "a\u{202e}b", "a\u{200b}b", &"a".repeat(61)] {
+            assert_eq!(said(Some(name), None, None).unwrap_err().0, "name", "{name}");
+        }
+    }
+}

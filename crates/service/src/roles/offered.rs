@@ -1,0 +1,44 @@
+//! Everything a role or a key in an organization can permit, in words.
+
+use porteiro_protocol::permission::{Held, Permission};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::permissions::{OWN, Reach};
+use crate::{App, oauth::apis, store::StoreError};
+
+/// Something a role here can permit. `resource:*` permits every action of a resource.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "GrantablePermission")]
+pub struct Grantable {
+    pub permission: String,
+    /// The API it is for; none: this one.
+    pub api: Option<String>,
+    pub en: String,
+    pub pt: String,
+    /// Whether you hold it, and so may give it.
+    pub held: bool,
+}
+
+/// What can be permitted, and which of it whoever holds `held` may give.
+pub async fn offered(app: &App, held: &Held) -> Result<Vec<Grantable>, StoreError> {
+    let held = |text: &str| Permission::parse(text).is_ok_and(|one| held.covers(&one));
+    let own = OWN.iter().filter(|own| own.reach == Reach::Organization).map(|own| Grantable {
+        permission: own.name.to_owned(),
+        api: None,
+        en: own.en.to_owned(),
+        pt: own.pt.to_owned(),
+        held: held(own.name),
+    });
+    let apis = apis::list(&app.store).await?;
+    let theirs = apis.iter().filter(|api| api.organizational).flat_map(|api| {
+        api.scopes.iter().map(|scope| Grantable {
+            permission: scope.name.clone(),
+            api: Some(api.identifier.clone()),
+            en: scope.description.en.clone(),
+            pt: scope.description.pt.clone(),
+            held: held(&scope.name),
+        })
+    });
+    Ok(own.chain(theirs).collect())
+}
