@@ -43,7 +43,8 @@ pub fn read(root: &Path) -> anyhow::Result<(Vec<Run>, Vec<Finding>)> {
                 runs.push(Run { plan, path, content });
             }
             Ok(content) if content["modules"].is_array() => {
-                let what = format!("is of {}; {} is {}", content["plan"], plan.key, plan.name);
+                let other = content["plan"].as_str().unwrap_or("no plan");
+                let what = format!("is of {other}; {} is {}", plan.key, plan.name);
                 findings.push(Finding::new(&path, 1, what));
             }
             Ok(_) | Err(_) => findings.push(Finding::new(&path, 1, "is not a run of a plan")),
