@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import * as clients from './clients.mjs'
 import { compare } from './expected.mjs'
-import { PERSON, WITHOUT_PHONE, register } from './person.mjs'
+import { people, register } from './person.mjs'
 import { KEYS, configuration, load } from './plans.mjs'
 import { Porteiro } from './porteiro.mjs'
 import { Suite } from './suite.mjs'
@@ -40,15 +40,14 @@ const runPlan = async (key, only) => {
   running = porteiro
   try {
     await porteiro.start()
-    await register(porteiro, PERSON)
-    await register(porteiro, WITHOUT_PHONE)
+    const known = people(key)
+    for (const person of Object.values(known)) await register(porteiro, person)
     const base = `${suite.base}/test/a/${plan.configuration.alias}`
     const values = {
       issuer: porteiro.issuer,
       mtls_base: porteiro.mtls,
       suite: suite.base,
-      person: PERSON,
-      without_phone: WITHOUT_PHONE,
+      ...known,
       clients: await clients.make(porteiro, base, plan.clients),
       mtls: await clients.certificate(porteiro.folder, 'client1'),
       mtls2: await clients.certificate(porteiro.folder, 'client2'),
