@@ -5,17 +5,17 @@
 // `certification/run` sets the environment up. A whole plan is written to results/KEY.json; a part of one is only printed.
 
 import { readFile, writeFile } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 import * as clients from './clients.mjs'
 import { compare } from './expected.mjs'
-import { PERSON, WITHOUT_PHONE, register } from './person.mjs'
+import { people, register } from './person.mjs'
 import { KEYS, configuration, load } from './plans.mjs'
 import { Porteiro } from './porteiro.mjs'
 import { Suite } from './suite.mjs'
 
 // A module that logs nothing for this long waits for something that will not come. The longest wait of their own is 90 s.
 const STALLED = 150_000
+const LOOK_EVERY = 10_000
 const ENDED = ['FINISHED', 'INTERRUPTED']
 
 const environment = process.env
@@ -40,15 +40,14 @@ const runPlan = async (key, only) => {
   running = porteiro
   try {
     await porteiro.start()
-    await register(porteiro, PERSON)
-    await register(porteiro, WITHOUT_PHONE)
+    const known = people(key)
+    for (const person of Object.values(known)) await register(porteiro, person)
     const base = `${suite.base}/test/a/${plan.configuration.alias}`
     const values = {
       issuer: porteiro.issuer,
       mtls_base: porteiro.mtls,
       suite: suite.base,
-      person: PERSON,
-      without_phone: WITHOUT_PHONE,
+      ...known,
       clients: await clients.make(porteiro, base, plan.clients),
       mtls: await clients.certificate(porteiro.folder, 'client1'),
       mtls2: await clients.certificate(porteiro.folder, 'client2'),
@@ -98,7 +97,7 @@ const runModule = async (porteiro, plan, module) => {
 const finished = async (id) => {
   let [entries, changed] = [-1, Date.now()]
   for (;;) {
-    const info = await suite.info(id)
+    const info = await suite.wait(id, ENDED, LOOK_EVERY)
     if (ENDED.includes(info.status)) return info
     const now = (await suite.log(id)).length
     if (now !== entries) [entries, changed] = [now, Date.now()]
@@ -106,7 +105,6 @@ const finished = async (id) => {
       await suite.cancel(id)
       return suite.wait(id, ENDED, 30_000)
     }
-    await sleep(1000)
   }
 }
 

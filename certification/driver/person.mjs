@@ -4,19 +4,21 @@
 import { readFile, readdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export const PERSON = {
-  name: 'Alice Certification',
-  email: 'alice@example.test',
-  password: 'a walk along the river at dawn',
-  phone: '+5511987654321',
-}
-
-/** Who is to prove themselves anew must do it as strongly as they can, and the scripted browser reads no text messages. */
-export const WITHOUT_PHONE = {
-  name: 'Bruno Certification',
-  email: 'bruno@example.test',
-  password: 'a cup of coffee at the station',
-}
+/** Two, with addresses of their own for each plan: plans that run at the same time share one mail server. */
+export const people = (key) => ({
+  person: {
+    name: 'Alice Certification',
+    email: `alice.${key}@example.test`,
+    password: 'a walk along the river at dawn',
+    phone: '+5511987654321',
+  },
+  // Who is to prove themselves anew must do it as strongly as they can, and the scripted browser reads no text messages.
+  without_phone: {
+    name: 'Bruno Certification',
+    email: `bruno.${key}@example.test`,
+    password: 'a cup of coffee at the station',
+  },
+})
 
 export const register = async (porteiro, person) => {
   const browser = new Browser(porteiro.issuer)
