@@ -55,7 +55,7 @@ export const killAll = () => [...started].flatMap((child) => tree(child.pid)).fo
 /** Starts a program; its output is thrown away as `serve > /dev/null` would, unless a log is asked for. */
 export function start(program, words, { env = {}, cwd, log }) {
   const output = log ? openSync(log, 'a') : 'ignore'
-  const child = spawn(program, words, { cwd, stdio: ['ignore', 'ignore', output], env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env } })
+  const child = spawn(program, words, { cwd, stdio: ['ignore', output, output], env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env } })
   started.add(child)
   child.exited = new Promise((resolve) => child.on('exit', resolve)).then(() => started.delete(child))
   child.on('error', (error) => say(`${program}: ${error.message}`))
@@ -78,13 +78,13 @@ function kill(pid) {
 }
 
 /** Milliseconds from `began` until an address answers 200. */
-export async function ready(child, began, port, path, host, limit = 180_000) {
+export async function ready(child, began, port, path, host, { limit, every = 5 }) {
   for (;;) {
     const answer = await send(port, 'GET', path, { headers: forwarded(host) }).catch(() => undefined)
     if (answer?.status === 200) return performance.now() - began
     if (child.exitCode !== null || child.signalCode !== null) throw new Error('the server ended while starting')
     if (performance.now() - began > limit) throw new Error(`not ready after ${limit / 1000} s: ${answer?.status} ${answer?.text}`)
-    await sleep(2)
+    await sleep(every)
   }
 }
 

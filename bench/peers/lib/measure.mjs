@@ -32,15 +32,14 @@ export class Run {
     const { postgres, options } = context
     this.database = postgres.database(`peers_${product.key.replaceAll('-', '_')}`)
     await product.prepare(this.database)
-    await this.starts()
     try {
+      await this.starts()
       say(`${product.name}: preparing clients and ${options.sessions} sessions`)
       Object.assign(this, await product.setup())
-      // Idle: nothing but readiness was ever asked of this process.
       this.sessions = await many(options.sessions, 8, (number) => product.session(number))
       await this.operations()
     } finally {
-      await stop(this.child)
+      if (this.child) await stop(this.child)
     }
     return {
       key: product.key, name: product.name, version: product.version, note: product.note,
@@ -57,7 +56,7 @@ export class Run {
       const began = performance.now()
       const command = product.command()
       this.child = start(command.program, command.words, { ...command, log: process.env.PEERS_KEEP && `${scratch}/${product.key}.log` })
-      const millis = await ready(this.child, began, product.readyPort ?? product.port, product.readyPath, product.host)
+      const millis = await ready(this.child, began, product.readyPort ?? product.port, product.readyPath, product.host, { limit: count < 0 ? 900_000 : 240_000, every: product.readyEvery })
       if (count >= 0) this.startMillis.push(Math.round(millis))
       if (count + 1 < options.starts) await stop(this.child)
     }

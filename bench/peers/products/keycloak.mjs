@@ -18,6 +18,8 @@ export class Keycloak {
   managementPort = PORTS.product(3) + 1
   readyPort = this.managementPort
   readyPath = '/health/ready'
+  // It takes seconds, and logs each time that it is not ready yet.
+  readyEvery = 50
   discoveryPath = `/realms/${REALM}/.well-known/openid-configuration`
   tokenPath = `${BASE}/token`
   redirectUri = REDIRECT
@@ -64,7 +66,7 @@ export class Keycloak {
         '--http-host=127.0.0.1', `--http-port=${this.port}`, `--http-management-port=${this.managementPort}`, '--cache-embedded-network-bind-address=127.0.0.1',
         `--db-url=jdbc:postgresql://127.0.0.1:${port}/${name}`, `--db-username=${user}`, '--db-password=trust',
         '--db-pool-initial-size=30', '--db-pool-min-size=30', '--db-pool-max-size=30'],
-      env: { JAVA_OPTS_KC_HEAP: '-Xms1000m -Xmx1400m', KC_BOOTSTRAP_ADMIN_USERNAME: 'admin', KC_BOOTSTRAP_ADMIN_PASSWORD: 'admin-of-the-comparison' },
+      env: { JAVA_OPTS_KC_HEAP: '-Xms512m -Xmx1524m', KC_BOOTSTRAP_ADMIN_USERNAME: 'admin', KC_BOOTSTRAP_ADMIN_PASSWORD: 'admin-of-the-comparison' },
     }
   }
 
