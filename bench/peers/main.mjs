@@ -1,7 +1,7 @@
 // bench/peers/run: each product in turn on one PostgreSQL, the same work, the same load generator. See README.md.
 
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, chmodSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { ALGORITHM, PORTS } from './lib/constants.mjs'
 import { Postgres, killAll, machine, say } from './lib/machine.mjs'
 import { Run } from './lib/measure.mjs'
@@ -12,7 +12,9 @@ import { NodeOidcProvider } from './products/node-oidc-provider.mjs'
 import { Porteiro } from './products/porteiro.mjs'
 
 const PRODUCTS = [Porteiro, Hydra, NodeOidcProvider, Keycloak, HydraCheapHash]
-const LONG = { seconds: 4, warmUp: 6, concurrency: [1, 8, 32, 64], sessions: 128, codes: 4000, codeSeconds: 8, starts: 3, idle: 5 }
+const LONG = { seconds: 4, warmUp: 5, concurrency: [1, 8, 32, 64], sessions: 128, codes: 4000, codeSeconds: 6, starts: 3, idle: 10 }
+// A product that would begin later than this is left out, so that the whole ends within twenty minutes.
+const LATEST = 15.5 * 60_000
 const SHORT = { seconds: 1, warmUp: 1, concurrency: [1, 32], sessions: 64, codes: 200, codeSeconds: 3, starts: 1, idle: 1 }
 
 const words = process.argv.slice(2)
@@ -20,10 +22,13 @@ const short = words.includes('--short')
 const only = words.find((word) => word.startsWith('--only='))?.slice(7).split(',')
 const options = short ? SHORT : LONG
 
+const cache = process.env.PEERS_CACHE
+if (words.includes('--install')) {
+  install()
+  process.exit()
+}
 const scratch = mkdtempSync('/tmp/porteiro-peers.')
 chmodSync(scratch, 0o755)
-const cache = `${process.env.PEERS_CACHE}`
-mkdirSync(cache, { recursive: true })
 const context = { options, scratch, cache, load: process.env.PEERS_LOAD }
 const mailEnv = { ...process.env, PORTEIRO_TEST_STATE: `${scratch}/state`, PORTEIRO_TEST_SMTP_PORT: String(PORTS.mail) }
 const mail = (word) => execFileSync('scripts/mail', [word], { env: mailEnv, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim()
@@ -39,17 +44,20 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
     killAll()
     context.postgres.stop()
     mail('stop')
+    rmSync(scratch, { recursive: true, force: true })
     process.exit(1)
   })
 }
 try {
-  const all = PRODUCTS.map((Product) => new Product(context)).filter((product) => (only ? only.includes(product.key) : !(short && product.extra)))
-  // Installing comes first, so that nothing is downloaded or built beside a measurement.
-  const ready = all.filter((product) => isReady(product))
+  const ready = chosen(context).filter((product) => isReady(product))
   context.postgres.start()
   results.postgres = context.postgres.sql('SELECT version()').split(' ').slice(0, 2).join(' ')
   context.mail = { url: mail('start'), ca: mail('ca'), maildir: mail('maildir') }
   for (const product of ready) {
+    if (Date.now() - began > LATEST) {
+      results.missing.push({ name: product.name, error: 'left out: the others took too long' })
+      continue
+    }
     try {
       const run = new Run(product, product.extra ? { ...context, options: { ...options, concurrency: options.concurrency.filter((level) => level === 32), starts: 1 } } : context)
       results.products.push(await run.all())
@@ -78,20 +86,36 @@ if (failed || errors > 0) {
 }
 
 function isReady(product) {
-  try {
-    if (!product.installed()) {
-      if (short || !product.install) {
-        say(`${product.name}: not installed, left out`)
-        results.missing.push({ name: product.name, error: 'not installed' })
-        return false
-      }
-      say(`${product.name}: installing`)
+  if (product.installed()) return true
+  say(`${product.name}: not installed, left out`)
+  results.missing.push({ name: product.name, error: installationError(product) ?? 'not installed' })
+  return false
+}
+
+/** Comes before the run and its time limit: nothing is downloaded or built beside a measurement. */
+function install() {
+  mkdirSync(cache, { recursive: true })
+  for (const product of chosen({ cache })) {
+    rmSync(errorFile(product), { force: true })
+    if (product.installed() || !product.install) continue
+    say(`${product.name}: installing`)
+    try {
       product.install()
+    } catch (error) {
+      writeFileSync(errorFile(product), String(error.message).slice(0, 600))
+      say(`${product.name}: cannot be installed: ${error.message}`)
     }
-    return true
-  } catch (error) {
-    results.missing.push({ name: product.name, error: String(error.message).slice(0, 600) })
-    say(`${product.name}: cannot be installed: ${error.message}`)
-    return false
   }
+}
+
+function chosen(given) {
+  return PRODUCTS.map((Product) => new Product(given)).filter((product) => (only ? only.includes(product.key) : !(short && product.extra)))
+}
+
+function errorFile(product) {
+  return `${cache}/${product.key}.error`
+}
+
+function installationError(product) {
+  return existsSync(errorFile(product)) ? readFileSync(errorFile(product), 'utf8') : undefined
 }

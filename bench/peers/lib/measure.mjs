@@ -87,10 +87,10 @@ export class Run {
     const rotate = () => ({ ...post(product.tokenPath, token), prefix: 'grant_type=refresh_token&refresh_token=', values: refresh, order: 'rotate', expect: '"access_token"', keep: ['refresh_token', 'access_token'] })
     await this.levels('refresh', rotate, (measured) => (refresh = measured.values))
     const introspect = product.introspection(client)
-    const ask = (values) => () => ({ ...post(introspect.path, { ...FORM, ...introspect.headers }, introspect.port), prefix: 'token=', values, order: 'cycle', expect: '"active":true' })
-    await this.levels('introspect_refresh', ask(refresh.map(encodeURIComponent)))
+    const ask = (hint, values) => () => ({ ...post(introspect.path, { ...FORM, ...introspect.headers }, introspect.port), prefix: `token_type_hint=${hint}&token=`, values, order: 'cycle', expect: '"active":true' })
+    await this.levels('introspect_refresh', ask('refresh_token', refresh.map(encodeURIComponent)))
     const access = await this.families(post(product.tokenPath, token))
-    if (product.introspectsAccessTokens !== false) await this.levels('introspect_access', ask(access.map((kept) => kept[1])))
+    if (product.introspectsAccessTokens !== false) await this.levels('introspect_access', ask('access_token', access.map((kept) => kept[1])))
   }
 
   /** Bodies with a code each, made outside the measured time. */
@@ -129,7 +129,7 @@ export class Run {
     const measured = await this.once(operation, plan, concurrency, seconds)
     await sleep(300)
     const after = { ...postgres.counters(this.database.name), own: cpu(this.child.pid) }
-    const each = (name) => (after[name] - before[name]) / measured.operations
+    const each = (name) => (after[name] - before[name]) / Math.max(measured.operations, 1)
     const now = memory(this.child.pid)
     for (const kind of ['pss', 'rss']) this.memory.peak[kind] = Math.max(this.memory.peak[kind], now[kind])
     const { kept, values, ...figures } = measured

@@ -71,25 +71,37 @@ export class Keycloak {
   }
 
   async setup() {
-    const headers = forwarded(this.host)
-    const token = (await must(this.port, 'POST', '/realms/master/protocol/openid-connect/token', {
-      headers: { ...headers, ...FORM },
-      body: form({ grant_type: 'password', client_id: 'admin-cli', username: 'admin', password: 'admin-of-the-comparison' }),
-    })).json().access_token
-    const admin = (path, value) => must(this.port, 'POST', `/admin/realms${path}`, { headers: { ...headers, ...JSON_TYPE, authorization: `Bearer ${token}` }, body: JSON.stringify(value) })
+    const admin = (path, value) => this.#admin(`/admin/realms${path}`, value)
     await admin('', { realm: REALM, enabled: true, defaultSignatureAlgorithm: ALGORITHM, revokeRefreshToken: true, refreshTokenMaxReuse: 0 })
     await admin(`/${REALM}/client-scopes`, { name: SCOPE, protocol: 'openid-connect', attributes: { 'include.in.token.scope': 'true' } })
-    const client = { id: 'peers', secret: 'a-secret-of-the-comparison-that-is-long' }
+    const client = (this.client = { id: 'peers', secret: 'a-secret-of-the-comparison-that-is-long' })
     await admin(`/${REALM}/clients`, {
       clientId: client.id, secret: client.secret, enabled: true, protocol: 'openid-connect', publicClient: false, clientAuthenticatorType: 'client-secret',
       standardFlowEnabled: true, directAccessGrantsEnabled: false, serviceAccountsEnabled: true, redirectUris: [REDIRECT], optionalClientScopes: [SCOPE],
       attributes: { 'pkce.code.challenge.method': 'S256', 'access.token.signed.response.alg': ALGORITHM },
+      // Who introspects a token must be in its audience.
+      protocolMappers: [{
+        name: 'audience', protocol: 'openid-connect', protocolMapper: 'oidc-audience-mapper',
+        config: { 'included.client.audience': client.id, 'access.token.claim': 'true', 'introspection.token.claim': 'true' },
+      }],
     })
     await many(this.context.options.sessions, 8, (number) => admin(`/${REALM}/users`, {
       username: `person${number}`, email: `person${number}@example.org`, firstName: 'Person', lastName: `${number}`, enabled: true, emailVerified: true,
       credentials: [{ type: 'password', value: `${number} herons by the river`, temporary: false }],
     }))
     return { client }
+  }
+
+  async #admin(path, value) {
+    const headers = forwarded(this.host)
+    // A token of an administrator lives for a minute.
+    if (!(Date.now() < this.tokenUntil)) {
+      const body = form({ grant_type: 'password', client_id: 'admin-cli', username: 'admin', password: 'admin-of-the-comparison' })
+      const answer = await must(this.port, 'POST', '/realms/master/protocol/openid-connect/token', { headers: { ...headers, ...FORM }, body })
+      this.token = answer.json().access_token
+      this.tokenUntil = Date.now() + 20_000
+    }
+    return must(this.port, 'POST', path, { headers: { ...headers, ...JSON_TYPE, authorization: `Bearer ${this.token}` }, body: JSON.stringify(value) })
   }
 
   scopeFields() {
@@ -100,8 +112,10 @@ export class Keycloak {
     return {}
   }
 
-  session(number) {
-    return new Browser(this.port, this.host, number)
+  async session(number) {
+    const browser = new Browser(this.port, this.host, number)
+    await this.code(browser, this.client)
+    return browser
   }
 
   /** The first time there is a form to fill in; then the session's cookie answers. */

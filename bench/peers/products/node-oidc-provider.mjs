@@ -74,8 +74,10 @@ export class NodeOidcProvider {
     return {}
   }
 
-  session(number) {
-    return new Browser(this.port, this.host, number)
+  async session(number) {
+    const browser = new Browser(this.port, this.host, number)
+    await this.code(browser, this.client)
+    return browser
   }
 
   /** The first time a person is sent to sign in; then the session's cookie answers. */
