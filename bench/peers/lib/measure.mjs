@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ALGORITHM } from './constants.mjs'
 import { FORM, basic, form, forwarded, many } from './http.mjs'
 import { cpu, memory, ready, say, start, stop } from './machine.mjs'
 
@@ -107,6 +108,9 @@ export class Run {
     const plan = await this.codes(600, this.sessions.length, where)
     const measured = await this.once('code', plan, 8, 600)
     if (measured.errors) throw new Error(`${this.product.name}: ${measured.first_error}`)
+    // The same kind of token from everybody, or there is nothing to compare.
+    const header = JSON.parse(Buffer.from(measured.kept[0][1].split('.')[0], 'base64url'))
+    if (header.alg !== ALGORITHM) throw new Error(`access tokens are signed with ${header.alg}`)
     return measured.kept
   }
 
