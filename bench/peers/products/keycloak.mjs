@@ -1,7 +1,7 @@
 // Keycloak on PostgreSQL, behind a proxy that ends TLS. Settings and the guides they are from: ../README.md.
 
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { ALGORITHM, PORTS, REDIRECT, SCOPE } from '../lib/constants.mjs'
 import { Browser, FORM, JSON_TYPE, basic, codeIn, form, forwarded, many, must, pkce } from '../lib/http.mjs'
@@ -9,6 +9,15 @@ import { Browser, FORM, JSON_TYPE, basic, codeIn, form, forwarded, many, must, p
 const VERSION = '26.7.0'
 const REALM = 'peers'
 const BASE = `/realms/${REALM}/protocol/openid-connect`
+
+/** "Supported Configurations": 17, 21 or 25, and the newest of them for speed. */
+function javaHome() {
+  if (process.env.JAVA_HOME) return process.env.JAVA_HOME
+  const all = readdirSync('/usr/lib/jvm').filter((name) => existsSync(`/usr/lib/jvm/${name}/bin/java`))
+  const found = ['25', '21', '17'].map((version) => all.find((name) => name.includes(`-${version}-`))).find(Boolean)
+  if (!found) throw new Error('no Java 25, 21 or 17 in /usr/lib/jvm; name one by JAVA_HOME')
+  return `/usr/lib/jvm/${found}`
+}
 
 export class Keycloak {
   key = 'keycloak'
@@ -30,7 +39,7 @@ export class Keycloak {
   }
 
   get version() {
-    const java = execFileSync('java', ['--version'], { encoding: 'utf8' }).split('\n')[0]
+    const java = execFileSync(`${javaHome()}/bin/java`, ['--version'], { encoding: 'utf8' }).split('\n')[0]
     return `${VERSION}, ${java}`
   }
 
@@ -66,7 +75,7 @@ export class Keycloak {
         '--http-host=127.0.0.1', `--http-port=${this.port}`, `--http-management-port=${this.managementPort}`, '--cache-embedded-network-bind-address=127.0.0.1',
         `--db-url=jdbc:postgresql://127.0.0.1:${port}/${name}`, `--db-username=${user}`, '--db-password=trust',
         '--db-pool-initial-size=30', '--db-pool-min-size=30', '--db-pool-max-size=30'],
-      env: { JAVA_OPTS_KC_HEAP: '-Xms512m -Xmx1524m', KC_BOOTSTRAP_ADMIN_USERNAME: 'admin', KC_BOOTSTRAP_ADMIN_PASSWORD: 'admin-of-the-comparison' },
+      env: { JAVA_HOME: javaHome(), JAVA_OPTS_KC_HEAP: '-Xms512m -Xmx1524m', KC_BOOTSTRAP_ADMIN_USERNAME: 'admin', KC_BOOTSTRAP_ADMIN_PASSWORD: 'admin-of-the-comparison' },
     }
   }
 
