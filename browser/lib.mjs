@@ -1,32 +1,55 @@
 // A browser, its person, their mailbox and their phone.
 
-import { createHash, createHmac, randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { readFile, readdir } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { chromium } from 'playwright-core'
 
 export const issuer = process.env.PORTEIRO_ISSUER
 
-export const launch = () =>
-  chromium.launch({ executablePath: process.env.PORTEIRO_CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+export const launch = (more = {}) =>
+  chromium.launch({ executablePath: process.env.PORTEIRO_CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage'], ...more })
 
-let network = 1
-/** A browser of its own, somewhere else on the network each time: limits count addresses. */
-export const visitor = async (browser, { lang = 'en', script = true, ...rest } = {}) => {
+/** One browser per file of tests, ready before the first. */
+export const shared = (before, after) => {
+  const one = {}
+  before(async () => (one.browser = await launch()))
+  after(() => one.browser?.close())
+  return one
+}
+
+let network = 0
+/** Somewhere else on the network each time: limits count addresses. */
+export const elsewhere = () => {
   network += 1
-  const context = await browser.newContext({
-    locale: lang === 'pt' ? 'pt-BR' : 'en-US',
-    javaScriptEnabled: script,
-    extraHTTPHeaders: { 'x-forwarded-for': `198.51.100.${network}` },
-    ...rest,
-  })
-  context.setDefaultTimeout(15_000)
-  const page = await context.newPage()
-  const reports = []
+  return { 'x-forwarded-for': `2001:db8:${(process.pid & 0xffff).toString(16)}:${network.toString(16)}::1` }
+}
+
+/** What the browser complains about: its policy, or a script that failed. */
+const complaints = (page, reports) => {
   page.on('console', (message) => {
     if (/Content Security Policy|Refused to/i.test(message.text())) reports.push(`${page.url()}: ${message.text()}`)
   })
   page.on('pageerror', (error) => reports.push(`${page.url()}: ${error}`))
+}
+
+/** A browser of its own. `lang` may be a language nobody speaks. */
+export const visitor = async ({ browser }, { lang = 'en', script = true, ...rest } = {}) => {
+  const context = await browser.newContext({
+    locale: lang === 'pt' ? 'pt-BR' : 'en-US',
+    javaScriptEnabled: script,
+    extraHTTPHeaders: elsewhere(),
+    ...rest,
+  })
+  context.setDefaultTimeout(45_000)
+  const reports = []
+  context.on('page', (page) => complaints(page, reports))
+  const page = await context.newPage()
+  if (/-X[AB]$/.test(lang)) await open(page, `/ui/sign-in?lang=${lang}`)
   return { context, page, reports, script }
 }
 
@@ -45,6 +68,72 @@ export const mailed = async (address, after = 0) => {
     await sleep(100)
   }
   throw new Error(`no mail to ${address}`)
+}
+
+const newest = async (folder, address) => {
+  const found = []
+  for (const name of await readdir(folder)) {
+    const text = await readFile(join(folder, name), 'utf8')
+    if (text.includes(`Envelope-to: ${address}`)) found.push([name, text])
+  }
+  return found.sort().map(([, text]) => text)
+}
+
+/** The newest mail a real server took for an address: its code, and the address of its link. */
+export const delivered = async (address) => {
+  for (let tries = 0; tries < 150; tries += 1) {
+    const mails = await newest(join(process.env.PORTEIRO_MAILDIR, 'new'), address)
+    if (mails.length) {
+      const text = mails.at(-1).replace(/=\r?\n/g, '').replace(/=([0-9A-F]{2})/g, (_, byte) => String.fromCharCode(Number.parseInt(byte, 16)))
+      return { code: /^Subject: (\d{6})/m.exec(text)?.[1], link: /http:\S+\/ui\/link#[\w.-]+/.exec(text)?.[0], text }
+    }
+    await sleep(100)
+  }
+  throw new Error(`no mail to ${address}`)
+}
+
+/** Asks the database, as somebody who runs the service could. */
+export const sql = async (statement, database = process.env.PORTEIRO_DATABASE) => {
+  const { stdout } = await promisify(execFile)('psql', ['-XAtq', '-v', 'ON_ERROR_STOP=1', database, '-c', statement])
+  return stdout.trim()
+}
+
+/** An authenticator in software, as DevTools has it. */
+export const authenticator = async ({ context, page }) => {
+  const session = await context.newCDPSession(page)
+  await session.send('WebAuthn.enable')
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  const about = (method, more) => session.send(`WebAuthn.${method}`, { authenticatorId, ...more })
+  return {
+    credentials: async () => (await about('getCredentials')).credentials,
+    present: (enabled) => about('setAutomaticPresenceSimulation', { enabled }),
+    verified: (isUserVerified) => about('setUserVerified', { isUserVerified }),
+  }
+}
+
+/** A web server of a client's own, with what it was sent. `answer(path, body)` is a page, or where to go on to. */
+export const website = async (answer = () => '<title>App</title>Hello', create = createServer) => {
+  const seen = []
+  const server = create(async (request, response) => {
+    let body = ''
+    for await (const part of request) body += part
+    if (request.url !== '/favicon.ico') seen.push({ method: request.method, url: request.url, body })
+    const text = answer(request.url, body)
+    if (/^https?:/.test(text)) response.writeHead(302, { location: text }).end()
+    else response.writeHead(200, { 'content-type': 'text/html' }).end(text)
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  server.unref()
+  return { seen, port: server.address().port, close: () => server.closeAllConnections() ?? server.close() }
 }
 
 /** RFC 6238, as an authenticator app does it. */
@@ -96,17 +185,33 @@ export const request = (client, more = {}) => {
 }
 
 /** A client that registers itself: nobody has checked it. */
-export const stranger = async (redirect_uri) => {
-  const response = await fetch(new URL('/connect/register', issuer), {
+export const stranger = async (redirect_uri, more = {}, at = issuer) => {
+  const response = await fetch(new URL('/connect/register', at), {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...elsewhere() },
     body: JSON.stringify({
       client_name: 'Calendar helper',
       redirect_uris: [redirect_uri],
       token_endpoint_auth_method: 'none',
       grant_types: ['authorization_code'],
+      ...more,
     }),
   })
   if (!response.ok) throw new Error(await response.text())
   return { ...(await response.json()), redirect_uri }
+}
+
+/** What a client keeps and what it shows (RFC 7636). */
+export const pair = () => {
+  const verifier = randomBytes(32).toString('base64url')
+  return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') }
+}
+
+/** Tokens for a code, as a client without a secret gets them. */
+export const redeemed = async (client, code, code_verifier) => {
+  const { client_id, redirect_uri } = client
+  const body = new URLSearchParams({ grant_type: 'authorization_code', code, code_verifier, client_id, redirect_uri })
+  const response = await fetch(new URL('/connect/token', issuer), { method: 'POST', headers: elsewhere(), body })
+  if (!response.ok) throw new Error(await response.text())
+  return response.json()
 }

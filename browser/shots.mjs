@@ -11,7 +11,7 @@ const browser = await launch()
 let count = 0
 for (const lang of (process.env.PORTEIRO_SHOTS_LANGUAGES ?? 'en,pt').split(',')) {
   await mkdir(join(folder, lang), { recursive: true })
-  const one = await visitor(browser, { lang })
+  const one = await visitor({ browser }, { lang })
   await walk(one, async (name, page) => {
     for (const colorScheme of ['light', 'dark']) {
       for (const [size, viewport] of Object.entries(sizes)) {

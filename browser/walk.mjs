@@ -1,6 +1,6 @@
 // One walk past every screen that needs no passkey. `look(name, page)` is called on each.
 
-import { enter, follow, issuer, mailed, open, press, request, someone, stranger, totp } from './lib.mjs'
+import { enter, follow, issuer, mailed, open, pair, press, redeemed, request, someone, stranger, totp } from './lib.mjs'
 
 /** Asks people in which organization they act. */
 const teams = { client_id: process.env.PORTEIRO_TEAMS_CLIENT_ID, redirect_uri: process.env.PORTEIRO_CALLBACK }
@@ -179,6 +179,11 @@ export const walk = async (visitor, look) => {
   await press(page, 'consent/deny')
   const stopped = await arrived(page)
   if (stopped.get('error') !== 'access_denied') throw new Error(`not denied: ${page.url()}`)
+  const { verifier, challenge } = pair()
+  await open(page, request(unknown, { scope: 'openid profile', code_challenge: challenge }))
+  await page.waitForSelector('button[value="consent/allow"]:enabled')
+  await page.click('button[value="consent/allow"]')
+  await redeemed(unknown, (await arrived(page)).get('code'), verifier)
   await open(page, '/ui/account/apps')
   await look('apps', page)
   await page.click('details.menu summary')

@@ -104,8 +104,12 @@ pick_port() {
 
 # need PACKAGE COMMAND: install the Debian PACKAGE if COMMAND is missing and we
 # are root. No service of that package is started.
-need() {
-  if command -v "$2" >/dev/null; then return; fi
+need() { command -v "$2" >/dev/null || install_package "$1" "$2"; }
+
+# need_file PACKAGE FILE: the same for a package without a command of its own.
+need_file() { [ -e "$2" ] || install_package "$1" "$2"; }
+
+install_package() {
   is_root || die "$2 is missing; install the package $1"
   command -v apt-get >/dev/null || die "$2 is missing and there is no apt-get; install $1 yourself"
   say "installing the package $1"

@@ -5,14 +5,18 @@ import { execFile } from 'node:child_process'
 import { before, test } from 'node:test'
 import { promisify } from 'node:util'
 import * as client from 'openid-client'
+import { port, start, walk } from '../lib/app.mjs'
+import { createClient } from '../lib/operator.mjs'
 import { Person, mailFrom } from './person.mjs'
 import { connect, goodbye, refresh, register, signIn, signOut } from './sign-in.mjs'
 
 const issuer = process.env.PORTEIRO_ISSUER
 const mail = mailFrom(process.env.PORTEIRO_OUTPUT)
-let ana
+let ana, made
 
 before(async () => {
+  // A client that an operator made: it is trusted as those that register themselves are not.
+  made = await createClient('client.json', 'https://app.example.test')
   ana = new Person(issuer, 'Ana', 'ana@example.test', mail)
   assert.equal((await ana.register()).stage, 'complete')
 })
@@ -63,10 +67,7 @@ test('the issuer is discovered by both of its documents', async () => {
 })
 
 test('a client of the operator signs a person in, refreshes and signs out', async () => {
-  const config = await connect(issuer, {
-    client_id: process.env.PORTEIRO_CLIENT_ID,
-    client_secret: process.env.PORTEIRO_CLIENT_SECRET,
-  })
+  const config = await connect(issuer, made)
   await journey(config, {}, true)
   await journey(config, { pushed: true }, true)
 })
@@ -78,10 +79,7 @@ test('a public client that registered itself signs a person in, refreshes and si
 })
 
 test('who is signed in and agreed before is not asked again, where somebody has checked the client', async () => {
-  const config = await connect(issuer, {
-    client_id: process.env.PORTEIRO_CLIENT_ID,
-    client_secret: process.env.PORTEIRO_CLIENT_SECRET,
-  })
+  const config = await connect(issuer, made)
   const person = ana.elsewhere()
   const first = await signIn(config, person.visit)
   const again = await signIn(config, person.visit, { prompt: 'none' })
@@ -192,4 +190,16 @@ test('the example runs as it stands', async () => {
   const run = promisify(execFile)(process.execPath, ['sign-in.mjs', issuer, process.env.PORTEIRO_OUTPUT])
   const { stdout } = await run
   assert.match(stdout, /signed in[^]*refreshed[^]*signed out to https:\/\/app\.example\.test\/bye/)
+})
+
+const app = `http://127.0.0.1:${port}`
+walk('a web application in a browser', {
+  app,
+  how: 'password',
+  expected: ['password', 'consent/allow'],
+  open: async () => {
+    const { client_id, client_secret } = await createClient('client.json', app)
+    const env = { APP_URL: app, ISSUER: issuer, CLIENT_ID: client_id, CLIENT_SECRET: client_secret }
+    return start(process.execPath, ['app.mjs'], env)
+  },
 })

@@ -76,7 +76,7 @@ impl Recorder {
     }
 }
 
-async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> String {
+pub(crate) async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> String {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
     while let Ok(count @ 1..) = stream.read(&mut buffer).await {
@@ -91,7 +91,7 @@ async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn http(status: &str, headers: &str, body: &str) -> String {
+pub(crate) fn http(status: &str, headers: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
 }
 

@@ -9,6 +9,7 @@
 
 mod authorization_table;
 mod bootstrap;
+mod conformance;
 mod discovery;
 mod faults;
 mod fetch;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::{
-    Finding, events, files, refusals, routes,
+    Finding, conformance, events, files, refusals, routes,
     schema::{self, Schema},
     security, settings, trail,
 };
@@ -13,7 +13,7 @@ struct Document {
     text: String,
 }
 
-fn documents(schema: &Schema) -> Vec<Document> {
+fn documents(root: &Path, schema: &Schema) -> Vec<Document> {
     let generated = [
         ("docs/settings.md", settings::document()),
         ("docs/routes.md", routes::document(&routes::served())),
@@ -21,6 +21,7 @@ fn documents(schema: &Schema) -> Vec<Document> {
         ("docs/events.md", events::document()),
         ("docs/audit-trail.md", trail::document()),
         ("docs/refusals.md", refusals::document()),
+        ("docs/conformance.md", conformance::document(root)),
         ("docs/security/paths.md", security::paths::document()),
         ("docs/security/sessions.md", security::sessions::document()),
         ("docs/security/throttling.md", security::throttling::document()),
@@ -39,7 +40,7 @@ fn openapi() -> String {
 }
 
 pub fn write(root: &Path) -> anyhow::Result<()> {
-    for Document { path, text } in documents(&schema::of_migrations()?) {
+    for Document { path, text } in documents(root, &schema::of_migrations()?) {
         std::fs::write(root.join(path), text).map_err(|error| anyhow::anyhow!("{path}: {error}"))?;
     }
     Ok(())
@@ -51,7 +52,7 @@ pub fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
 
 /// Documents that are not what would be written now.
 pub fn stale(root: &Path, schema: &Schema) -> Vec<Finding> {
-    documents(schema).iter().filter_map(|document| document.differs(root)).collect()
+    documents(root, schema).iter().filter_map(|document| document.differs(root)).collect()
 }
 
 impl Document {
@@ -90,6 +91,6 @@ mod tests {
 
     #[test]
     fn missing_documents_are_stale() {
-        assert_eq!(stale(tree(&[]).path(), &Schema::default()).len(), 10);
+        assert_eq!(stale(tree(&[]).path(), &Schema::default()).len(), 11);
     }
 }

@@ -5,6 +5,7 @@
 
 mod asvs;
 mod claims;
+mod conformance;
 mod cves;
 mod decisions;
 mod dependencies;

@@ -5,8 +5,8 @@ use std::path::Path;
 use porteiro_service::store::migrations::MIGRATIONS;
 
 use crate::{
-    Finding, asvs, cves, decisions, dependencies, generate, hygiene, layers, migrations, report, rfc9700,
-    routes, schema, standards,
+    Finding, asvs, conformance, cves, decisions, dependencies, generate, hygiene, layers, migrations, report,
+    rfc9700, routes, schema, standards,
 };
 
 pub fn run(root: &Path) -> anyhow::Result<Vec<Finding>> {
@@ -23,6 +23,7 @@ pub fn run(root: &Path) -> anyhow::Result<Vec<Finding>> {
         asvs::check(root)?,
         cves::check(root),
         rfc9700::check(root),
+        conformance::check(root)?,
     ]
     .concat();
     match schema::of_migrations() {

@@ -16,6 +16,9 @@ use crate::jose::{Algorithm, VerifyError, sha256, thumbprint, verify_embedded};
 pub const MAX_AGE: Duration = Duration::minutes(5);
 /// Clocks differ; a proof from the future outlives its `jti`.
 pub const MAX_AHEAD: Duration = Duration::seconds(10);
+/// What proofs are signed with. Not RS256 (FAPI 2.0 Security Profile §5.4.1): the thumbprint names a key and not an
+/// algorithm, so an RSA key would be good for both.
+pub const ALGORITHMS: &[Algorithm] = &[Algorithm::Es256, Algorithm::EdDsa, Algorithm::Ps256];
 pub const MAX_JTI: usize = 256;
 const MAX_NONCE: usize = 256;
 
@@ -72,7 +75,7 @@ impl Proof {
     /// # Errors
     /// When any check of RFC 9449 §4.3 fails.
     pub fn verify(compact: &str, expected: &Expected<'_>) -> Result<Self, DpopError> {
-        let jws = verify_embedded(compact, Algorithm::ALL)?;
+        let jws = verify_embedded(compact, ALGORITHMS)?;
         // RFC 7515 §4.1.9: media types are compared without regard to case.
         let typ = jws.header.get("typ").and_then(Value::as_str);
         if !typ.is_some_and(|typ| typ.eq_ignore_ascii_case("dpop+jwt")) {

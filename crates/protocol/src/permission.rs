@@ -148,6 +148,14 @@ impl Held {
         self
     }
 
+    /// What both hold: authority that passes through another hand only narrows.
+    #[must_use]
+    pub fn within(&self, other: &Self) -> Self {
+        let named = self.named.union(&other.named);
+        let named = named.filter(|one| self.covers(one) && other.covers(one)).cloned().collect();
+        Self { everything: self.everything && other.everything, named }
+    }
+
     #[must_use]
     pub fn covers(&self, asked: &Permission) -> bool {
         (self.everything && !asked.is_reserved()) || self.named.iter().any(|held| held.covers(asked))

@@ -6,9 +6,8 @@
   const card = $('[data-flow]')
   const supported = !!(window.PublicKeyCredential && PublicKeyCredential.parseRequestOptionsFromJSON)
 
-  for (const element of all('.script')) {
-    if (supported || !('passkey' in element.dataset)) element.hidden = false
-  }
+  /* Buttons that need a script stand there from the start, so that nothing moves; the style hides them where none runs. */
+  if (!supported) for (const element of all('[data-passkey]')) element.hidden = true
 
   /* One step of the flow. Another tab may have moved it on: then this page is old. */
   const call = async (action, body) => {

@@ -49,7 +49,8 @@ impl Screens {
 pub fn mount(service: Router, deployment: Deployment) -> Router {
     let host = deployment.issuer.split("://").nth(1).unwrap_or_default().to_owned();
     let assets = Assets::of(&deployment);
-    let screens = Screens { service, deployment, host, catalogues: Catalogues::read(), assets };
+    let catalogues = Catalogues::read(deployment.pseudo_languages);
+    let screens = Screens { service, deployment, host, catalogues, assets };
     Router::new()
         .route("/", get(doors::home))
         .route("/connect/authorize", any(doors::authorize))

@@ -20,11 +20,11 @@ pub struct Visit {
 impl Visit {
     pub fn new(parts: &Parts) -> Self {
         let query = Form::parse(parts.uri.query().unwrap_or_default().as_bytes());
-        let chosen = query.get("lang").and_then(Language::parse);
+        let chosen = query.get("lang").and_then(Language::named);
         let language = chosen.unwrap_or_else(|| Language::of(&parts.headers));
         Self {
             language,
-            caller: Caller::new(parts, language.tag()),
+            caller: Caller::new(parts, language.service()),
             query,
             path: parts.uri.path().to_owned(),
             chose: chosen.is_some(),

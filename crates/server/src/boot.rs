@@ -71,6 +71,7 @@ pub async fn assemble(checked: Checked) -> Result<Arc<App>, Failure> {
         SmsProvider::open(&checked.settings.sms(), checked.mode, print_sms).map_err(Failure::refusal)?;
     let policy = FetchPolicy {
         allowed_private_hosts: checked.settings.outbound_private_hosts.clone(),
+        strangers_private_hosts: checked.settings.outbound_client_hosts.clone(),
         private_ca_file: checked.settings.outbound_ca_file.clone(),
         ..FetchPolicy::default()
     };

@@ -230,7 +230,12 @@ impl TestAppBuilder {
         let mailer = Mailer::open(&checked, |_| {}).expect("mail settings that are good");
         let sms = SmsProvider::open(&checked.settings.sms(), self.mode, |_| {})
             .expect("sms settings that are good");
-        let policy = FetchPolicy { allowed_private_hosts: self.private_hosts, ..FetchPolicy::default() };
+        let policy = FetchPolicy {
+            allowed_private_hosts: self.private_hosts,
+            strangers_private_hosts: checked.settings.outbound_client_hosts.clone(),
+            private_ca_file: checked.settings.outbound_ca_file.clone(),
+            ..FetchPolicy::default()
+        };
         let fetcher = Fetcher::new(policy).expect("a fetcher");
         let parts = Parts { checked, store, keys, mailer, sms, fetcher, clock: clock.clone(), entropy };
         let app = Arc::new(App::new(parts).expect("an application"));

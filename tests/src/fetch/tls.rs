@@ -53,6 +53,7 @@ async fn the_certificate_must_be_for_the_name_and_from_an_authority_we_know() {
         ],
         allowed_ports: vec![port],
         private_ca_file: Some(authority.path().into()),
+        ..FetchPolicy::default()
     };
     let (right, other) =
         (format!("https://sms.internal.example:{port}/"), format!("https://other.internal.example:{port}/"));

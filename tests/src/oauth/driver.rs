@@ -41,6 +41,11 @@ impl Relying {
         Self::with(app, Trust::Verified, json!({})).await
     }
 
+    /// The house's own console: it does what the person may.
+    pub async fn console(app: &TestApp) -> Self {
+        Self::with(app, Trust::FirstParty, json!({})).await
+    }
+
     /// A web application with other metadata.
     pub async fn with(app: &TestApp, trust: Trust, more: Value) -> Self {
         let mut metadata = json!({

@@ -16,10 +16,12 @@ mod introspection;
 mod logout;
 mod mutual_tls;
 mod races;
+mod references;
 mod registration;
 mod requests;
-mod rfc9700;
-mod signing;
+pub mod rfc9700;
+pub mod signing;
+pub mod site;
 mod wrong_tokens;
 
 use std::sync::Arc;

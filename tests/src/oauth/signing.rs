@@ -10,15 +10,29 @@ use serde_json::{Value, json};
 /// A client's key.
 #[derive(Debug)]
 pub struct ClientKey {
+    algorithm: Algorithm,
     key: SigningKey,
+    pkcs8: Vec<u8>,
 }
 
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 impl ClientKey {
     pub fn new() -> Self {
-        let pkcs8 = generate_pkcs8(Algorithm::Es256).unwrap();
-        Self { key: SigningKey::from_pkcs8(Algorithm::Es256, &pkcs8).unwrap() }
+        Self::of(Algorithm::Es256)
+    }
+
+    pub fn of(algorithm: Algorithm) -> Self {
+        Self::from(algorithm, generate_pkcs8(algorithm).unwrap().to_vec())
+    }
+
+    fn from(algorithm: Algorithm, pkcs8: Vec<u8>) -> Self {
+        Self { algorithm, key: SigningKey::from_pkcs8(algorithm, &pkcs8).unwrap(), pkcs8 }
+    }
+
+    /// The same key, signing by another algorithm.
+    pub fn speaking(&self, algorithm: Algorithm) -> Self {
+        Self::from(algorithm, self.pkcs8.clone())
     }
 
     pub fn jwk(&self) -> Value {
@@ -43,12 +57,11 @@ impl ClientKey {
 
     /// Under the header of this kind of token.
     pub fn typed(&self, typ: &str, claims: &Value) -> String {
-        self.sign(&json!({"alg": "ES256", "typ": typ, "kid": self.jwk()["kid"]}), claims)
+        self.sign(&json!({"alg": self.algorithm.as_str(), "typ": typ, "kid": self.jwk()["kid"]}), claims)
     }
 
     pub fn request_object(&self, claims: &Value) -> String {
-        let header = json!({"alg": "ES256", "typ": "oauth-authz-req+jwt", "kid": self.jwk()["kid"]});
-        self.sign(&header, claims)
+        self.typed("oauth-authz-req+jwt", claims)
     }
 
     /// A DPoP proof for a request; `more` replaces claims.
@@ -62,7 +75,7 @@ impl ClientKey {
         for (name, value) in more.as_object().into_iter().flatten() {
             claims[name] = value.clone();
         }
-        self.sign(&json!({"alg": "ES256", "typ": "dpop+jwt", "jwk": jwk}), &claims)
+        self.sign(&json!({"alg": self.algorithm.as_str(), "typ": "dpop+jwt", "jwk": jwk}), &claims)
     }
 }
 

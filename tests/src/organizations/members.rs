@@ -120,7 +120,7 @@ async fn nobody_gives_what_they_do_not_hold_nor_touches_whoever_holds_more() {
     let mut owner = Staff::new(&app, "owner@example.test", here, "owner").await;
     let mut admin = Staff::new(&app, "admin@example.test", here, "admin").await;
     let member = Staff::new(&app, "member@example.test", here, "member").await;
-    let client = Relying::web(&app).await;
+    let client = Relying::console(&app).await;
     let by_owner = owner.token(&app, &client, here, MANAGES).await;
     let by_admin = admin.token(&app, &client, here, MANAGES).await;
     let path = |one: &Staff| format!("{}/{}", members(here), one.member);
@@ -170,7 +170,7 @@ async fn an_organization_keeps_an_owner_who_can_act() {
     let app = house().await;
     let here = organization(&app, "here").await;
     let mut owner = Staff::new(&app, "owner@example.test", here, "owner").await;
-    let client = Relying::web(&app).await;
+    let client = Relying::console(&app).await;
     let token = owner.token(&app, &client, here, MANAGES).await;
     let path = format!("{}/{}", members(here), owner.member);
     let platform = platform_key(&app, &["organizations:administer"]).await;

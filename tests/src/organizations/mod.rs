@@ -12,6 +12,7 @@ mod impersonation;
 mod invitations;
 mod lists;
 mod members;
+mod narrowing;
 mod platform;
 mod races;
 mod refusals;

@@ -61,7 +61,7 @@ async fn active_owners(app: &TestApp, organization: OrganizationId) -> i64 {
 async fn two_owners_who_demote_each_other_leave_one() {
     let nodes = nodes().await;
     let app = &nodes[0];
-    let client = Relying::web(app).await;
+    let client = Relying::console(app).await;
     let mut staff = Vec::new();
     let first = organization(app, "first").await;
     for number in 0..2 {
@@ -111,7 +111,7 @@ async fn a_member_disabled_while_a_role_is_given_is_disabled() {
     let nodes = nodes().await;
     let app = &nodes[0];
     let here = organization(app, "here").await;
-    let client = Relying::web(app).await;
+    let client = Relying::console(app).await;
     let mut owner = Staff::new(app, "owner@example.test", here, "owner").await;
     let token = owner.token(app, &client, here, MANAGES).await;
     for round in 0..if long() { 100 } else { 6 } {
@@ -150,7 +150,7 @@ async fn nothing_is_issued_past_a_cut() {
     let nodes = nodes().await;
     let app = &nodes[0];
     let here = organization(app, "here").await;
-    let client = Relying::web(app).await;
+    let client = Relying::console(app).await;
     let mut owner = Staff::new(app, "owner@example.test", here, "owner").await;
     let token = owner.token(app, &client, here, MANAGES).await;
     let mut ana = Staff::new(app, "ana@example.test", here, "member").await;

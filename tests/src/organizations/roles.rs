@@ -131,7 +131,7 @@ async fn a_change_of_roles_reaches_every_grant_at_its_next_refresh() {
     let app = house().await;
     let here = organization(&app, "here").await;
     let mut owner = Staff::new(&app, "owner@example.test", here, "owner").await;
-    let client = Relying::web(&app).await;
+    let client = Relying::console(&app).await;
     let by_owner = owner.token(&app, &client, here, OWNERS).await;
     let role = format!("{}/accountant", roles(here));
     let body =
@@ -167,7 +167,7 @@ async fn a_dry_run_says_who_would_lose_what_and_changes_nothing() {
     let app = house().await;
     let here = organization(&app, "here").await;
     let mut owner = Staff::new(&app, "owner@example.test", here, "owner").await;
-    let client = Relying::web(&app).await;
+    let client = Relying::console(&app).await;
     let by_owner = owner.token(&app, &client, here, OWNERS).await;
     for (role, permissions) in
         [("writer", ["salaries:*", "reports:read"]), ("backup", ["salaries:write", "reports:read"])]
@@ -252,7 +252,7 @@ async fn an_owner_who_steps_down_is_told_all_they_lose() {
     let here = organization(&app, "here").await;
     let mut owner = Staff::new(&app, "owner@example.test", here, "owner").await;
     join(&app, here, account(&app, "Second").await, "owner").await;
-    let by_owner = owner.token(&app, &Relying::web(&app).await, here, OWNERS).await;
+    let by_owner = owner.token(&app, &Relying::console(&app).await, here, OWNERS).await;
     let path = format!("{}/{}?dry_run=true", members(here), owner.member);
     let impact = patch(&app, &path, &by_owner, &json!({"roles": ["member"]})).await.json();
     let loses = impact["members"][0]["loses"].as_array().unwrap();

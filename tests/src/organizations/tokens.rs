@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use http::Method;
 use porteiro_protocol::id::OrganizationId;
 use porteiro_service::oauth::clients::Trust;
 use porteiro_testkit::{Browser, Flow, TestApp};
 use serde_json::{Value, json};
 
 use super::driver::{
-    PAYROLL, account_of, call, claims, get, house, join, organization, organization_key, role, set_status,
+    PAYROLL, account_of, claims, get, house, join, organization, organization_key, role, set_status,
 };
 use crate::oauth::{
     driver::{Relying, agree, parameter, person, userinfo, verifier},
@@ -19,7 +18,7 @@ use crate::oauth::{
 const SALARIES: &str = "openid salaries:read";
 
 /// Ana, an accountant in one organization.
-async fn accountant() -> (Arc<TestApp>, Browser, Relying, OrganizationId) {
+pub(super) async fn accountant() -> (Arc<TestApp>, Browser, Relying, OrganizationId) {
     let app = house().await;
     let mut browser = person(&app).await;
     let here = organization(&app, "here").await;
@@ -35,7 +34,7 @@ async fn error(client: &Relying, browser: &mut Browser, more: &[(&str, &str)]) -
     parameter(&body, "error").unwrap_or_else(|| panic!("no error in {body}"))
 }
 
-fn text<'a>(tokens: &'a Value, name: &str) -> &'a str {
+pub(super) fn text<'a>(tokens: &'a Value, name: &str) -> &'a str {
     tokens[name].as_str().unwrap_or_else(|| panic!("no {name} in {tokens}"))
 }
 
@@ -334,35 +333,4 @@ async fn a_refusal_is_explained_to_whoever_may_read_the_trail_and_to_nobody_else
     let path = format!("/v1/organizations/{there}/refusals/{reference}");
     assert_eq!(get(&app, &path, &stranger).await.status, 404);
     assert_eq!(app.count("SELECT count(*) FROM trail WHERE kind = 'authority.refused'").await, 4);
-}
-
-/// `api-keys:write` is not worth everything its owner holds.
-#[tokio::test]
-async fn a_client_puts_into_a_key_no_more_than_its_token_carries() {
-    let (app, mut browser, client, here) = accountant().await;
-    role(&app, here, "accountant", &["api-keys:write", "members:read", "salaries:*"]).await;
-    let scope = [("scope", "api-keys:write members:read"), ("organization", "here")];
-    let path = format!("/v1/organizations/{here}/api-keys");
-    let own = Relying::with(&app, Trust::FirstParty, json!({})).await;
-    for (who, wider) in [(&client, 403), (&own, 201)] {
-        let tokens = who.tokens(&mut browser, &app, &scope).await;
-        let make = async |permissions: &[&str]| {
-            let body = json!({"name": "made", "permissions": permissions});
-            call(&app, Method::POST, &path, text(&tokens, "access_token"), Some(&body), &[]).await
-        };
-        let within = make(&["members:read"]).await;
-        assert_eq!(within.status, 201, "{}", within.text());
-        let beyond = make(&["members:read", "salaries:read"]).await;
-        assert_eq!(beyond.status.as_u16(), wider, "{}", beyond.text());
-        if wider == 403 {
-            let reader = organization_key(&app, here, &["audit:read"]).await;
-            let reference = beyond.json()["reference"].as_str().expect("a reference").to_owned();
-            let told =
-                get(&app, &format!("/v1/organizations/{here}/refusals/{reference}"), &reader).await.json();
-            assert_eq!(
-                (&told["rule"], &told["asked"]),
-                (&json!("permission_not_held"), &json!(["salaries:read"]))
-            );
-        }
-    }
 }

@@ -159,3 +159,17 @@ async fn ghsa_45f2_5q3r_xgg6_nothing_is_bound_without_a_fresh_proof_at_the_accou
     let answer = nobody.post("/v1/flows", &json!({"kind": "enrol", "enrol": "passkey"})).await;
     assert_eq!(answer.status, 401);
 }
+
+/// The same question again, after a right answer, is one nobody can get past by answering it.
+#[tokio::test]
+async fn whoever_proved_one_factor_afresh_is_asked_for_the_other_and_not_for_the_same_again() {
+    let app = app().await;
+    let mut browser = signed_in(&app).await;
+    let secret = enrol_totp(&mut browser).await;
+    let mut flow = browser.open(json!({"kind": "reauthenticate"})).await;
+    assert!(flow.offers().contains(&"password/check") && flow.offers().contains(&"totp/check"));
+    flow.act(&mut browser, "password/check", json!({"password": PASSWORD})).await;
+    assert_eq!((flow.stage(), flow.offers()), ("raise", vec!["totp/check"]));
+    flow.act(&mut browser, "totp/check", json!({"code": secret.code(step_now(1))})).await;
+    assert_eq!(flow.stage(), "complete");
+}

@@ -109,6 +109,9 @@ fn takers(rule: &Rule) -> String {
         (true, "api_writes.caller" | "api_writes.organization") => {
             "the management API, changing; `api_writes_per_minute`".to_owned()
         }
+        (true, "request_object.address" | "request_object_client.address") => {
+            "`/connect/authorize` with a `request_uri` of the client's; the second per client".to_owned()
+        }
         (true, "push.address") => "`/connect/par`, public clients".to_owned(),
         (true, _) => "the engine; see above".to_owned(),
     }

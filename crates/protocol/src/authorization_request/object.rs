@@ -5,6 +5,11 @@ use serde_json::{Map, Value};
 use super::{RawRequest, Refused, raw::NAMES};
 use crate::error::ErrorCode;
 
+/// Never taken from beside an object: what it replaces, and extensions that say what is granted, where, or to which key.
+/// Whoever reads those relies on the signature.
+const ONLY_INSIDE: [&str; 6] =
+    ["request", "request_uri", "authorization_details", "resource", "organization", "dpop_jkt"];
+
 fn refused(description: &str) -> Refused {
     Refused::new(ErrorCode::InvalidRequestObject, description)
 }
@@ -44,5 +49,20 @@ impl RawRequest {
             }
         }
         Ok(inner)
+    }
+
+    /// OpenID Connect Core §6.1: what the object leaves open, the parameters beside it fill in. Only for OpenID
+    /// requests, which say so outside the object; RFC 9101 §6.3 counts nothing beside it.
+    #[must_use]
+    pub fn completed_by(mut self, outer: &Self) -> Self {
+        if !outer.get("scope").unwrap_or_default().split(' ').any(|word| word == "openid") {
+            return self;
+        }
+        for (name, value) in &outer.values {
+            if !ONLY_INSIDE.contains(&name.as_str()) {
+                self.values.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        self
     }
 }

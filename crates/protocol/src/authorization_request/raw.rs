@@ -103,6 +103,14 @@ impl RawRequest {
         self
     }
 
+    /// The same request, with the object that its `request_uri` led to.
+    #[must_use]
+    pub fn with_object(mut self, object: String) -> Self {
+        self.values.remove("request_uri");
+        self.values.insert("request".to_owned(), object);
+        self
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }

@@ -156,7 +156,7 @@ pub(super) fn algorithm(member: Member<'_>) -> Read<Option<Algorithm>> {
     name.parse().map(Some).map_err(|_| member.refused("is not a signature algorithm of this server"))
 }
 
-/// A declared scope is a ceiling (decision 13), so one that names nothing is a mistake.
+/// A declared scope is a default or a ceiling (decision record 0055), so one that names nothing is a mistake.
 pub(super) fn scope(member: Member<'_>) -> Read<Option<Scope>> {
     let Some(text) = text(member)? else { return Ok(None) };
     let scope = Scope::parse(&text).map_err(|error| invalid(error.to_string()))?;

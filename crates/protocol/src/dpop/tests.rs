@@ -15,7 +15,7 @@ static KEYS: LazyLock<Vec<SigningKey>> = LazyLock::new(|| {
     let make = |algorithm: &Algorithm| {
         SigningKey::from_pkcs8(*algorithm, &generate_pkcs8(*algorithm).unwrap()).unwrap()
     };
-    Algorithm::ALL.iter().map(make).collect()
+    ALGORITHMS.iter().map(make).collect()
 });
 
 fn expected() -> Expected<'static> {

@@ -46,6 +46,7 @@ pub struct AuthorizationServer {
     pub request_parameter_supported: bool,
     /// The default is true (OpenID Connect Discovery §3).
     pub request_uri_parameter_supported: bool,
+    pub require_request_uri_registration: bool,
     /// RFC 9207 §3.
     pub authorization_response_iss_parameter_supported: bool,
     pub tls_client_certificate_bound_access_tokens: bool,

@@ -58,6 +58,14 @@ proptest! {
     }
 
     #[test]
+    fn p4_what_passes_through_another_hand_is_what_both_hold(a in held(), b in held(), asked in permission()) {
+        let both = a.within(&b);
+        prop_assert_eq!(both.covers(&asked), a.covers(&asked) && b.covers(&asked));
+        prop_assert!(a.covers_all(&both) && b.covers_all(&both));
+        prop_assert_eq!(&both, &b.within(&a));
+    }
+
+    #[test]
     fn covering_everything_of_another_is_covering_each_of_it(a in held(), b in held(), asked in permission()) {
         if a.covers_all(&b) && b.covers(&asked) {
             prop_assert!(a.covers(&asked));

@@ -68,7 +68,7 @@ async fn act(State(screens): State<Arc<Screens>>, Path(name): Path<String>, requ
     };
     match asked(page, &form) {
         Some(Asked::Enrol(kind)) => {
-            let what = json!({"kind": "enrol", "enrol": kind, "locale": visit.language.tag()});
+            let what = json!({"kind": "enrol", "enrol": kind, "locale": visit.language.service()});
             flow::open(&screens, &visit, &what, page.name()).await
         }
         Some(Asked::Call { method, path, body, done }) => {
@@ -151,7 +151,7 @@ async fn answered(
     let wrong = match reply.code() {
         "unauthenticated" => return page::see_other("/ui/sign-in"),
         "step_up_required" => {
-            let what = json!({"kind": "reauthenticate", "locale": visit.language.tag()});
+            let what = json!({"kind": "reauthenticate", "locale": visit.language.service()});
             return flow::open(screens, visit, &what, page.name()).await;
         }
         "origin_refused" => {

@@ -15,6 +15,8 @@ pub struct Deployment {
     /// Six hexadecimal digits with `#`, for light and for dark.
     pub accent: Option<String>,
     pub accent_dark: Option<String>,
+    /// Whether the languages nobody speaks can be chosen: with `--dev` only.
+    pub pseudo_languages: bool,
     /// For the nonce of a page.
     pub entropy: Arc<dyn Entropy>,
 }
@@ -67,6 +69,7 @@ impl Deployment {
             logo: settings.brand_logo_file.as_deref().map(Logo::read).transpose()?,
             accent: settings.brand_color.clone(),
             accent_dark: settings.brand_color_dark.clone(),
+            pseudo_languages: false,
             entropy,
         })
     }

@@ -102,6 +102,9 @@ pub async fn authorize(State(screens): State<Arc<Screens>>, request: Request) ->
     let response = match (reply.body["id"].as_str(), Next::parse(&reply.body["continue"])) {
         (_, Some(next)) => leave(&screens, language, &next, None, post),
         (Some(id), None) => page::see_other(&format!("/ui/flow/{id}")),
+        (None, None) if reply.status.is_server_error() => {
+            problem(&screens, language, "/ui/account", reply.status, &Ended::code("internal"))
+        }
         (None, None) => {
             let mut ended = Ended::code("request");
             ended.detail = reply.body["error_description"].as_str().map(ToOwned::to_owned);
@@ -162,6 +165,9 @@ pub async fn logout(State(screens): State<Arc<Screens>>, request: Request) -> Re
                 page::send(&screens, &shell, Policy::Account, StatusCode::OK, &page)
             }
             Some(next) => leave(&screens, language, &next, None, post),
+            None if reply.status.is_server_error() => {
+                problem(&screens, language, "/ui/account", reply.status, &Ended::code("internal"))
+            }
             None => {
                 let mut ended = Ended::code("request");
                 ended.detail = reply.body["error_description"].as_str().map(ToOwned::to_owned);

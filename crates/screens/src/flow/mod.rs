@@ -46,7 +46,8 @@ pub async fn recover(State(screens): State<Arc<Screens>>, request: Request) -> R
 async fn begin(screens: &Screens, request: Request, kind: &'static str) -> Response {
     let (parts, _) = request.into_parts();
     let visit = Visit::new(&parts);
-    let response = open(screens, &visit, &json!({"kind": kind, "locale": visit.language.tag()}), "").await;
+    let response =
+        open(screens, &visit, &json!({"kind": kind, "locale": visit.language.service()}), "").await;
     visit.done(response)
 }
 

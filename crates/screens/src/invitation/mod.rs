@@ -54,7 +54,7 @@ pub async fn act(State(screens): State<Arc<Screens>>, request: Request) -> Respo
     };
     let token = form.get("token").unwrap_or_default().trim();
     if form.get("action") == Some("register") {
-        let what = json!({"kind": "register", "invitation": token, "locale": visit.language.tag()});
+        let what = json!({"kind": "register", "invitation": token, "locale": visit.language.service()});
         let opened = flow::open(&screens, &visit, &what, "organizations").await;
         return if opened.status().is_redirection() {
             opened

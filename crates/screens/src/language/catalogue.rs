@@ -5,13 +5,13 @@ use std::sync::Arc;
 use fluent_bundle::{FluentResource, concurrent::FluentBundle};
 use unic_langid::LanguageIdentifier;
 
-use super::{Language, Words};
+use super::{Language, Words, pseudo};
 
 pub(super) type Bundle = FluentBundle<FluentResource>;
 
 pub(super) const fn source(language: Language) -> &'static str {
     match language {
-        Language::English => include_str!("../../locales/en.ftl"),
+        Language::English | Language::Long | Language::Mirrored => include_str!("../../locales/en.ftl"),
         Language::Portuguese => include_str!("../../locales/pt.ftl"),
     }
 }
@@ -19,6 +19,13 @@ pub(super) const fn source(language: Language) -> &'static str {
 pub struct Catalogues {
     english: Arc<Bundle>,
     portuguese: Arc<Bundle>,
+    /// For development only.
+    pseudo: Option<Pseudo>,
+}
+
+struct Pseudo {
+    long: Arc<Bundle>,
+    mirrored: Arc<Bundle>,
 }
 
 impl std::fmt::Debug for Catalogues {
@@ -28,17 +35,25 @@ impl std::fmt::Debug for Catalogues {
 }
 
 impl Catalogues {
-    pub fn read() -> Self {
+    /// With `pseudo`, the two languages nobody speaks as well.
+    pub fn read(pseudo: bool) -> Self {
+        let read = |language| Arc::new(bundle(language));
         Self {
-            english: Arc::new(bundle(Language::English)),
-            portuguese: Arc::new(bundle(Language::Portuguese)),
+            english: read(Language::English),
+            portuguese: read(Language::Portuguese),
+            pseudo: pseudo.then(|| Pseudo { long: read(Language::Long), mirrored: read(Language::Mirrored) }),
         }
     }
 
+    /// English in place of a language that is not here.
     pub fn words(&self, language: Language) -> Words {
-        let bundle = match language {
-            Language::English => &self.english,
-            Language::Portuguese => &self.portuguese,
+        let (language, bundle) = match (language, &self.pseudo) {
+            (Language::Portuguese, _) => (language, &self.portuguese),
+            (Language::Long, Some(pseudo)) => (language, &pseudo.long),
+            (Language::Mirrored, Some(pseudo)) => (language, &pseudo.mirrored),
+            (Language::English | Language::Long | Language::Mirrored, _) => {
+                (Language::English, &self.english)
+            }
         };
         Words { language, bundle: Arc::clone(bundle) }
     }
@@ -48,8 +63,9 @@ impl Catalogues {
 fn bundle(language: Language) -> Bundle {
     let identifier = LanguageIdentifier::from_bytes(language.html().as_bytes()).unwrap_or_default();
     let mut bundle = Bundle::new_concurrent(vec![identifier]);
-    // Both languages run the same way; the marks would only get in the way of copying an address.
-    bundle.set_use_isolating(false);
+    // Where everything runs the same way the marks would only get in the way of copying an address.
+    bundle.set_use_isolating(language.dir() == "rtl");
+    bundle.set_transform(pseudo::transform(language));
     let resource = match FluentResource::try_new(source(language).to_owned()) {
         Ok(resource) | Err((resource, _)) => resource,
     };

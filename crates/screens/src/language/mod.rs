@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod dates;
+mod pseudo;
 #[cfg(test)]
 mod tests;
 
@@ -18,35 +19,64 @@ pub use catalogue::Catalogues;
 pub enum Language {
     English,
     Portuguese,
+    /// `en-XA`, for tests ([`pseudo`]).
+    Long,
+    /// `ar-XB`, for tests ([`pseudo`]).
+    Mirrored,
 }
 
 /// Remembers a choice; it says nothing about anybody.
 pub const COOKIE: &str = "__Host-lang";
 
 impl Language {
+    /// What people are offered.
     pub const ALL: &'static [Self] = &[Self::English, Self::Portuguese];
+    const PSEUDO: &'static [Self] = &[Self::Long, Self::Mirrored];
 
     pub const fn tag(self) -> &'static str {
         match self {
             Self::English => "en",
             Self::Portuguese => "pt",
+            Self::Long => "en-XA",
+            Self::Mirrored => "ar-XB",
+        }
+    }
+
+    /// What the service is asked to write in.
+    pub const fn service(self) -> &'static str {
+        match self {
+            Self::English | Self::Long | Self::Mirrored => "en",
+            Self::Portuguese => "pt",
+        }
+    }
+
+    pub const fn dir(self) -> &'static str {
+        match self {
+            Self::English | Self::Portuguese | Self::Long => "ltr",
+            Self::Mirrored => "rtl",
         }
     }
 
     /// As it is written in `lang`.
     pub const fn html(self) -> &'static str {
         match self {
-            Self::English => "en",
             Self::Portuguese => "pt-BR",
+            Self::English | Self::Long | Self::Mirrored => self.tag(),
         }
     }
 
     /// In its own words.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::English => "English",
+            Self::English | Self::Long | Self::Mirrored => "English",
             Self::Portuguese => "Português",
         }
+    }
+
+    /// One that was chosen by its name; a browser's wishes never lead to a pseudo-language.
+    pub fn named(tag: &str) -> Option<Self> {
+        let pseudo = Self::PSEUDO.iter().copied().find(|language| language.tag() == tag);
+        pseudo.or_else(|| Self::parse(tag))
     }
 
     pub fn parse(tag: &str) -> Option<Self> {
@@ -83,7 +113,7 @@ impl Language {
     pub fn chosen(headers: &HeaderMap) -> Option<Self> {
         let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
         let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.find(|(name, _)| *name == COOKIE).and_then(|(_, value)| Self::parse(value))
+        pairs.find(|(name, _)| *name == COOKIE).and_then(|(_, value)| Self::named(value))
     }
 
     pub fn cookie(self) -> String {
@@ -136,6 +166,7 @@ impl Words {
             return key.to_owned();
         };
         let mut errors = Vec::new();
-        self.bundle.format_pattern(pattern, arguments, &mut errors).into_owned()
+        let text = self.bundle.format_pattern(pattern, arguments, &mut errors).into_owned();
+        pseudo::bracketed(self.language, text)
     }
 }

@@ -77,8 +77,8 @@ fn every_message_that_is_asked_for_exists() {
 
 #[test]
 fn every_message_can_be_read() {
-    let catalogues = Catalogues::read();
-    for language in Language::ALL {
+    let catalogues = Catalogues::read(true);
+    for language in Language::ALL.iter().chain(Language::PSEUDO) {
         let words = catalogues.words(*language);
         for (key, variables) in messages(*language) {
             let mut arguments = fluent_bundle::FluentArgs::new();
@@ -102,8 +102,54 @@ fn a_language_is_found_by_weight_and_order() {
 
 #[test]
 fn a_moment_is_written_as_people_do() {
-    let catalogues = Catalogues::read();
+    let catalogues = Catalogues::read(true);
     let moment = |language| catalogues.words(language).moment("2026-11-05T09:07:00Z");
     assert_eq!(moment(Language::English), "5 Nov 2026, 09:07 UTC");
     assert_eq!(moment(Language::Portuguese), "5 de nov. de 2026, 09:07 UTC");
+}
+
+#[test]
+fn a_pseudo_language_is_longer_or_runs_the_other_way() {
+    let catalogues = Catalogues::read(true);
+    let said = |language| catalogues.words(language).t1("sign-in-for", "app", "Ledger");
+    assert_eq!(said(Language::Long), "[tóó çóóñtííñúúéé tóó Ledger]");
+    let mirrored = "\u{202e}to\u{202c} \u{202e}continue\u{202c} \u{202e}to\u{202c} \u{2068}Ledger\u{2069}";
+    assert_eq!(said(Language::Mirrored), mirrored);
+    let all = |language| {
+        let words = catalogues.words(language);
+        messages(language).keys().map(|key| words.t(key).chars().count()).sum::<usize>()
+    };
+    let percent = all(Language::Long) * 100 / all(Language::English);
+    assert!((130..150).contains(&percent), "{percent} %");
+}
+
+#[test]
+fn nobody_is_offered_a_pseudo_language() {
+    let catalogues = Catalogues::read(false);
+    for tag in ["en-XA", "ar-XB"] {
+        let chosen = Language::named(tag).expect("a name");
+        assert_eq!(chosen.service(), "en");
+        assert_eq!(catalogues.words(chosen).language, Language::English);
+        assert_ne!(Language::among(tag), Some(chosen));
+        assert!(!Language::ALL.contains(&chosen));
+    }
+}
+
+/// A page that runs the other way needs nothing but `dir`.
+#[test]
+fn the_style_names_no_side() {
+    let style = include_str!("../../assets/screens.css");
+    for declaration in style.split(['{', '}', ';']) {
+        let Some((name, value)) = declaration.split_once(':') else { continue };
+        let (name, value) = (name.trim(), value.trim());
+        let sided = ["left", "right"].iter().any(|side| {
+            name.split('-').any(|part| part == *side) || value.split_whitespace().any(|part| part == *side)
+        });
+        assert!(!sided, "{declaration}");
+        assert!(!["width", "height", "min-width", "max-height"].contains(&name), "{declaration}");
+        // Of four values the second is the right and the fourth the left.
+        if ["padding", "margin", "inset", "border-radius"].contains(&name) {
+            assert!(value.split_whitespace().count() < 4, "{declaration}");
+        }
+    }
 }

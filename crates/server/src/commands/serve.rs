@@ -93,7 +93,9 @@ fn with_screens(app: &App, router: Router) -> Result<Router, Failure> {
         return Ok(router);
     }
     let deployment = porteiro_screens::Deployment::of(settings, Arc::clone(&app.entropy));
-    Ok(porteiro_screens::mount(router, deployment.map_err(Failure::refusal)?))
+    let mut deployment = deployment.map_err(Failure::refusal)?;
+    deployment.pseudo_languages = app.checked.mode == Mode::Development;
+    Ok(porteiro_screens::mount(router, deployment))
 }
 
 #[cfg(not(feature = "screens"))]

@@ -11,7 +11,11 @@ use rustls::{
     pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, ServerName},
     sign,
 };
-use tokio::{io::AsyncWriteExt, task::JoinHandle, time::timeout};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    task::JoinHandle,
+    time::timeout,
+};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use super::*;
@@ -218,4 +222,51 @@ async fn a_request_that_does_not_end_is_given_up_when_the_drain_time_is_over() {
     running.stop.send(true).unwrap();
     timeout(DRAIN + Duration::from_secs(1), running.ended).await.expect("still waiting").unwrap();
     assert!(asked.elapsed() >= DRAIN, "given up after {:?}", asked.elapsed());
+}
+
+/// The first message of a client that speaks no version above this one, and knows only these ciphers.
+fn hello(version: u16, ciphers: &[u16]) -> Vec<u8> {
+    let sized = |bytes: &[u8]| [&u16::try_from(bytes.len()).unwrap().to_be_bytes(), bytes].concat();
+    let numbers = |list: &[u16]| list.iter().flat_map(|number| number.to_be_bytes()).collect::<Vec<u8>>();
+    let extension = |kind: u16, bytes: Vec<u8>| [kind.to_be_bytes().as_slice(), &sized(&bytes)].concat();
+    let extensions = [
+        extension(0, sized(&[&[0][..], &sized(b"localhost")].concat())),
+        extension(10, sized(&numbers(&[29, 23]))),
+        extension(11, vec![1, 0]),
+        extension(13, sized(&numbers(&[0x0403, 0x0804, 0x0401]))),
+    ]
+    .concat();
+    let body = [
+        version.to_be_bytes().as_slice(),
+        &[7; 32],
+        &[0],
+        &sized(&numbers(ciphers)),
+        &[1, 0],
+        &sized(&extensions),
+    ]
+    .concat();
+    // Type and three bytes of length in front; the record around it.
+    let message = [&[1, 0][..], &sized(&body)].concat();
+    [&[22, 3, 1][..], &sized(&message)].concat()
+}
+
+/// FAPI 2.0 Security Profile §5.2.2: TLS 1.2 at least, and in it no ciphers but those with forward secrecy and AEAD.
+#[tokio::test]
+async fn old_versions_and_weak_ciphers_get_no_handshake() {
+    const HANDSHAKE: u8 = 22;
+    const GOOD: u16 = 0xc02b;
+    let (running, _) = start_encrypted(ClientCertificates::Asked).await;
+    for (what, version, ciphers, served) in [
+        ("TLS 1.0", 0x0301, vec![GOOD, 0xc009, 0x002f], false),
+        ("TLS 1.1", 0x0302, vec![GOOD, 0xc009, 0x002f], false),
+        ("TLS 1.2 with CBC", 0x0303, vec![0xc009, 0xc00a, 0xc023, 0xc024], false),
+        ("TLS 1.2 without forward secrecy", 0x0303, vec![0x009c, 0x009d, 0x002f], false),
+        ("TLS 1.2 as it should be", 0x0303, vec![GOOD], true),
+    ] {
+        let mut stream = TcpStream::connect(running.address).await.unwrap();
+        stream.write_all(&hello(version, &ciphers)).await.unwrap();
+        let mut first = [0; 1];
+        let read = timeout(Duration::from_secs(5), stream.read(&mut first)).await.unwrap();
+        assert_eq!(matches!(read, Ok(1)) && first[0] == HANDSHAKE, served, "{what}: {read:?} {first:?}");
+    }
 }

@@ -21,6 +21,7 @@ use crate::{
         standing::{self, Lost},
     },
     organizations::{self, Name, Organization, Status},
+    refusals::{self, Holder, Refusal, RefusalId, Rule},
     sessions::SignedIn,
     store::{Reader, Store, StoreError, Tx},
     trail::{Actor, ActorKind, TrailKind},
@@ -72,12 +73,6 @@ pub(super) async fn by_caller(
             Ok(held) => held,
             Err(lost) => return Ok(Err(Problem::from(lost))),
         };
-        // A key is the client's as soon as it is made: it gets no more by it than its token carries.
-        let beyond: Vec<_> =
-            wanted.permissions.iter().filter(|asked| !caller.passes_on(asked)).cloned().collect();
-        if !beyond.is_empty() {
-            return Ok(Err(members::exceeds(&beyond)));
-        }
         let (actor, reason) = (caller.actor.clone(), caller.reason.clone());
         let maker = Maker { held, actor, account: caller.operator(), reason };
         let place = Place { organization, membership: None };
@@ -121,7 +116,39 @@ pub(super) async fn by_person(
         let place = Place { organization: Some(found.id), membership: Some(member.id) };
         write(app, &tx, context, &maker, place, wanted, shown).await
     });
-    Ok(Made { key: outcome.await??, secret })
+    match outcome.await? {
+        Ok(key) => Ok(Made { key, secret }),
+        Err(problem) if problem.code == ProblemCode::AuthorityExceeded => {
+            let reference = exceeded(app, context, me, organization, wanted).await?;
+            Err(problem.with_reference(reference))
+        }
+        Err(problem) => Err(problem),
+    }
+}
+
+/// Whoever may read the organization's trail can ask why. Looked up again: it is written when the rest is undone.
+async fn exceeded(
+    app: &App,
+    context: &RequestContext,
+    me: &SignedIn,
+    organization: &str,
+    wanted: &Wanted,
+) -> Result<Option<RefusalId>, StoreError> {
+    let named = organizations::find_named(&app.store, &Name::parse(organization)).await?;
+    let Some(place) = named.map(|found| found.id) else { return Ok(None) };
+    let Some(member) = members::find(&app.store, place, Whom::Account(me.account_id)).await? else {
+        return Ok(None);
+    };
+    let refusal = Refusal {
+        organization: Some(place),
+        client_id: None,
+        subject: Some(Actor { kind: ActorKind::Member, id: member.id.to_string(), act: None }),
+        rule: Rule::PermissionNotHeld,
+        asked: wanted.permissions.iter().map(ToString::to_string).collect(),
+        holder: Holder::Member(place, member.id),
+        would_pass: "a key that says no more than its owner holds".into(),
+    };
+    Ok(refusals::record(app, context, &refusal).await)
 }
 
 /// A key outlives the session it was made in: whoever makes one has proved what the organization asks of people.

@@ -91,6 +91,14 @@ impl Fetcher {
         self.get(to, url, "text/plain", wanted, |body| String::from_utf8(body).ok()).await
     }
 
+    /// A JSON Web Token (RFC 9101 §5.2.3). What it is worth, its signature says.
+    pub async fn get_jwt(&self, to: Destination, url: &str, limit: usize) -> Result<String, FetchError> {
+        let media = |media: &str| matches!(media, "application/jwt" | "application/oauth-authz-req+jwt");
+        let accept = "application/oauth-authz-req+jwt, application/jwt";
+        let read = |body| String::from_utf8(body).ok().map(|text| text.trim_end().to_owned());
+        self.get(to, url, accept, Wanted { media, limit }, read).await
+    }
+
     /// The status of the answer; its body is not read.
     pub async fn post_form(
         &self,

@@ -22,9 +22,12 @@ pub struct FetchPolicy {
     /// `host:port`, spelt exactly so. [`Destination::Operators`] may reach them although they are private, also
     /// by IP address, and over plain http when they are on this machine.
     pub allowed_private_hosts: Vec<String>,
+    /// `host:port` as above that [`Destination::Strangers`] may reach, over https. Empty in production
+    /// (docs/decisions/0038).
+    pub strangers_private_hosts: Vec<String>,
     /// Ports beside 443.
     pub allowed_ports: Vec<u16>,
-    /// A PEM file of certificate authorities, believed for `allowed_private_hosts` only.
+    /// A PEM file of certificate authorities, believed for listed hosts only.
     pub private_ca_file: Option<PathBuf>,
 }
 
@@ -47,7 +50,7 @@ impl FetchPolicy {
     }
 
     /// # Errors
-    /// Which entry of `allowed_private_hosts` could never match.
+    /// Which entry of the lists could never match.
     pub fn check_hosts(&self) -> Result<(), String> {
         let matches = |entry: &str| {
             let (host, port) = entry.rsplit_once(':')?;
@@ -55,7 +58,8 @@ impl FetchPolicy {
             let url = Url::parse(&format!("https://{entry}/")).ok()?;
             (url.host_str() == Some(host) && url.port_or_known_default() == Some(port)).then_some(())
         };
-        match self.allowed_private_hosts.iter().find(|entry| matches(entry).is_none()) {
+        let mut entries = self.allowed_private_hosts.iter().chain(&self.strangers_private_hosts);
+        match entries.find(|entry| matches(entry).is_none()) {
             Some(entry) => Err(format!("{entry} is not host:port in lower case, such as sms.internal:8443")),
             None => Ok(()),
         }
@@ -79,10 +83,10 @@ impl FetchPolicy {
         if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
             return Err("carries a user name, a password or a fragment");
         }
-        let listed = to == Destination::Operators && self.lists(&host, port);
+        let listed = self.lists(to, &host, port);
         match url.scheme() {
             "https" => {}
-            "http" if listed && is_this_machine(&host) => {}
+            "http" if listed && to == Destination::Operators && is_this_machine(&host) => {}
             _ => return Err("is not https"),
         }
         if listed {
@@ -98,9 +102,12 @@ impl FetchPolicy {
         Ok((url, Way::Guarded))
     }
 
-    fn lists(&self, host: &Host<&str>, port: u16) -> bool {
-        let name = format!("{host}:{port}");
-        self.allowed_private_hosts.contains(&name)
+    fn lists(&self, to: Destination, host: &Host<&str>, port: u16) -> bool {
+        let list = match to {
+            Destination::Strangers => &self.strangers_private_hosts,
+            Destination::Operators => &self.allowed_private_hosts,
+        };
+        list.contains(&format!("{host}:{port}"))
     }
 }
 
@@ -124,7 +131,7 @@ mod tests {
         let policy = FetchPolicy {
             allowed_private_hosts: vec!["10.0.0.5:443".into(), "sms.internal.example:8443".into()],
             allowed_ports: vec![8444],
-            private_ca_file: None,
+            ..FetchPolicy::default()
         };
         for good in [
             "https://app.example.org",
@@ -225,5 +232,20 @@ mod tests {
             let policy = FetchPolicy { allowed_private_hosts: vec![entry.into()], ..FetchPolicy::default() };
             assert!(policy.check_hosts().is_err(), "{entry}");
         }
+    }
+
+    #[test]
+    fn a_host_listed_for_strangers_is_theirs_alone_and_over_https_alone() {
+        let hosts = vec!["127.0.0.1:8443".into(), "localhost:8443".into()];
+        let policy = FetchPolicy { strangers_private_hosts: hosts, ..FetchPolicy::default() };
+        let way = |to, url: &str| policy.judge(to, url).ok().map(|(_, way)| way);
+        assert_eq!(way(Strangers, "https://127.0.0.1:8443/jwks"), Some(Way::Listed));
+        assert_eq!(way(Strangers, "https://localhost:8443/jwks"), Some(Way::Listed));
+        for bad in
+            ["http://127.0.0.1:8443/", "https://127.0.0.1/", "https://127.0.0.1:8444/", "https://127.1:8444/"]
+        {
+            assert_eq!(way(Strangers, bad), None, "{bad}");
+        }
+        assert_eq!(way(Operators, "https://127.0.0.1:8443/jwks"), None);
     }
 }

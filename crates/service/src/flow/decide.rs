@@ -142,7 +142,7 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         let actions = if is_too_old(state, facts) {
             proving_actions(account, facts)
         } else {
-            helpful_actions(state, account, facts)
+            helpful_actions(&state.proofs, needed_level(state, facts), account, facts)
         };
         return if actions.is_empty() {
             Next::Refuse(Refusal::UnmetRequirements)
@@ -155,7 +155,10 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     let done = state.wants.is_some_and(|kind| state.enrolled.contains(&kind));
     let asked = state.kind != Kind::Reauthenticate || state.has_new_proofs();
     if state.need.fresh && !done && !(asked && may_bind(&state.proofs, &account.bound, facts.now)) {
-        let actions = proving_actions(account, facts);
+        // Half of it was proved just now: the other half is asked for, not the same once more.
+        let (recent, best) = (recent(&state.proofs, facts.now), available_level(&account.bound, facts.now));
+        let lacking = if asked { helpful_actions(&recent, best, account, facts) } else { Vec::new() };
+        let actions = if lacking.is_empty() { proving_actions(account, facts) } else { lacking };
         return if actions.is_empty() {
             Next::Refuse(Refusal::UnmetRequirements)
         } else {
@@ -275,12 +278,9 @@ fn actions_of(kind: CredentialKind, facts: &Facts) -> &'static [Action] {
     }
 }
 
-fn helpful_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
+fn helpful_actions(proofs: &[Proof], wanted: Level, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
     let decay = Decay::default();
-    let useful = account
-        .usable
-        .iter()
-        .filter(|kind| helps(&state.proofs, needed_level(state, facts), kind.method(), facts.now, &decay));
+    let useful = account.usable.iter().filter(|kind| helps(proofs, wanted, kind.method(), facts.now, &decay));
     useful.flat_map(|kind| actions_of(*kind, facts).iter().copied()).collect()
 }
 
@@ -308,11 +308,15 @@ pub fn available_level(bound: &[CredentialKind], now: OffsetDateTime) -> Level {
 /// may bind the first credential of an account that has none, never another one.
 pub fn may_bind(proofs: &[Proof], bound: &[CredentialKind], now: OffsetDateTime) -> bool {
     let only_mailboxes = bound.iter().all(|kind| *kind == CredentialKind::Email);
-    let recent: Vec<Proof> = proofs.iter().filter(|proof| now - proof.at <= FRESH).cloned().collect();
+    let recent = recent(proofs, now);
     if only_mailboxes {
         return !recent.is_empty();
     }
     is_fresh(proofs, FRESH, now) && event_level(&recent) >= available_level(bound, now)
+}
+
+fn recent(proofs: &[Proof], now: OffsetDateTime) -> Vec<Proof> {
+    proofs.iter().filter(|proof| now - proof.at <= FRESH).cloned().collect()
 }
 
 fn recovery_is_backed(state: &State, account: &AccountFacts, now: OffsetDateTime) -> bool {

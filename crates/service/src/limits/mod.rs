@@ -57,6 +57,8 @@ pub const RULES: &[Rule] = &[
     REGISTER_DAY,
     REGISTRATION_TOKEN,
     PUSH,
+    REQUEST_OBJECT,
+    REQUEST_OBJECT_CLIENT,
     INVITATION_ORGANIZATION,
     INVITATION_RECIPIENT,
     API_READS,
@@ -101,6 +103,10 @@ pub const REGISTER_DAY: Rule = rule("register_day.address", 50, 1_728.0);
 pub const REGISTRATION_TOKEN: Rule = rule("registration_token.address", 60, 10.0);
 /// Requests pushed by clients that cannot prove themselves; each is a row.
 pub const PUSH: Rule = rule("push.address", 120, 5.0);
+/// Request objects that are fetched, by address, and by address and client: each is a request we send for somebody who
+/// has proved nothing.
+pub const REQUEST_OBJECT: Rule = rule("request_object.address", 60, 5.0);
+pub const REQUEST_OBJECT_CLIENT: Rule = rule("request_object_client.address", 20, 10.0);
 
 /// Invitations by one organization, and to one mailbox, whoever asks: each is a mail.
 pub const INVITATION_ORGANIZATION: Rule = rule("invitation.organization", 100, 60.0);

@@ -21,7 +21,12 @@ use porteiro_protocol::{
     permission::{Held, Permission},
 };
 
-use super::{exceeded, presented::Presented, refused::Asking, turned::Turned};
+use super::{
+    exceeded,
+    presented::{self, Presented},
+    refused::Asking,
+    turned::Turned,
+};
 use crate::{
     App, api_keys, flow,
     http::{OAuthError, Problem, ProblemCode, RequestContext},
@@ -79,9 +84,12 @@ impl Caller {
         }
     }
 
-    /// Whether a credential made by this call may hold it, as far as the one that was shown goes.
-    pub fn passes_on(&self, asked: &Permission) -> bool {
-        self.token.as_ref().is_none_or(|token| token.passes_on(asked))
+    /// What of a holder's authority is theirs, as far as the token that was shown goes.
+    pub fn narrows(&self, held: Held) -> Held {
+        match &self.token {
+            Some(token) => token.narrows(held),
+            None => held,
+        }
     }
 
     /// What limits and repeated requests count them by.
@@ -214,9 +222,9 @@ async fn with_token(
     }
     let spoken = access_token::spoken(app, claims).await?.ok_or_else(access_token::invalid_token)?;
     let asking = Asking { app, context, asked, client_id: Some(&spoken.client.id) };
-    let carries = |asked: &Permission| {
-        spoken.claims.scope.iter().any(|name| Permission::parse(name).is_ok_and(|held| held.covers(asked)))
-    };
+    let carried = presented::carried(&spoken.claims.scope);
+    let carries = |asked: &Permission| carried.covers(asked);
+    let token = Presented::from(&spoken);
     match (place, &spoken.member) {
         (Some(place), Some(member)) if member.organization.id == place => {
             let held = member.held().map_err(|_| access_token::invalid_token())?;
@@ -227,7 +235,7 @@ async fn with_token(
                 // What would outlast it is not theirs to do: keys, members, roles.
                 (true, true, Some(_)) if parts.method != Method::GET => Rule::ReadOnlyForActing,
                 (true, true, Some(_) | None) => {
-                    return Ok(Caller { token: Some(Presented::from(&spoken)), ..caller });
+                    return Ok(Caller { held: token.narrows(held.clone()), token: Some(token), ..caller });
                 }
             };
             Err(asking.member(rule, member, caller.actor).await)
@@ -260,17 +268,16 @@ async fn with_token(
             }
             let recent = recently_proved(app, &spoken);
             // What is reserved counts, and is passed on, only by a token that carries it, after a recent proof.
-            let held = held.without_reserved(|reserved| recent.is_ok() && carries(reserved));
+            let held = token.narrows(held.without_reserved(|reserved| recent.is_ok() && carries(reserved)));
             if needed.is_reserved() {
                 recent?;
             }
             let by = By::Operator(account);
-            let token = Some(Presented::from(&spoken));
             let caller = match place {
                 Some(place) => administering(guard, context, parts, place, held, by, actor).await?,
                 None => Caller { by, actor, organization: None, held, reason: reason(parts), token: None },
             };
-            Ok(Caller { token, ..caller })
+            Ok(Caller { token: Some(token), ..caller })
         }
     }
 }

@@ -6,6 +6,7 @@ use axum::{
     http::header,
     response::Response,
 };
+use porteiro_protocol::permission::{Held, Permission};
 use serde_json::{Value, json};
 
 use super::{By, Caller};
@@ -44,6 +45,12 @@ pub(super) async fn explained(
 fn refusal(caller: &Caller, told: &Value) -> Refusal {
     let organization = caller.organization.as_ref().map(|organization| organization.id);
     let missing = told["missing"].as_array().into_iter().flatten();
+    let asked: Vec<String> = missing.filter_map(|name| name.as_str().map(str::to_owned)).collect();
+    // What a client's token does not carry is not the person's to lack.
+    let named = Held::of(asked.iter().filter_map(|name| Permission::parse(name).ok()));
+    let carried = caller.narrows(named.clone());
+    let rule =
+        if carried.covers_all(&named) { Rule::PermissionNotHeld } else { Rule::CredentialLacksPermission };
     let holder = match (&caller.by, organization) {
         (By::Member { membership, .. }, Some(organization)) => Holder::Member(organization, *membership),
         (By::Member { .. } | By::Operator(_) | By::Key { .. }, _) => {
@@ -54,8 +61,8 @@ fn refusal(caller: &Caller, told: &Value) -> Refusal {
         organization,
         client_id: caller.token.as_ref().map(|token| token.client.id.clone()),
         subject: Some(caller.actor.clone()),
-        rule: Rule::PermissionNotHeld,
-        asked: missing.filter_map(|name| name.as_str().map(str::to_owned)).collect(),
+        rule,
+        asked,
         holder,
         would_pass: "the same by somebody who holds all of it, or a change that gives and takes less".into(),
     }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use porteiro_protocol::{permission::Permission, scope::Scope};
+use porteiro_protocol::{
+    permission::{Held, Permission},
+    scope::Scope,
+};
 
 use crate::oauth::{
     access_token::Spoken,
@@ -30,14 +33,17 @@ impl From<&Spoken> for Presented {
 }
 
 impl Presented {
-    /// Whether what is made with this token may hold it: a client of the same house does what the person may, any other
-    /// passes on no more than its token carries.
-    pub fn passes_on(&self, asked: &Permission) -> bool {
+    /// What of a holder's authority a call with this token is worth: a client of the same house does what the person may,
+    /// any other's token is worth no more than it carries, whatever is made, given or taken with it (decision 0045).
+    pub fn narrows(&self, held: Held) -> Held {
         match self.client.trust {
-            Trust::FirstParty => true,
-            Trust::Verified | Trust::Unverified => {
-                self.scope.iter().any(|name| Permission::parse(name).is_ok_and(|held| held.covers(asked)))
-            }
+            Trust::FirstParty => held,
+            Trust::Verified | Trust::Unverified => held.within(&carried(&self.scope)),
         }
     }
+}
+
+/// The permissions among the scopes.
+pub fn carried(scope: &Scope) -> Held {
+    Held::of(scope.iter().filter_map(|name| Permission::parse(name).ok()))
 }

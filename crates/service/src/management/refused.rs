@@ -30,10 +30,12 @@ impl Asking<'_> {
         holder: Holder,
     ) -> Turned {
         let asked = self.asked;
-        let would_pass = match rule {
-            Rule::ReadOnlyForActing => "the same request by the member themselves".to_owned(),
-            Rule::OtherPlace => format!("a credential of this place that carries {asked}"),
-            _ => format!("{asked}, carried by the credential and held by whoever it speaks for"),
+        let would_pass = if rule == Rule::ReadOnlyForActing {
+            "the same request by the member themselves".to_owned()
+        } else if rule == Rule::OtherPlace {
+            format!("a credential of this place that carries {asked}")
+        } else {
+            format!("{asked}, carried by the credential and held by whoever it speaks for")
         };
         self.record(Refusal {
             organization,
@@ -74,9 +76,10 @@ impl Asking<'_> {
     }
 
     async fn record(&self, refusal: Refusal) -> Turned {
-        let detail = match refusal.rule {
-            Rule::ReadOnlyForActing => "whoever acts as a member only reads here".to_owned(),
-            _ => format!("this needs the permission {}", self.asked),
+        let detail = if refusal.rule == Rule::ReadOnlyForActing {
+            "whoever acts as a member only reads here".to_owned()
+        } else {
+            format!("this needs the permission {}", self.asked)
         };
         let reference = refusals::record(self.app, self.context, &refusal).await;
         Problem::new(ProblemCode::Forbidden, detail).with_reference(reference).into()

@@ -22,14 +22,14 @@ pub async fn held_now(tx: &Tx, caller: &Caller) -> Result<Option<Held>, StoreErr
     match (&caller.by, place) {
         (By::Member { membership, .. }, Some(place)) => {
             let member = members::find(tx, place, Whom::Id(*membership)).await?;
-            Ok(member.and_then(|member| member.held().ok().cloned()))
+            Ok(member.and_then(|member| member.held().ok().cloned()).map(|held| caller.narrows(held)))
         }
         (By::Member { .. }, None) => Ok(None),
         (By::Operator(account), Some(_)) => Ok(of_platform(platform::held(tx, *account).await?)),
         // What is reserved was looked at when they were let in, with their proofs.
         (By::Operator(account), None) => {
             let held = platform::held(tx, *account).await?;
-            Ok(Some(held.without_reserved(|reserved| caller.held.covers(reserved))))
+            Ok(Some(caller.narrows(held.without_reserved(|reserved| caller.held.covers(reserved)))))
         }
         (By::Key { id, .. }, _) => {
             Ok(api_keys::hold(tx, id).await?.and_then(|usable| match usable.organization {

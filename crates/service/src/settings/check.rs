@@ -103,6 +103,12 @@ impl Settings {
                 find(setting, advice);
             }
         }
+        if !self.outbound_client_hosts.is_empty() && mode == Mode::Production {
+            find(
+                "outbound_client_hosts",
+                "is for --dev: in production no client may send this service into its own network".into(),
+            );
+        }
         if self.key_refresh_seconds >= self.key_publish_lead_seconds {
             find(
                 "key_refresh_seconds",
@@ -203,5 +209,18 @@ mod tests {
             assert_eq!(base_url(text, Mode::Production).is_ok(), production, "{text}");
             assert_eq!(base_url(text, Mode::Development).is_ok(), development, "{text}");
         }
+    }
+
+    #[test]
+    fn private_hosts_of_clients_are_for_development() {
+        let settings = Settings {
+            database_url: super::super::Sensitive::new("postgres://x@localhost/x"),
+            base_url: "https://id.example.org".into(),
+            outbound_client_hosts: vec!["localhost:8443".into()],
+            ..Settings::default()
+        };
+        assert!(settings.clone().check(Mode::Development).is_ok());
+        let found = settings.check(Mode::Production).unwrap_err();
+        assert_eq!(found.iter().map(|found| found.setting).collect::<Vec<_>>(), ["outbound_client_hosts"]);
     }
 }

@@ -111,7 +111,12 @@ pub struct Settings {
     /// that strangers name never reach them.
     pub outbound_private_hosts: Vec<String>,
 
-    /// A PEM file of certificate authorities to trust for `outbound_private_hosts`, beside the system's own.
+    /// With `--dev` only: hosts that clients may name in their registration although they are private, as `host:port`,
+    /// over https: keys, request objects, back-channel logout. For trying a client on the same machine.
+    pub outbound_client_hosts: Vec<String>,
+
+    /// A PEM file of certificate authorities to trust for `outbound_private_hosts` and `outbound_client_hosts`, beside
+    /// the system's own.
     pub outbound_ca_file: Option<PathBuf>,
 
     /// Whether the hosted screens are served. Every flow works without them.
@@ -278,6 +283,7 @@ impl Default for Settings {
             email_link_path: None,
             invitation_link_path: None,
             outbound_private_hosts: Vec::new(),
+            outbound_client_hosts: Vec::new(),
             outbound_ca_file: None,
             screens: true,
             brand_logo_file: None,

@@ -28,6 +28,14 @@ pub struct Ceiling {
     pub is_stranger: bool,
 }
 
+impl Ceiling {
+    /// What a stranger registered is a default; its bound is what is open to strangers (decision record 0055).
+    pub fn allows(&self, scopes: &Scopes) -> bool {
+        let open = |scope: &&str| SCOPES.iter().any(|(name, _, open)| name == scope && *open);
+        if self.is_stranger { scopes.iter().all(open) } else { scopes.is_subset(&self.registered) }
+    }
+}
+
 /// What a request asks for.
 #[derive(Debug, Clone)]
 pub struct Asked {
@@ -94,11 +102,7 @@ impl Asked {
             (None, 1) => homes.into_iter().next()?,
             (Some(_) | None, _) => return None,
         };
-        let open = |scope: &&str| {
-            let known = SCOPES.iter().find(|(name, _, _)| *name == *scope);
-            known.is_some_and(|(_, _, open)| *open || !ceiling.is_stranger)
-        };
-        (self.scopes.is_subset(&ceiling.registered) && self.scopes.iter().all(open)).then_some(audience)
+        ceiling.allows(&self.scopes).then_some(audience)
     }
 }
 

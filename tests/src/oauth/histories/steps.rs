@@ -158,9 +158,7 @@ impl World {
         assert_eq!(&read(claims["scope"].as_str().unwrap()), scopes);
         assert_eq!(claims["aud"], lineage.audience);
         assert_eq!(claims["client_id"], self.clients[lineage.client].0.id.as_str());
-        assert!(
-            scopes.is_subset(&lineage.scopes) && scopes.is_subset(&self.clients[lineage.client].1.registered)
-        );
+        assert!(scopes.is_subset(&lineage.scopes) && self.clients[lineage.client].1.allows(scopes));
     }
 
     async fn redeem(&mut self, random: &Random) -> &'static str {

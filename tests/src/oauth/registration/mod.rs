@@ -1,6 +1,7 @@
 //! Clients that register themselves: who may, as what, and what they are told.
 
 mod changes;
+mod scopes;
 
 use axum::body::Body;
 use http::{Method, Request};

@@ -285,9 +285,10 @@ async fn a_token_in_the_address_is_ignored() {
     }
 }
 
-/// ASVS 10.4.15: a signature over a request says nothing about what stands beside it.
+/// ASVS 10.4.15: a signature over a request says nothing about what stands beside it. OpenID Connect Core §6.1 fills in
+/// what was left open, such as the nonce, and no authority.
 #[tokio::test]
-async fn what_stands_beside_a_signed_request_counts_for_nothing() {
+async fn what_stands_beside_a_signed_request_adds_no_authority() {
     let app = app().await;
     let mut browser = person(&app).await;
     let key = ClientKey::new();
@@ -314,7 +315,7 @@ async fn what_stands_beside_a_signed_request_counts_for_nothing() {
     assert!(tokens.get("authorization_details").is_none(), "{tokens}");
     let jwks = app.get("/.well-known/jwks.json").await.json();
     let id = porteiro_testkit::verify(tokens["id_token"].as_str().unwrap(), &jwks).unwrap();
-    assert!(id.get("nonce").is_none(), "{id}");
+    assert_eq!(id["nonce"], "beside", "{id}");
     let access = porteiro_testkit::verify(tokens["access_token"].as_str().unwrap(), &jwks).unwrap();
     assert_eq!(access["aud"], super::ISSUER);
 }

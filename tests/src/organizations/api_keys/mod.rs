@@ -106,6 +106,10 @@ async fn nobody_puts_into_a_key_what_they_do_not_hold() {
     let refused = ana.ask("here", &["members:read", "organization:read"], json!({})).await;
     assert_eq!(code(&refused), (403, "authority_exceeded".into()));
     assert_eq!(refused.json()["missing"], json!(["members:read"]));
+    let reference = refused.json()["reference"].as_str().expect("a reference").to_owned();
+    let reader = organization_key(&app, here, &["audit:read"]).await;
+    let told = get(&app, &format!("/v1/organizations/{here}/refusals/{reference}"), &reader).await.json();
+    assert_eq!(told["rule"], "permission_not_held", "{told}");
     // One action is not all of them, and nothing of the platform is in an organization.
     assert_eq!(code(&ana.ask("here", &["organization:*"], json!({})).await).1, "authority_exceeded");
     set_role(&app, ana.membership, "owner").await;
@@ -123,7 +127,7 @@ async fn nobody_puts_into_a_key_what_they_do_not_hold() {
     assert_eq!(within.status, 201, "{}", within.text());
     let beyond = call(&app, Method::POST, &path, key, Some(&make(json!(["members:read"]))), &[]).await;
     assert_eq!(code(&beyond), (403, "authority_exceeded".into()));
-    assert_eq!(app.count("SELECT count(*) FROM api_key").await, 2);
+    assert_eq!(app.count("SELECT count(*) FROM api_key").await, 3);
 }
 
 #[tokio::test]

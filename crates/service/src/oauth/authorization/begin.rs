@@ -14,7 +14,7 @@ use super::{
     super::{clients, pushed_authorization},
     Continued, Delivery, Prepared, Stopped, Turned, decide,
     decide::refuse,
-    object, prepare, respond,
+    object, prepare, reference, respond,
 };
 use crate::{
     App,
@@ -44,7 +44,11 @@ pub enum Begun {
 }
 
 pub async fn begin(app: &Arc<App>, context: &RequestContext, raw: RawRequest) -> Result<Begun, FlowError> {
-    let continued = match continued_from(app, raw).await? {
+    let raw = match reference::brought(app, context, raw).await? {
+        Ok(raw) => raw,
+        Err(stopped) => return stop(app, stopped).await,
+    };
+    let continued = match continued_from(app, raw, Beside::Completes).await? {
         Ok(continued) => continued,
         Err(stopped) => return stop(app, stopped).await,
     };
@@ -95,10 +99,20 @@ async fn stop(app: &Arc<App>, stopped: Stopped) -> Result<Begun, FlowError> {
     }
 }
 
+/// What the parameters beside a request object are worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// They fill in what the object leaves open, where OpenID Connect Core §6.1 says so.
+    Completes,
+    /// Nothing (RFC 9126 §3): the client itself is the caller, and could have signed them.
+    Ignored,
+}
+
 /// Step 1: where the request really is.
 pub async fn continued_from(
     app: &Arc<App>,
     raw: RawRequest,
+    beside: Beside,
 ) -> Result<Result<Continued, Stopped>, StoreError> {
     let page = |code, detail: &str| Ok(Err(Stopped::Page { code, detail: detail.to_owned() }));
     let plain = |request| Continued {
@@ -142,8 +156,10 @@ pub async fn continued_from(
             let Some(client) = clients::find(&app.store, &client_id).await? else {
                 return page(ErrorCode::InvalidRequest, "there is no such client");
             };
-            let keys = clients::client_keys(app, &client).await.unwrap_or_default();
-            match object::open(&client, &keys, text, &raw, app.issuer(), app.clock.now().unix_timestamp()) {
+            match object::open(app, &client, text, &raw).await {
+                Ok(request) if beside == Beside::Completes && object::may_be_completed(&client) => {
+                    Ok(Ok(Continued { signed: true, ..plain(request.completed_by(&raw)) }))
+                }
                 Ok(request) => Ok(Ok(Continued { signed: true, ..plain(request) })),
                 // What it says, the address of the answer included, nobody vouches for.
                 Err(refused) => page(refused.code, &refused.description),
@@ -151,7 +167,7 @@ pub async fn continued_from(
         }
         Source::Reference(_) => page(
             ErrorCode::RequestUriNotSupported,
-            "request objects are not fetched; push the request instead (RFC 9126)",
+            "request objects are fetched for the authorization endpoint alone",
         ),
     }
 }

@@ -83,14 +83,17 @@ fn redirect_uri(asked: &Asked<'_>) -> Result<(), Refused> {
     Ok(())
 }
 
+pub fn must_push(client: &Client) -> bool {
+    match client.profile {
+        Profile::Fapi2 => true,
+        Profile::Default => client.metadata.require_pushed_authorization_requests == Some(true),
+    }
+}
+
 /// RFC 9126 §6, RFC 9101 §10.5, FAPI 2.0 §5.3.2.2.
 fn way(asked: &Asked<'_>) -> Result<(), Refused> {
     let metadata = &asked.client.metadata;
-    let must_push = match asked.client.profile {
-        Profile::Fapi2 => true,
-        Profile::Default => metadata.require_pushed_authorization_requests == Some(true),
-    };
-    if must_push && !asked.pushed {
+    if must_push(asked.client) && !asked.pushed {
         return Err(refuse(ErrorCode::InvalidRequest, "this client must push its requests (RFC 9126)"));
     }
     if metadata.require_signed_request_object == Some(true) && !asked.signed {
@@ -198,7 +201,7 @@ pub fn authority(asked: &Asked<'_>) -> Result<Authority, Refused> {
     let api = api(asked)?;
     let scope =
         if asked.request.scope.is_empty() { default_scope(asked, api)? } else { asked.request.scope.clone() };
-    if let Some(ceiling) = &asked.client.metadata.scope
+    if let Some(ceiling) = asked.client.ceiling()
         && ceiling.first_missing(&scope).is_some()
     {
         return Err(refuse(ErrorCode::InvalidScope, "the client did not register all of these scopes"));
@@ -314,8 +317,7 @@ pub fn may_hold(client: &Client, name: &str) -> bool {
 
 /// Whether what was granted may still be given to this client: it, its trust and the API may have changed since.
 pub fn still_allowed(client: &Client, api: Option<&Api>, authority: &Authority) -> Result<(), Refused> {
-    let ceiling = client.metadata.scope.as_ref();
-    if ceiling.is_some_and(|ceiling| !ceiling.contains_all(authority.scope())) {
+    if client.ceiling().is_some_and(|ceiling| !ceiling.contains_all(authority.scope())) {
         return Err(refuse(ErrorCode::InvalidScope, "the client does not have all of these scopes any more"));
     }
     authority.scope().iter().try_for_each(|name| may_ask(client, api, name))?;

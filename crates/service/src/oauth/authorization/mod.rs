@@ -1,6 +1,7 @@
 //! The authorization endpoint (OAuth 2.1 §4.1, OpenID Connect Core §3.1.2).
 //!
-//! 1. The request is found: in the parameters, pushed before (RFC 9126), or in a signed object (RFC 9101).
+//! 1. The request is found: in the parameters, pushed before (RFC 9126), or in a signed object (RFC 9101), which may be
+//!    where the client publishes it.
 //! 2. [`prepare`]: who asks, where an answer may go, and then every check of [`decide::CHECKS`].
 //! 3. The flow engine says what stands between the request and its answer: nothing (answered at once), or a person who
 //!    signs in, proves more, or is asked for consent.
@@ -14,6 +15,7 @@ mod endpoint;
 mod issue;
 mod object;
 mod place;
+mod reference;
 mod respond;
 mod store;
 
@@ -29,10 +31,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-pub use begin::{Begun, begin, continued_from, hinted, own_id_token};
+pub use begin::{Begun, Beside, begin, continued_from, hinted, own_id_token};
 pub use describe::describe;
 pub use issue::{Sitting, issue};
-pub use object::open as open_request_object;
 pub use respond::{Delivery, refusal};
 pub use store::{allowed_clients, forget, forget_in_organization, remembered};
 

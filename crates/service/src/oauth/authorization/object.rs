@@ -3,14 +3,15 @@
 use porteiro_protocol::{
     authorization_request::{RawRequest, Refused},
     error::ErrorCode,
-    jose::{Algorithm, verify_compact},
+    jose::{Algorithm, VerifiedJws},
 };
 use serde_json::Value;
 
 use super::{
-    super::clients::{Client, Profile},
+    super::clients::{self, Client, Profile, profile::FAPI2_ALGORITHMS},
     decide::refuse,
 };
+use crate::App;
 
 /// A clock may be this much ahead of ours.
 const AHEAD: i64 = 10;
@@ -21,24 +22,42 @@ const LONGEST: i64 = 3_600;
 ///
 /// # Errors
 /// `invalid_request_object`, which the client may be told.
-pub fn open(
+pub async fn open(
+    app: &App,
     client: &Client,
-    keys: &[Value],
     object: &str,
+    outer: &RawRequest,
+) -> Result<RawRequest, Refused> {
+    let allowed: &[Algorithm] = match client.profile {
+        Profile::Default => Algorithm::ALL,
+        Profile::Fapi2 => FAPI2_ALGORITHMS,
+    };
+    let registered = client.metadata.request_object_signing_alg;
+    let only = registered.map(|algorithm| [algorithm]);
+    let allowed = only.as_ref().map_or(allowed, |one| one.as_slice());
+    let verified = clients::verify_signed(app, client, object, allowed).await.map_err(|_| {
+        refuse(ErrorCode::InvalidRequestObject, "the request object is not signed with a key of this client")
+    })?;
+    let now = app.clock.now().unix_timestamp();
+    judge(client, &verified, outer, app.issuer(), now)
+}
+
+/// Not where everything must be signed: FAPI 2.0, and clients that said so themselves (RFC 9101 §10.5).
+pub fn may_be_completed(client: &Client) -> bool {
+    match client.profile {
+        Profile::Default => client.metadata.require_signed_request_object != Some(true),
+        Profile::Fapi2 => false,
+    }
+}
+
+fn judge(
+    client: &Client,
+    verified: &VerifiedJws,
     outer: &RawRequest,
     issuer: &str,
     now: i64,
 ) -> Result<RawRequest, Refused> {
     let refused = |text: &str| refuse(ErrorCode::InvalidRequestObject, text);
-    let allowed: &[Algorithm] = match client.profile {
-        Profile::Default => Algorithm::ALL,
-        Profile::Fapi2 => &[Algorithm::Es256, Algorithm::EdDsa, Algorithm::Ps256],
-    };
-    let registered = client.metadata.request_object_signing_alg;
-    let only = registered.map(|algorithm| [algorithm]);
-    let allowed = only.as_ref().map_or(allowed, |one| one.as_slice());
-    let verified = verify_compact(object, keys, allowed)
-        .map_err(|_| refused("the request object is not signed with a key of this client"))?;
     // RFC 9101 §10.8: typed as one, or at least not as something else.
     match verified.header["typ"].as_str() {
         None => {}
@@ -58,7 +77,6 @@ pub fn open(
     }
     times(client, claims, now)?;
     let claims = claims.as_object().ok_or_else(|| refused("the request object is not an object"))?;
-    // Only what is inside counts (RFC 9101 §6.3): what stands beside it, nobody signed.
     RawRequest::from_object(claims, outer)
 }
 

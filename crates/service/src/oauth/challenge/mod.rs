@@ -13,7 +13,7 @@ use std::sync::Arc;
 use porteiro_protocol::{authorization_request::RawRequest, error::ErrorCode, form::Parameters};
 
 use super::{
-    authorization::{self, Continued},
+    authorization::{self, Beside, Continued},
     client_auth::AuthenticatedClient,
     clients::Trust,
 };
@@ -64,8 +64,10 @@ async fn begin(
         .of_client(&client.id, None)
         .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
     let raw = raw.without_redirect();
-    let continued =
-        authorization::continued_from(app, raw).await.map_err(OAuthError::from)?.map_err(OAuthError::from)?;
+    let continued = authorization::continued_from(app, raw, Beside::Ignored)
+        .await
+        .map_err(OAuthError::from)?
+        .map_err(OAuthError::from)?;
     let continued = Continued { challenge: true, ..continued };
     let prepared = authorization::prepare(app, &app.store, &continued)
         .await

@@ -10,6 +10,7 @@ use porteiro_protocol::{
     entropy::Entropy,
     error::ErrorCode,
     id::Id,
+    scope::Scope,
     secret::{Kind, Plain},
 };
 use serde_json::Value;
@@ -43,6 +44,15 @@ impl Client {
             return false;
         };
         stored.as_slice().ct_eq(secret.hash().as_bytes().as_slice()).into()
+    }
+
+    /// The scopes it may never go beyond: those it registered, once somebody has checked it. What a stranger says of
+    /// itself is a default and binds nobody (decision record 0055).
+    pub fn ceiling(&self) -> Option<&Scope> {
+        match self.trust {
+            Trust::Unverified => None,
+            Trust::Verified | Trust::FirstParty => self.metadata.scope.as_ref(),
+        }
     }
 
     pub fn may_use_grant(&self, grant: &str) -> bool {

@@ -10,6 +10,7 @@ mod endpoint;
 use porteiro_protocol::{
     assurance::{ACR_AAL1, ACR_AAL2},
     authorization_request::{Prompt, ResponseMode},
+    dpop,
     jose::Algorithm,
     metadata::{AuthorizationServer, Endpoints, ProtectedResource},
 };
@@ -69,8 +70,11 @@ fn authorization_server(app: &App) -> AuthorizationServer {
         id_token_signing_alg_values_supported: algorithms.clone(),
         userinfo_signing_alg_values_supported: algorithms.clone(),
         request_object_signing_alg_values_supported: algorithms.clone(),
-        authorization_signing_alg_values_supported: algorithms.clone(),
-        dpop_signing_alg_values_supported: algorithms,
+        authorization_signing_alg_values_supported: algorithms,
+        dpop_signing_alg_values_supported: dpop::ALGORITHMS
+            .iter()
+            .map(|algorithm| algorithm.as_str())
+            .collect(),
         acr_values_supported: vec![ACR_AAL1, ACR_AAL2],
         claims_supported: scopes::STANDARD_SCOPES
             .iter()
@@ -79,7 +83,8 @@ fn authorization_server(app: &App) -> AuthorizationServer {
         prompt_values_supported: Prompt::ALL.iter().map(|prompt| prompt.as_str()).collect(),
         claims_parameter_supported: true,
         request_parameter_supported: true,
-        request_uri_parameter_supported: false,
+        request_uri_parameter_supported: true,
+        require_request_uri_registration: true,
         authorization_response_iss_parameter_supported: true,
         tls_client_certificate_bound_access_tokens: true,
         backchannel_logout_supported: true,

@@ -17,7 +17,7 @@ use uuid::Uuid;
 pub use store::consume;
 
 use super::{
-    authorization::{self, Continued},
+    authorization::{self, Beside, Continued},
     client_auth::AuthenticatedClient,
 };
 use crate::{
@@ -75,7 +75,8 @@ async fn push(
     let raw = RawRequest::from_parameters(form)
         .of_client(&client.id, key.as_deref())
         .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
-    let continued = authorization::continued_from(app, raw).await?.map_err(OAuthError::from)?;
+    let continued =
+        authorization::continued_from(app, raw, Beside::Ignored).await?.map_err(OAuthError::from)?;
     let id = Id::<PushedRequest>::ordered(app.clock.now(), &*app.entropy);
     // Said again of what was inside a signed object.
     let request = continued

@@ -1,0 +1,85 @@
+//! Request objects by reference (OpenID Connect Core §6.2, RFC 9101 §5.2): fetched only from an address the client has
+//! registered, for whoever sends the request, and never kept (docs/decisions/0037).
+
+use std::sync::Arc;
+
+use porteiro_protocol::{
+    authorization_request::{RawRequest, Refused, Source},
+    error::ErrorCode,
+};
+
+use super::{
+    super::clients::{self, Client},
+    Stopped, decide,
+    decide::refuse,
+};
+use crate::{
+    App,
+    fetch::Destination,
+    flow::FlowError,
+    http::RequestContext,
+    limits::{self, Bucket, REQUEST_OBJECT, REQUEST_OBJECT_CLIENT, Rule, network},
+};
+
+/// As much as a form may hold.
+const LARGEST: usize = 64 * 1024;
+
+/// The request with its object, fetched where only a reference came. No connection to the database is held meanwhile.
+pub(super) async fn brought(
+    app: &Arc<App>,
+    context: &RequestContext,
+    raw: RawRequest,
+) -> Result<Result<RawRequest, Stopped>, FlowError> {
+    let page = |refused: Refused| Ok(Err(Stopped::Page { code: refused.code, detail: refused.description }));
+    let Ok(Source::Reference(uri)) = raw.source() else { return Ok(Ok(raw)) };
+    let client_id = match raw.addressee() {
+        Ok(addressee) => addressee.client_id,
+        Err(error) => return Ok(Err(error.into())),
+    };
+    let Some(client) = clients::find(&app.store, client_id).await? else {
+        return page(refuse(ErrorCode::InvalidRequest, "there is no such client"));
+    };
+    let address = match registered(&client, uri) {
+        Ok(address) => address,
+        Err(refused) => return page(refused),
+    };
+    if !may_ask(app, context, &client).await? {
+        return Err(FlowError::SlowDown);
+    }
+    match app.fetcher.get_jwt(Destination::Strangers, address, LARGEST).await {
+        Ok(object) => Ok(Ok(raw.with_object(object))),
+        Err(_) => page(refuse(
+            ErrorCode::InvalidRequestUri,
+            "there is no request object at request_uri, or it could not be fetched",
+        )),
+    }
+}
+
+/// The address to ask, if this client has registered it and could have signed what is there.
+fn registered<'a>(client: &Client, uri: &'a str) -> Result<&'a str, Refused> {
+    if decide::must_push(client) {
+        return Err(refuse(ErrorCode::InvalidRequest, "this client must push its requests (RFC 9126)"));
+    }
+    // The fragment is for caches (OpenID Connect Core §6.2); we keep nothing.
+    let address = without_fragment(uri);
+    if !client.metadata.request_uris.iter().any(|known| without_fragment(known) == address) {
+        return Err(refuse(ErrorCode::InvalidRequestUri, "request_uri is not one the client has registered"));
+    }
+    if client.metadata.jwks.is_none() && client.metadata.jwks_uri.is_none() {
+        return Err(refuse(ErrorCode::InvalidRequestUri, "the client has no key to sign a request with"));
+    }
+    Ok(address)
+}
+
+fn without_fragment(uri: &str) -> &str {
+    uri.split_once('#').map_or(uri, |(address, _)| address)
+}
+
+/// Whoever asks has proved nothing. By address, so that nobody can use up what another's browser needs.
+async fn may_ask(app: &App, context: &RequestContext, client: &Client) -> Result<bool, FlowError> {
+    let network = network(context.address);
+    let both = [network.as_slice(), client.id.as_bytes()].concat();
+    let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
+    let buckets = [bucket(REQUEST_OBJECT, &network), bucket(REQUEST_OBJECT_CLIENT, &both)];
+    Ok(limits::take(&app.store, &buckets).await?.is_none())
+}

@@ -1,0 +1,114 @@
+// An agent that knows the address of an MCP server and nothing else, and the walk of a person who lets it in.
+
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { port, start } from './app.mjs'
+import { issuer, launch, newcomer, signIn, withdraw } from './browser.mjs'
+import { createClient, registerApi } from './operator.mjs'
+
+/** `Agent` is `client.mjs` of the folder; its `server.mjs` is the MCP server. */
+export const walkMcp = (library, Agent) =>
+  describe(library, () => {
+    const app = `http://127.0.0.1:${port}`
+    const server = `${app}/mcp`
+    let running, browser, page, person, agent, asked
+
+    before(async () => {
+      await registerApi('api.json', app)
+      running = await start(process.execPath, ['server.mjs'], { APP_URL: app, ISSUER: issuer })
+      browser = await launch()
+      ;({ page, person } = await newcomer(browser, 'Ana Souza', 'passkey'))
+      agent = new Agent(server, async (address) => {
+        asked.push(new URL(address).searchParams)
+        await page.goto(address)
+        await signIn(page, person)
+      })
+    })
+    after(async () => {
+      await browser?.close()
+      await running?.stop()
+    })
+    const step = (name, doing) =>
+      test(name, { timeout: 60_000 }, async () => {
+        asked = []
+        try {
+          await doing()
+        } catch (error) {
+          error.message += `\nat ${page?.url()}\n${await page?.innerText('body').catch(() => '')}\n${running?.said()}`
+          throw error
+        }
+      })
+    const token = () => JSON.parse(Buffer.from(agent.store.tokens.access_token.split('.')[1], 'base64url'))
+    const heard = (result) => {
+      assert.notEqual(result.isError, true, JSON.stringify(result))
+      return result.content[0].text
+    }
+    const post = (bearer) =>
+      fetch(server, { method: 'POST', headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }, body: '{}' })
+
+    step('from a 401 to a tool call: discovery, registration, the hosted screens, a token for this server', async () => {
+      const { sub, notes } = JSON.parse(heard(await agent.call('list_notes')))
+      assert.deepEqual(notes, [])
+      assert.equal(asked.length, 1)
+      assert.equal(asked[0].get('resource'), server)
+      assert.match(asked[0].get('scope'), /\bnotes:read\b/)
+
+      const claims = token()
+      assert.deepEqual([claims.iss, claims.aud, claims.sub], [issuer, server, sub])
+      assert.equal(claims.client_id, agent.store.client.client_id)
+      assert.ok(!claims.scope.includes('notes:write'), claims.scope)
+    })
+
+    step('the server lets in a token for itself, and no other of the same issuer', async () => {
+      const challenge = (await post('nonsense')).headers.get('www-authenticate')
+      assert.match(challenge, /resource_metadata="/)
+      const { access_token, refresh_token } = agent.store.tokens
+      for (const other of [refresh_token, `${access_token.slice(0, -6)}AAAAAA`]) assert.equal((await post(other)).status, 401)
+
+      // The same client, scope for scope: only whom the token is for differs.
+      const other = `${app}/other`
+      const scopes = ['notes:read', 'elsewhere:read'].map((name) => ({ name, description: { en: name, pt: name } }))
+      await registerApi({ identifier: other, name: 'Elsewhere', scopes }, app)
+      const robot = await createClient({
+        client_name: 'Robot',
+        grant_types: ['client_credentials'],
+        token_endpoint_auth_method: 'client_secret_post',
+      })
+      const tokenFor = async (resource) => {
+        const { client_id, client_secret } = robot
+        const form = { grant_type: 'client_credentials', client_id, client_secret, resource, scope: 'notes:read' }
+        const answer = await (await fetch(`${issuer}/connect/token`, { method: 'POST', body: new URLSearchParams(form) })).json()
+        assert.ok(answer.access_token, JSON.stringify(answer))
+        return answer.access_token
+      }
+      assert.equal((await post(await tokenFor(other))).status, 401)
+      assert.notEqual((await post(await tokenFor(server))).status, 401)
+    })
+
+    step('a token that ran out is refreshed, and nobody is asked', async () => {
+      const before = agent.store.tokens
+      agent.store.tokens = { ...before, access_token: 'ran-out' }
+      heard(await agent.call('list_notes'))
+      assert.deepEqual(asked, [])
+      assert.notEqual(agent.store.tokens.refresh_token, before.refresh_token)
+      assert.equal(token().aud, server)
+    })
+
+    step('a tool that needs more asks the person for more (403 insufficient_scope)', async () => {
+      const { client_id } = agent.store.client
+      assert.equal(heard(await agent.call('add_note', { text: 'buy bread' }, 'notes:read notes:write')), 'added')
+      assert.equal(asked.length, 1)
+      assert.match(asked[0].get('scope'), /\bnotes:write\b/)
+      assert.match(token().scope, /\bnotes:write\b/)
+      assert.equal(agent.store.client.client_id, client_id, 'the registration it had')
+      assert.deepEqual(JSON.parse(heard(await agent.call('list_notes'))).notes, ['buy bread'])
+      assert.equal(asked.length, 1)
+    })
+
+    step('a person takes it back at their account, and the agent must ask again', async () => {
+      await withdraw(page)
+      agent.store.tokens.access_token = 'ran-out'
+      heard(await agent.call('list_notes'))
+      assert.equal(asked.length, 1)
+    })
+  })

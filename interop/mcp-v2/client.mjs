@@ -1,0 +1,93 @@
+// A program that uses an MCP server it knows nothing of but the address. The SDK finds Porteiro by the server's 401,
+// registers, and sends the person there. What is kept between runs is `store`.
+
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client'
+
+export class Agent {
+  store = {}
+  #listener = createServer()
+
+  /** `open(address)` shows the person a page. */
+  constructor(server, open) {
+    Object.assign(this, { server: new URL(server), open })
+  }
+
+  /** Calls a tool; where the person must agree first, asks them and calls again. */
+  async call(name, parameters = {}) {
+    await once(this.#listener.listen(0, '127.0.0.1'), 'listening')
+    try {
+      return await this.#attempt(name, parameters, async (transport, error) => {
+        // After a 401, and after a 403 that says which scopes are missing.
+        if (!(error instanceof UnauthorizedError)) throw error
+        // Checks who answered, too (RFC 9207).
+        await transport.finishAuth(this.#answer)
+        return this.#attempt(name, parameters)
+      })
+    } finally {
+      this.#listener.close()
+      this.#listener.closeAllConnections()
+    }
+  }
+
+  async #attempt(name, parameters, otherwise = undefined) {
+    const transport = new StreamableHTTPClientTransport(this.server, { authProvider: this.#provider() })
+    const client = new Client({ name: 'example', version: '1.0.0' })
+    try {
+      await client.connect(transport)
+      return await client.callTool({ name, arguments: parameters })
+    } catch (error) {
+      if (!otherwise) throw error
+      return await otherwise(transport, error)
+    } finally {
+      await client.close()
+    }
+  }
+
+  #answer
+
+  /** Sends the person away, and waits until they are back. */
+  async #ask(address) {
+    const returned = once(this.#listener, 'request').then(([request, response]) => {
+      response.setHeader('connection', 'close').end('You may close this page.')
+      return new URL(request.url, 'http://127.0.0.1').searchParams
+    })
+    const [answer] = await Promise.all([returned, this.open(address.href)])
+    if (answer.get('state') !== this.store.state) throw new Error('this is not the answer to our question')
+    if (!answer.has('code')) throw new Error(answer.get('error'))
+    this.#answer = answer
+  }
+
+  #provider() {
+    const { store } = this
+    return {
+      // RFC 8252 §7.3: which port it is turns out when we listen; it is registered without one.
+      redirectUrl: `http://127.0.0.1:${this.#listener.address().port}/callback`,
+      clientMetadata: {
+        client_name: 'Example agent',
+        redirect_uris: ['http://127.0.0.1/callback'],
+        application_type: 'native',
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        token_endpoint_auth_method: 'none',
+      },
+      state: () => (store.state = crypto.randomUUID()),
+      redirectToAuthorization: (address) => this.#ask(address),
+      clientInformation: () => store.client,
+      saveClientInformation: (client) => void (store.client = client),
+      tokens: () => store.tokens,
+      saveTokens: (tokens) => void (store.tokens = tokens),
+      codeVerifier: () => store.verifier,
+      saveCodeVerifier: (verifier) => void (store.verifier = verifier),
+      // Where the person was sent is where the code is redeemed.
+      discoveryState: () => store.discovery,
+      saveDiscoveryState: (discovery) => void (store.discovery = discovery),
+      invalidateCredentials: (what) => {
+        if (what === 'all' || what === 'client') delete store.client
+        if (what === 'all' || what === 'tokens') delete store.tokens
+        if (what === 'all' || what === 'discovery') delete store.discovery
+      },
+    }
+  }
+}

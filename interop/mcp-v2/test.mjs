@@ -1,0 +1,6 @@
+// An agent, an MCP server and a person, by the SDK's second version. interop/run runs it.
+
+import { walkMcp } from '../lib/mcp.mjs'
+import { Agent } from './client.mjs'
+
+walkMcp('MCP, SDK v2', Agent)
