@@ -18,7 +18,9 @@ export const forwarded = (host, address = '203.0.113.7') => ({
 export function send(port, method, path, { headers = {}, body } = {}) {
   return new Promise((resolve, reject) => {
     const request = http.request({ host: '127.0.0.1', port, method, path, agent, headers: sized(headers, body) })
-    request.on('error', reject).on('response', (response) => {
+    // A server may close a connection that was idle just when it is used again: then once more on a new one.
+    request.on('error', (error) => (request.reusedSocket ? resolve(send(port, method, path, { headers, body })) : reject(error)))
+    request.on('response', (response) => {
       const chunks = []
       response.on('error', reject).on('data', (chunk) => chunks.push(chunk)).on('end', () => {
         const text = Buffer.concat(chunks).toString()
