@@ -60,6 +60,11 @@ bench *arguments:
     cargo build --release --locked -p porteiro -p porteiro-bench
     "$CARGO_TARGET_DIR/release/porteiro-bench" {{ arguments }}
 
+# Porteiro beside other authorization servers, as in docs/performance.md; arguments: --short, --only=..., --no-write.
+peers *arguments:
+    cargo build --release --locked -p porteiro -p porteiro-peers-load
+    bench/peers/run {{ arguments }}
+
 # psql on the development database; arguments go to psql.
 db *arguments:
     scripts/postgres start >/dev/null
