@@ -59,10 +59,10 @@ fn next(bytes: &[u8]) -> Result<(Chunk<'_>, &[u8]), PictureError> {
 
 /// Section 11.2.1: size, depth and colour type, and how it is packed.
 fn header(data: &[u8]) -> Result<(u32, u32), PictureError> {
-    let &[a, b, c, d, e, f, g, h, depth, colour, compression, filter, interlace] = data else {
-        return Err(PictureError::Broken);
-    };
-    let (width, height) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
+    let (width, rest) = data.split_first_chunk::<4>().ok_or(PictureError::Broken)?;
+    let (height, rest) = rest.split_first_chunk::<4>().ok_or(PictureError::Broken)?;
+    let &[depth, colour, compression, filter, interlace] = rest else { return Err(PictureError::Broken) };
+    let (width, height) = (u32::from_be_bytes(*width), u32::from_be_bytes(*height));
     let depths: &[u8] = match colour {
         0 => &[1, 2, 4, 8, 16],
         3 => &[1, 2, 4, 8],

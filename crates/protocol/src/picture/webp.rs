@@ -47,8 +47,11 @@ pub(super) fn parse(size: u32, rest: &[u8]) -> Result<Picture, PictureError> {
     Ok(Picture { format: Format::Webp, width, height, bytes })
 }
 
+/// A chunk's name and data, and what follows it.
+type Chunk<'a> = ([u8; 4], &'a [u8], &'a [u8]);
+
 /// Section 2.3: a name, a size, and as many bytes, padded to an even number.
-fn chunk(bytes: &[u8]) -> Result<([u8; 4], &[u8], &[u8]), PictureError> {
+fn chunk(bytes: &[u8]) -> Result<Chunk<'_>, PictureError> {
     let (name, rest) = bytes.split_first_chunk::<4>().ok_or(PictureError::Broken)?;
     let (size, rest) = rest.split_first_chunk::<4>().ok_or(PictureError::Broken)?;
     let size = usize::try_from(u32::from_le_bytes(*size)).map_err(|_| PictureError::Broken)?;
@@ -68,12 +71,14 @@ fn write(to: &mut Vec<u8>, name: [u8; 4], data: &[u8]) -> Result<(), PictureErro
 
 /// Section 2.7: flags, and one less than the size of the canvas.
 fn extended(data: &[u8]) -> Result<(u8, (u32, u32)), PictureError> {
-    let &[flags, _, _, _, a, b, c, d, e, f] = data else { return Err(PictureError::Broken) };
+    let (&[flags, _, _, _], rest) = data.split_first_chunk::<4>().ok_or(PictureError::Broken)?;
+    let (width, rest) = rest.split_first_chunk::<3>().ok_or(PictureError::Broken)?;
+    let height: &[u8; 3] = rest.try_into().map_err(|_| PictureError::Broken)?;
     if flags & ANIMATION != 0 {
         return Err(PictureError::Moving);
     }
-    let one_less = |parts: [u8; 3]| u32::from_le_bytes([parts[0], parts[1], parts[2], 0]);
-    Ok((flags, (one_less([a, b, c]) + 1, one_less([d, e, f]) + 1)))
+    let one_less = |parts: &[u8; 3]| u32::from_le_bytes([parts[0], parts[1], parts[2], 0]);
+    Ok((flags, (one_less(width) + 1, one_less(height) + 1)))
 }
 
 /// RFC 6386 §9.1: a key frame, its start code, and fourteen bits each.
