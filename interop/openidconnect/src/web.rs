@@ -39,19 +39,25 @@ pub fn serve(
     let server = Server::http(("127.0.0.1", port)).map_err(|error| error.to_string())?;
     let mut sessions: HashMap<String, Session> = HashMap::new();
     for request in server.incoming_requests() {
-        let mut session = cookie(&request).and_then(|id| sessions.remove(&id)).unwrap_or_default();
+        let known = cookie(&request).filter(|id| sessions.contains_key(id));
+        let mut session = known.as_ref().and_then(|id| sessions.remove(id)).unwrap_or_default();
         let asked = address.join(request.url())?;
         let said = answer(&asked, &mut session).unwrap_or_else(|error| {
             eprintln!("{}: {error:?}", asked.path());
             Answer { status: 500, location: None, body: "Something went wrong".into() }
         });
-        // A new name each time: what was known before signing in opens nothing afterwards.
-        let id = CsrfToken::new_random().secret().clone();
+        // A new name for who signed in: what was known before opens nothing afterwards. Else the old one stays, or the
+        // answer to a picture the browser asked for meanwhile would take it away.
+        let known = known.filter(|_| asked.path() != "/callback");
+        let id = known.clone().unwrap_or_else(|| CsrfToken::new_random().secret().clone());
         let header = |name: &str, value: &str| Header::from_bytes(name, value).map_err(|()| "not a header");
         let mut response = Response::from_string(said.body)
             .with_status_code(said.status)
-            .with_header(header("content-type", "text/html; charset=utf-8")?)
-            .with_header(header("set-cookie", &format!("app={id}; Path=/; HttpOnly; SameSite=Lax"))?);
+            .with_header(header("content-type", "text/html; charset=utf-8")?);
+        if known.is_none() {
+            let kept = format!("app={id}; Path=/; HttpOnly; SameSite=Lax");
+            response.add_header(header("set-cookie", &kept)?);
+        }
         if let Some(to) = said.location {
             response.add_header(header("location", &to)?);
         }
