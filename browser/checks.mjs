@@ -38,12 +38,12 @@ export const sideways = (page) =>
     return found
   })
 
-/** With colours forced, what can be pressed or filled in still has an edge. */
+/** With colours forced, what can be pressed or filled in still has an edge. The browser draws that of check boxes. */
 export const edges = (page) =>
   page.evaluate(() => {
     if (!matchMedia('(forced-colors: active)').matches) return ['colours are not forced']
     const found = []
-    for (const element of document.querySelectorAll('input:not([type=hidden], .away), select, textarea, button.primary, button.danger, .button.primary, .choice')) {
+    for (const element of document.querySelectorAll('input:not([type=hidden], [type=checkbox], .away), select, textarea, button.primary, button.danger, .button.primary, .choice')) {
       if (!element.getBoundingClientRect().width) continue
       const style = getComputedStyle(element)
       const visible = style.borderBlockStartStyle !== 'none' && Number.parseFloat(style.borderBlockStartWidth) >= 1
@@ -78,7 +78,7 @@ export const attributes = (page) =>
       if (form.method !== 'post') found.push(`not posted: ${form.outerHTML.slice(0, 80)}`)
       if (!form.querySelector('button:not([type=button])')) found.push(`no button: ${form.outerHTML.slice(0, 80)}`)
       if (form.querySelectorAll('[autocomplete=one-time-code]').length > 1) found.push('a code in several boxes')
-      for (const input of form.querySelectorAll('input:not([type=hidden])')) {
+      for (const input of form.querySelectorAll('input:not([type=hidden], [type=checkbox])')) {
         if (input.hasAttribute('onpaste') || input.getAttribute('autocomplete') === null) {
           if (!/^(days|label)$/.test(input.name)) found.push(`no autocomplete: ${input.outerHTML}`)
         }

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 const { PORTEIRO_BINARY, PORTEIRO_DATABASE_URL, PORTEIRO_ISSUER } = process.env
@@ -21,5 +22,8 @@ async function porteiro(command, said, app) {
 /** `porteiro clients create`: its `client_id` and, shown once, `client_secret`. */
 export const createClient = (said, app) => porteiro(['clients', 'create'], said, app)
 
-/** `porteiro apis register`. */
-export const registerApi = (said, app) => porteiro(['apis', 'register'], said, app)
+/** `porteiro apis register`. A running service has noticed after a second (docs/decisions/0030). */
+export const registerApi = async (said, app) => {
+  await porteiro(['apis', 'register'], said, app)
+  await sleep(1_100)
+}
