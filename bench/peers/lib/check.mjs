@@ -1,7 +1,7 @@
 // bench/peers/run --check: the report and the plot of what was measured last, without measuring anything.
 
 import assert from 'node:assert/strict'
-import { readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { OPERATIONS, markdown } from './report.mjs'
 import { plot } from './plot.mjs'
 
@@ -21,7 +21,7 @@ assert.match(text, /- b: why\n/)
 const drawn = plot(made, OPERATIONS)
 assert.ok(!drawn.includes('NaN') && drawn.includes('prefers-color-scheme: dark'))
 const folder = new URL('../results/', import.meta.url)
-const kept = readdirSync(folder).filter((name) => name.endsWith('.json'))
+const kept = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : []
 for (const name of kept) {
   const results = JSON.parse(readFileSync(new URL(name, folder)))
   assert.ok(!markdown(results).includes('NaN') && !plot(results, OPERATIONS).includes('NaN'), name)
