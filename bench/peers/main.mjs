@@ -75,6 +75,7 @@ try {
 results.seconds = Math.round((Date.now() - began) / 1000)
 results.machine.load_after = machine().load
 const name = `${results.date.slice(0, 16).replaceAll(':', '').replace('T', '-')}${short ? '-short' : ''}`
+mkdirSync('bench/peers/results', { recursive: true })
 const file = words.includes('--no-write') || short ? `${process.env.PEERS_RESULTS ?? '/tmp'}/peers-${name}.json` : `bench/peers/results/${name}.json`
 writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`)
 say(`${results.products.length} products in ${results.seconds} s; raw results in ${file}`)
