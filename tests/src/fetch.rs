@@ -2,6 +2,8 @@
 
 mod tls;
 
+pub use tls::certified;
+
 use std::{
     collections::VecDeque,
     io,

@@ -12,8 +12,8 @@ use tokio_rustls::TlsAcceptor;
 
 use super::{JSON, Liar, http, read_request};
 
-/// Serves `name` on this machine and writes down the names it is asked for.
-async fn serve(name: &str) -> (u16, Arc<Mutex<Vec<String>>>, tempfile::NamedTempFile) {
+/// What answers as `name`, and a file of who vouches for it.
+pub fn certified(name: &str) -> (TlsAcceptor, tempfile::NamedTempFile) {
     let issued = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(issued.signing_key.serialize_der()).unwrap();
     let authority = tempfile::NamedTempFile::new().unwrap();
@@ -25,7 +25,12 @@ async fn serve(name: &str) -> (u16, Arc<Mutex<Vec<String>>>, tempfile::NamedTemp
         .with_no_client_auth()
         .with_single_cert(vec![issued.cert.der().clone()], key)
         .unwrap();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    (TlsAcceptor::from(Arc::new(config)), authority)
+}
+
+/// Serves `name` on this machine and writes down the names it is asked for.
+async fn serve(name: &str) -> (u16, Arc<Mutex<Vec<String>>>, tempfile::NamedTempFile) {
+    let (acceptor, authority) = certified(name);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let names = Arc::new(Mutex::new(Vec::new()));

@@ -8,12 +8,10 @@ use std::{
 
 use porteiro_service::oauth::apis;
 use porteiro_testkit::TestApp;
-use rustls::{ServerConfig, pki_types::PrivateKeyDer};
 use serde_json::Value;
 use tokio::{io::AsyncWriteExt, net::TcpListener};
-use tokio_rustls::TlsAcceptor;
 
-use crate::fetch::{http, read_request};
+use crate::fetch::{certified, http, read_request};
 
 type Pages = Arc<Mutex<HashMap<String, String>>>;
 
@@ -27,18 +25,7 @@ pub struct Site {
 
 impl Site {
     pub async fn start() -> Self {
-        let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        let key = PrivateKeyDer::try_from(issued.signing_key.serialize_der()).unwrap();
-        let authority = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(authority.path(), issued.cert.pem()).unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![issued.cert.der().clone()], key)
-            .unwrap();
-        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let (acceptor, authority) = certified("localhost");
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let site = Self {
             port: listener.local_addr().unwrap().port(),
