@@ -191,15 +191,17 @@ async fn details_are_cheap_to_refuse() {
     let more =
         [("scope", "invoices:read"), ("resource", LEDGER), ("authorization_details", details.as_str())];
     let mut browser = Browser::new(&app);
-    let plain = std::time::Instant::now();
-    client.ask(&mut browser, &verifier(), &[("scope", "no:such")]).await;
-    let plain = plain.elapsed();
-    let started = std::time::Instant::now();
-    for _ in 0..3 {
+    // The quickest of each, in turn: other tests share these cores, and only cause a slow one, never a quick one.
+    let [mut plain, mut costly] = [std::time::Duration::MAX; 2];
+    for _ in 0..12 {
+        let started = std::time::Instant::now();
+        client.ask(&mut browser, &verifier(), &[("scope", "no:such")]).await;
+        plain = plain.min(started.elapsed());
+        let started = std::time::Instant::now();
         let answer = client.ask(&mut browser, &verifier(), &more).await;
+        costly = costly.min(started.elapsed());
         assert!(answer.text().contains("invalid_authorization_details"), "{}", answer.text());
     }
-    let costly = started.elapsed() / 3;
     assert!(costly < plain * 5, "{costly:?} where another refusal takes {plain:?}");
 }
 
