@@ -151,6 +151,7 @@ test('7 a reload at every stage stays there', async () => {
   await reloaded()
   await page.fill('#identifier', person.address)
   await press(page, 'email_code/send')
+  assert.match(await heading(page), /Check your e-mail/)
   await reloaded()
   await enter(visit, (await mailed(person.address)).code, 'email_code/check')
   await reloaded()
@@ -164,6 +165,34 @@ test('7 a reload at every stage stays there', async () => {
   assert.ok(new URL(page.url()).searchParams.get('code'))
   assert.equal(new Set(seen).size, 5, seen.join(', '))
   assert.equal((await mailed(person.address)).count, 1, 'a reload sends no second mail')
+  await visit.context.close()
+})
+
+test('7 what the page itself began before it was reloaded takes nothing away from whoever types', async () => {
+  const visit = await visitor(one)
+  const { page } = visit
+  await open(page, '/ui/sign-in')
+  // The step moves on between the page and its script, as when the script's call of the page before comes in late.
+  let moved = false
+  await page.route('**/ui/assets/**/*.js', async (route) => {
+    if (!moved) {
+      moved = true
+      const path = `/v1/flows/${new URL(page.url()).pathname.split('/').at(-1)}`
+      const { step } = await (await visit.context.request.get(`${issuer}${path}`)).json()
+      const answer = await visit.context.request.post(`${issuer}${path}/passkey/begin`, { data: { step }, headers: { origin: issuer } })
+      assert.equal(answer.status(), 200)
+    }
+    await route.continue()
+  })
+  const begun = page.waitForResponse((answer) => answer.url().endsWith('/passkey/begin') && answer.status() === 200)
+  await page.goto(page.url(), { waitUntil: 'commit' })
+  await page.fill('#identifier', 'ana@example.test')
+  await begun
+  assert.ok(moved)
+  assert.equal(await page.inputValue('#identifier'), 'ana@example.test')
+  await press(page, 'email_code/send')
+  assert.match(await heading(page), /Check your e-mail/)
+  assert.deepEqual(visit.reports, [])
   await visit.context.close()
 })
 

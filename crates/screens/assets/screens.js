@@ -9,8 +9,9 @@
   /* Buttons that need a script stand there from the start, so that nothing moves; the style hides them where none runs. */
   if (!supported) for (const element of all('[data-passkey]')) element.hidden = true
 
-  /* One step of the flow. Another tab may have moved it on: then this page is old. */
-  const call = async (action, body) => {
+  /* One step of the flow. Another tab may have moved it on: then this page is old. Or this very page did, before it was
+     reloaded: then it is as good as it was, and reloading would take away what the person is typing. */
+  const call = async (action, body, tries = 3) => {
     const response = await fetch(`/v1/flows/${card.dataset.flow}/${action}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json' },
@@ -23,6 +24,8 @@
       for (const input of all('input[name=step]')) input.value = flow.step
     }
     if (response.ok) return answer
+    const same = flow?.stage === card.dataset.stage && action === 'passkey/begin' && tries > 1
+    if (answer.code === 'step_stale' && same) return call(action, body, tries - 1)
     if (answer.code === 'step_stale') return location.replace(location.href), new Promise(() => {})
     throw Object.assign(new Error(answer.code), { answer })
   }
