@@ -1,7 +1,10 @@
 //! OpenID Connect Discovery 1.0, RFC 8414, RFC 9728: what we say about ourselves.
 
 use axum::body::Body;
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{Method, Request, StatusCode};
+use porteiro_protocol::jose::Algorithm;
+use porteiro_service::oauth::keys::{self, Rotation};
 use porteiro_testkit::{TestApp, verify};
 use serde_json::{Value, json};
 
@@ -70,6 +73,48 @@ async fn the_signed_document_says_the_same_and_verifies_with_a_strangers_library
         let mut claims = verify(token.as_str().unwrap(), &jwks).unwrap();
         assert_eq!(claims.as_object_mut().unwrap().remove("iss").unwrap(), "https://id.example.test");
         assert_eq!(claims, document);
+    }
+}
+
+/// Written once for the keys there are: the same bytes until another key signs, and then at once that key's.
+#[tokio::test]
+async fn a_document_stays_the_same_until_another_key_signs_it() {
+    fn kid(document: &Value) -> String {
+        let token = document["signed_metadata"].as_str().unwrap();
+        let header = URL_SAFE_NO_PAD.decode(token.split('.').next().unwrap()).unwrap();
+        serde_json::from_slice::<Value>(&header).unwrap()["kid"].as_str().unwrap().to_owned()
+    }
+    let app = TestApp::new().await;
+    let mut before = Vec::new();
+    for path in DOCUMENTS {
+        let (first, second) = (app.get(path).await, app.get(path).await);
+        assert!(first.body == second.body && first.header("etag") == second.header("etag"), "{path}");
+        before.push(first);
+    }
+    // Another look at keys that are the same.
+    app.app.keys.reload(&app.app.store).await.unwrap();
+    for (path, before) in DOCUMENTS.iter().zip(&before) {
+        assert_eq!(app.get(path).await.body, before.body, "{path}");
+    }
+    let (store, settings) = (&app.app.store, &app.app.checked.settings);
+    let (old, rotate) = (before[3].json(), Rotation::Now);
+    keys::rotate(store, app.app.keys.master(), settings, Algorithm::EdDsa, rotate).await.unwrap();
+    app.app.keys.reload(store).await.unwrap();
+    let new = app.get(DOCUMENTS[3]).await;
+    assert_ne!(new.header("etag"), before[3].header("etag"), "the key after the next is published");
+    for (path, before) in DOCUMENTS[..3].iter().zip(&before) {
+        // Who has the old one is not told that it is the same.
+        let asked = Request::get(*path).header("if-none-match", before.header("etag"));
+        let after = app.send(asked.body(Body::empty()).unwrap()).await;
+        assert_eq!(after.status, StatusCode::OK, "{path}");
+        let (before, after) = (before.json(), after.json());
+        assert_ne!(kid(&before), kid(&after), "{path}");
+        // The key that signs now was published before it did, and the one that did still is.
+        for (document, keys) in
+            [(&before, &old), (&before, &new.json()), (&after, &old), (&after, &new.json())]
+        {
+            verify(document["signed_metadata"].as_str().unwrap(), keys).unwrap();
+        }
     }
 }
 

@@ -11,7 +11,7 @@ mod say;
 mod telemetry;
 mod tls;
 
-use std::process::ExitCode;
+use std::{pin::Pin, process::ExitCode};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -24,7 +24,9 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return exit::Failure::new(format!("cannot start: {error}")).report(),
     };
-    match runtime.block_on(commands::run(invocation)) {
+    // Behind one pointer: the runtime would hold a copy of every command in each of the ways it can poll them.
+    let command: Pin<Box<dyn Future<Output = _>>> = Box::pin(commands::run(invocation));
+    match runtime.block_on(command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

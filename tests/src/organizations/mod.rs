@@ -20,6 +20,7 @@ mod refusals;
 mod resource;
 mod roles;
 pub mod staff;
+mod standing;
 mod suspension;
 mod tokens;
 mod trail;

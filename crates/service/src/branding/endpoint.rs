@@ -31,9 +31,9 @@ const ORGANIZATION_LOGO: &str = "/v1/organizations/{organization}/branding/logo"
 const CLIENT: &str = "/v1/platform/clients/{client_id}/branding";
 const CLIENT_LOGO: &str = "/v1/platform/clients/{client_id}/branding/logo";
 const READ: Access = Access::Organization("organization:read");
-const WRITE: Access = Access::Organization("organization:write");
+const WRITE: Access = Access::Organization(super::WRITE);
 const READ_CLIENT: Access = Access::Platform("platform.clients:read");
-const WRITE_CLIENT: Access = Access::Platform("platform.clients:write");
+const WRITE_CLIENT: Access = Access::Platform(super::WRITE_CLIENT);
 const PICTURE: Access = Access::Public("a picture everybody sees who signs in there");
 
 pub fn routes() -> Vec<Route> {
@@ -170,8 +170,8 @@ async fn changed(
     match change(app, context, caller, owner, seen, what).await? {
         Changed::Yes(brand) => Ok(management::one(brand.version, &Shown::new(app, owner, brand))),
         Changed::NotFound => Err(ProblemCode::NotFound.into()),
+        Changed::Lost(lost) => Err(lost.into()),
         Changed::Stale => Err(management::stale()),
-        Changed::Suspended => Err(ProblemCode::OrganizationSuspended.into()),
     }
 }
 

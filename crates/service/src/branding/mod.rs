@@ -1,8 +1,8 @@
 //! Branding: how an organization or a client looks to people who sign in for it. A name, a logo, a colour for light and one
 //! for dark pages; nothing that is code (docs/decisions/0062).
 //!
-//! 1. Whoever may change the organization sets its look; a client's is set by the platform. Colours nobody could read are
-//!    refused, and a logo is rebuilt from what draws it.
+//! 1. Whoever may change the organization sets its look; a client's is set by the platform. That they still may is asked
+//!    under the lock. Colours nobody could read are refused, and a logo is rebuilt from what draws it.
 //! 2. A flow says in whose look it is shown ([`shown`]): an organization's once the request names it or the person proved
 //!    to belong to it, else the client's. An address somebody typed decides nothing.
 //! 3. The logo is served from here, at an address that never shows another one.
@@ -24,12 +24,16 @@ use crate::{
     audit::EventKind,
     http::{RequestContext, Route},
     management::{Caller, Seen},
+    members::standing::{self, Lost},
     oauth::authorization::Prepared,
     organizations::{self, Name, Organization, Status},
     platform::clients,
     store::{Reader, StoreError, Tx},
     trail::{self, Target, TrailKind},
 };
+
+const WRITE: &str = "organization:write";
+const WRITE_CLIENT: &str = "platform.clients:write";
 
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
@@ -134,8 +138,8 @@ enum Change {
 enum Changed {
     Yes(Brand),
     NotFound,
+    Lost(Lost),
     Stale,
-    Suspended,
 }
 
 async fn find(app: &App, owner: &Owner) -> Result<Brand, StoreError> {
@@ -153,7 +157,7 @@ async fn change(
     let changed = app
         .store
         .run_tx("branding.change", |tx| async move {
-            if let Some(refused) = held(&tx, owner).await? {
+            if let Some(refused) = held(&tx, caller, owner).await? {
                 return Ok(refused);
             }
             let before = store::find(&tx, owner).await?.unwrap_or_default();
@@ -178,18 +182,14 @@ async fn change(
     Ok(changed)
 }
 
-/// Its owner under lock, or why nothing is changed.
-async fn held(tx: &Tx, owner: &Owner) -> Result<Option<Changed>, StoreError> {
-    Ok(match owner {
-        Owner::Organization(id) => match organizations::lock(tx, (*id).into()).await? {
-            None => Some(Changed::NotFound),
-            Some(organization) => match organization.status {
-                Status::Suspended => Some(Changed::Suspended),
-                Status::Enabled => None,
-            },
-        },
-        Owner::Client(id) => (!clients::lock(tx, id).await?).then_some(Changed::NotFound),
-    })
+/// Its owner under lock, or why nothing is changed. An organization's is the one the caller was let in to.
+async fn held(tx: &Tx, caller: &Caller, owner: &Owner) -> Result<Option<Changed>, StoreError> {
+    let stands = match owner {
+        Owner::Organization(_) => standing::enter(tx, caller, WRITE).await?.map(|standing| standing.held),
+        Owner::Client(id) if !clients::lock(tx, id).await? => return Ok(Some(Changed::NotFound)),
+        Owner::Client(_) => standing::still(tx, caller, WRITE_CLIENT).await?,
+    };
+    Ok(stands.err().map(Changed::Lost))
 }
 
 async fn written(

@@ -1,6 +1,7 @@
 //! Public documents that anybody may keep for a while.
 
 use axum::{
+    body::Bytes,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -11,37 +12,68 @@ use crate::App;
 
 const LONGEST: u32 = 300;
 
-/// JSON with a strong ETag; `304` when the caller has it already (RFC 9110 §13.1.2). Kept for at most half of
-/// `key_publish_lead_seconds`: a cached key set never misses the key that signs.
+/// JSON with a strong ETag, written once and answered with as often as it is asked for.
+#[derive(Debug, Clone)]
+pub struct Document {
+    body: Bytes,
+    content_type: HeaderValue,
+    tag: HeaderValue,
+    policy: HeaderValue,
+}
+
+impl Document {
+    /// Kept by whoever asks for at most half of `key_publish_lead_seconds`: a cached key set never misses the key that
+    /// signs.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub fn new<T: Serialize>(
+        app: &App,
+        content_type: &'static str,
+        document: &T,
+    ) -> Result<Self, serde_json::Error> {
+        let body = serde_json::to_vec(document)?;
+        let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &body);
+        let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&digest.as_ref()[..16]));
+        let seconds = LONGEST.min(app.checked.settings.key_publish_lead_seconds / 2);
+        let value = |text: String| HeaderValue::try_from(text).map_err(serde::ser::Error::custom);
+        Ok(Self {
+            body: body.into(),
+            content_type: HeaderValue::from_static(content_type),
+            tag: value(tag)?,
+            policy: value(format!("public, max-age={seconds}"))?,
+        })
+    }
+
+    /// `304` when the caller has it already (RFC 9110 §13.1.2).
+    pub fn answer(&self, request: &HeaderMap) -> Response {
+        let unchanged =
+            request.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok()).is_some_and(|value| {
+                value.split(',').any(|known| known.trim().trim_start_matches("W/") == self.tag)
+            });
+        let mut response = if unchanged {
+            StatusCode::NOT_MODIFIED.into_response()
+        } else {
+            let mut response = self.body.clone().into_response();
+            response.headers_mut().insert(header::CONTENT_TYPE, self.content_type.clone());
+            response
+        };
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, self.policy.clone());
+        headers.insert(header::ETAG, self.tag.clone());
+        response
+    }
+}
+
+/// The same for what is written anew each time.
 pub fn cached_json<T: Serialize>(
     app: &App,
     content_type: &'static str,
     request: &HeaderMap,
     document: &T,
 ) -> Response {
-    let Ok(body) = serde_json::to_vec(document) else {
-        return super::Problem::from(super::ProblemCode::Internal).into_response();
-    };
-    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &body);
-    let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&digest.as_ref()[..16]));
-    let unchanged = request
-        .get(header::IF_NONE_MATCH)
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|value| value.split(',').any(|known| known.trim().trim_start_matches("W/") == tag));
-    let mut response =
-        if unchanged { StatusCode::NOT_MODIFIED.into_response() } else { body.into_response() };
-    let headers = response.headers_mut();
-    if unchanged {
-        headers.remove(header::CONTENT_TYPE);
-    } else {
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    match Document::new(app, content_type, document) {
+        Ok(document) => document.answer(request),
+        Err(_) => super::Problem::from(super::ProblemCode::Internal).into_response(),
     }
-    let seconds = LONGEST.min(app.checked.settings.key_publish_lead_seconds / 2);
-    if let Ok(policy) = HeaderValue::from_str(&format!("public, max-age={seconds}")) {
-        headers.insert(header::CACHE_CONTROL, policy);
-    }
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
-        headers.insert(header::ETAG, tag);
-    }
-    response
 }

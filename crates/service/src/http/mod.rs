@@ -14,7 +14,7 @@ mod route;
 pub use address::{ClientAddress, ClientCertificate, Peer};
 pub use body::{Form, Json, Sent};
 pub(crate) use body::{json_value, read, typed};
-pub use cache::cached_json;
+pub use cache::{Document, cached_json};
 pub use context::{BIND_COOKIE, DEVICE_COOKIE, RequestContext, SESSION_COOKIE, set_cookie};
 pub use layers::{RequestInfo, Surroundings, build};
 pub use oauth_error::{OAuthError, unreadable_form};

@@ -25,10 +25,10 @@ pub async fn held_now(tx: &Tx, caller: &Caller) -> Result<Option<Held>, StoreErr
             Ok(member.and_then(|member| member.held().ok().cloned()).map(|held| caller.narrows(held)))
         }
         (By::Member { .. }, None) => Ok(None),
-        (By::Operator(account), Some(_)) => Ok(of_platform(platform::held(tx, *account).await?)),
+        (By::Operator(account), Some(_)) => Ok(of_platform(platform::hold(tx, *account).await?)),
         // What is reserved was looked at when they were let in, with their proofs.
         (By::Operator(account), None) => {
-            let held = platform::held(tx, *account).await?;
+            let held = platform::hold(tx, *account).await?;
             Ok(Some(caller.narrows(held.without_reserved(|reserved| caller.held.covers(reserved)))))
         }
         (By::Key { id, .. }, _) => {

@@ -33,7 +33,12 @@ pub async fn enter(tx: &Tx, caller: &Caller, permission: &str) -> Result<Result<
     if organization.status == Status::Suspended {
         return Ok(Err(Lost::Suspended));
     }
+    Ok(still(tx, caller, permission).await?.map(|held| Standing { organization, held }))
+}
+
+/// What the caller holds now, if it is still enough. For whoever took another lock, or of the platform.
+pub async fn still(tx: &Tx, caller: &Caller, permission: &str) -> Result<Result<Held, Lost>, StoreError> {
     let Some(held) = management::held_now(tx, caller).await? else { return Ok(Err(Lost::Authority)) };
     let asked = Permission::parse(permission).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
-    if held.covers(&asked) { Ok(Ok(Standing { organization, held })) } else { Ok(Err(Lost::Authority)) }
+    Ok(if held.covers(&asked) { Ok(held) } else { Err(Lost::Authority) })
 }

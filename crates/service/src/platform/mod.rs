@@ -15,7 +15,7 @@ use porteiro_protocol::{
 };
 use serde_json::json;
 
-pub use store::{Authority, held, list, set};
+pub use store::{Authority, held, hold, list, set};
 
 use crate::{
     audit::{self, EventKind},

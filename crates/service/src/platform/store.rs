@@ -51,16 +51,20 @@ pub(super) async fn lock_active(tx: &Tx, account: AccountId) -> Result<bool, Sto
     Ok(!rows.is_empty())
 }
 
+const HELD: &str = "SELECT p.permissions FROM platform_authority p JOIN account a USING (account_id)
+     WHERE p.account_id = $1 AND a.state = 'active'";
+
 /// What a person may do to the installation, now. Nothing, unless their account is active.
 pub async fn held(reader: &impl Reader, account: AccountId) -> Result<Held, StoreError> {
-    let rows = reader
-        .rows(
-            "platform.held",
-            "SELECT p.permissions FROM platform_authority p JOIN account a USING (account_id)
-             WHERE p.account_id = $1 AND a.state = 'active'",
-            &[&account.uuid()],
-        )
-        .await?;
+    decoded(account, &reader.rows("platform.held", HELD, &[&account.uuid()]).await?)
+}
+
+/// The same for the length of a transaction: whoever takes some of it away waits until what they do is done.
+pub async fn hold(tx: &Tx, account: AccountId) -> Result<Held, StoreError> {
+    decoded(account, &tx.query(&format!("{HELD} FOR SHARE OF p"), &[&account.uuid()]).await?)
+}
+
+fn decoded(account: AccountId, rows: &[Row]) -> Result<Held, StoreError> {
     let Some(row) = rows.first() else { return Ok(Held::nothing()) };
     let row = Decode::new("platform_authority", account, row);
     let texts: Vec<String> = row.get("permissions")?;

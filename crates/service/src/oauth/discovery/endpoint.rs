@@ -8,12 +8,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use porteiro_protocol::error::ErrorCode;
-use serde::Serialize;
 
-use super::{authorization_server, protected_resource, signed};
+use super::{SignError, authorization_server, protected_resource, signed};
 use crate::{
     App,
-    http::{Access, OAuthError, Route, cached_json},
+    http::{Access, Document, OAuthError, Route},
 };
 
 pub fn routes() -> Vec<Route> {
@@ -28,16 +27,16 @@ pub fn routes() -> Vec<Route> {
 }
 
 async fn server(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
-    publish(&app, &headers, authorization_server(&app)).await
+    answer(&headers, signed(&app, |documents| &documents.server, authorization_server).await)
 }
 
 async fn resource(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
-    publish(&app, &headers, protected_resource(&app)).await
+    answer(&headers, signed(&app, |documents| &documents.resource, protected_resource).await)
 }
 
-async fn publish<T: Serialize>(app: &App, headers: &HeaderMap, document: T) -> Response {
-    match signed(app, document).await {
-        Ok(document) => cached_json(app, "application/json", headers, &document),
+fn answer(headers: &HeaderMap, document: Result<Document, SignError>) -> Response {
+    match document {
+        Ok(document) => document.answer(headers),
         Err(error) => {
             tracing::error!(%error, "the metadata could not be signed");
             OAuthError::new(ErrorCode::TemporarilyUnavailable, "try again in a moment").into_response()

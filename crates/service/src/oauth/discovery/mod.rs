@@ -3,9 +3,12 @@
 //! Nothing is written here by hand. Grants, client authentication methods, scopes, algorithms and endpoints come
 //! from the tables that serve them, so what is announced is what is served. Each document also carries itself as
 //! a signed JWT (`signed_metadata`, RFC 8414 §2.1, RFC 9728 §2.2), signed with EdDSA: deterministic, so every node
-//! publishes the same bytes.
+//! publishes the same bytes. It is written once for the keys a node has seen (`keys::Rings::documents`): other keys, other
+//! rings, another document.
 
 mod endpoint;
+
+use std::sync::OnceLock;
 
 use porteiro_protocol::{
     assurance::{ACR_AAL1, ACR_AAL2},
@@ -16,8 +19,16 @@ use porteiro_protocol::{
 };
 use serde::Serialize;
 
-use super::{client_auth, clients, keys::SignError, scopes, token::grants};
-use crate::{App, http::Route};
+use super::{
+    client_auth, clients,
+    keys::{Documents, SignError},
+    scopes,
+    token::grants,
+};
+use crate::{
+    App,
+    http::{Document, Route},
+};
 
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
@@ -38,11 +49,24 @@ struct Claims<'a, T> {
     document: &'a T,
 }
 
-async fn signed<T: Serialize>(app: &App, document: T) -> Result<Signed<T>, SignError> {
-    let signer = app.keys.current().signer(Algorithm::EdDsa)?;
+/// Written by whoever asks first; of two at once, both write the same and one is kept.
+async fn signed<T: Serialize>(
+    app: &App,
+    kept: impl Fn(&Documents) -> &OnceLock<Document>,
+    document: impl FnOnce(&App) -> T,
+) -> Result<Document, SignError> {
+    let rings = app.keys.current();
+    // Asked each time: keys that were not looked at for too long sign nothing, not even what they have signed.
+    let signer = rings.signer(Algorithm::EdDsa)?;
+    let kept = kept(&rings.documents);
+    if let Some(written) = kept.get() {
+        return Ok(written.clone());
+    }
+    let document = document(app);
     let claims = Claims { iss: app.issuer(), document: &document };
     let signed_metadata = signer.jwt("metadata+jwt", &claims).await?;
-    Ok(Signed { document, signed_metadata })
+    let written = Document::new(app, "application/json", &Signed { document, signed_metadata })?;
+    Ok(kept.get_or_init(|| written).clone())
 }
 
 fn authorization_server(app: &App) -> AuthorizationServer {

@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
-use axum::{extract::State, http::HeaderMap, response::Response};
+use axum::{
+    extract::State,
+    http::HeaderMap,
+    response::{IntoResponse, Response},
+};
 
 use crate::{
     App,
-    http::{Access, Route, cached_json},
+    http::{Access, Document, Problem, ProblemCode, Route},
 };
 
 pub fn routes() -> Vec<Route> {
@@ -16,5 +20,12 @@ pub fn routes() -> Vec<Route> {
 }
 
 async fn jwks(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
-    cached_json(&app, "application/jwk-set+json", &headers, &app.keys.current().published)
+    let rings = app.keys.current();
+    if let Some(document) = rings.documents.keys.get() {
+        return document.answer(&headers);
+    }
+    match Document::new(&app, "application/jwk-set+json", &rings.published) {
+        Ok(document) => rings.documents.keys.get_or_init(|| document).answer(&headers),
+        Err(_) => Problem::from(ProblemCode::Internal).into_response(),
+    }
 }

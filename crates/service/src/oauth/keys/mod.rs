@@ -22,7 +22,7 @@ use porteiro_protocol::jose::{Algorithm, SigningKey, generate_pkcs8};
 
 pub use decide::{Rotation, RotationRefused, unfit_for_production};
 pub use master_key::{MasterKey, MasterKeyError};
-pub use ring::{Keys, LoadError, Rings};
+pub use ring::{Documents, Keys, LoadError, Rings};
 pub use signer::{LocalSigner, SignError, Signer};
 pub use store::{KeyRecord, KeyState, Origin, erase_dev_keys, list};
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -15,6 +15,7 @@ use super::{
     store::{self, KeyRecord, KeyState},
 };
 use crate::{
+    http::Document,
     settings::Settings,
     store::{Store, StoreError},
 };
@@ -27,8 +28,18 @@ pub enum LoadError {
     Unusable { kid: String, reason: String },
 }
 
+/// What is said in public with these keys, written when it is first asked for. It is made of the rings and the settings,
+/// which stay as they are while the process runs: other rings begin without.
+#[derive(Debug, Default)]
+pub struct Documents {
+    pub keys: OnceLock<Document>,
+    pub server: OnceLock<Document>,
+    pub resource: OnceLock<Document>,
+}
+
 /// What is published and what signs, as of one look at the database.
 pub struct Rings {
+    pub documents: Documents,
     pub published: Jwks,
     /// The same keys, as verifying wants them.
     verifying: Vec<serde_json::Value>,
@@ -112,7 +123,7 @@ async fn read(store: &Store, master: &MasterKey, max_age: Duration) -> Result<Ri
         keys.into_iter().filter(|key| key.state != KeyState::Retired).map(|key| key.public).collect();
     let published = Jwks { keys: published };
     let verifying = published.keys.iter().filter_map(|key| serde_json::to_value(key).ok()).collect();
-    Ok(Rings { published, verifying, active, loaded_at, max_age })
+    Ok(Rings { documents: Documents::default(), published, verifying, active, loaded_at, max_age })
 }
 
 fn open(key: &KeyRecord, master: &MasterKey) -> Result<SigningKey, LoadError> {

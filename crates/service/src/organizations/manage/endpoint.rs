@@ -25,8 +25,9 @@ use crate::{
 
 const ONE: &str = "/v1/organizations/{organization}";
 const READ: Access = Access::Organization("organization:read");
-const WRITE: Access = Access::Organization("organization:write");
-const ADMINISTER: Access = Access::Platform("organizations:administer");
+const WRITE: Access = Access::Organization(super::WRITE);
+const MAKE: Access = Access::Platform(super::MAKE);
+const ADMINISTER: Access = Access::Platform(super::ADMINISTER);
 
 const FILTERS: &[Parameter] = &[
     Parameter::choice("status", &["enabled", "suspended"], "Only these."),
@@ -82,14 +83,13 @@ pub fn routes() -> Vec<Route> {
                     .query(FILTERS)
                     .lists::<OrganizationView>(),
             ),
-        Route::post("/v1/platform/organizations", Access::Platform("platform.organizations:write"), make_for)
-            .operation(
-                Operation::new("organizations.create", "Make an organization")
-                    .takes::<NewOrganizationFor>()
-                    .example(json!({"name": "Acme", "slug": "acme", "locale": "pt-BR"}))
-                    .creates::<OrganizationView>()
-                    .refuses(&[ProblemCode::Conflict]),
-            ),
+        Route::post("/v1/platform/organizations", MAKE, make_for).operation(
+            Operation::new("organizations.create", "Make an organization")
+                .takes::<NewOrganizationFor>()
+                .example(json!({"name": "Acme", "slug": "acme", "locale": "pt-BR"}))
+                .creates::<OrganizationView>()
+                .refuses(&[ProblemCode::Conflict]),
+        ),
     ]
 }
 
@@ -165,6 +165,7 @@ async fn made(
             let body = view(app, organization, false).await?;
             Ok(management::created(&location, Some(version), &body))
         }
+        Created::Lost(lost) => Err(lost.into()),
         Created::SlugTaken => Err(slug_taken()),
         Created::NoSuchOwner => Err(field_invalid(("owner", "is no account that is active"))),
         Created::TooMany => Err(Problem::new(ProblemCode::Quota, "you made as many as one person may")),
@@ -184,9 +185,9 @@ fn answered(changed: Changed) -> Result<Organization, Problem> {
     match changed {
         Changed::Yes(organization) => Ok(organization),
         Changed::NotFound => Err(ProblemCode::NotFound.into()),
+        Changed::Lost(lost) => Err(lost.into()),
         Changed::Stale => Err(management::stale()),
         Changed::SlugTaken => Err(slug_taken()),
-        Changed::Suspended => Err(ProblemCode::OrganizationSuspended.into()),
     }
 }
 
@@ -269,8 +270,7 @@ async fn decided(
         let text = format!("say why in the header {}; the organization reads it", management::REASON);
         return Err(Problem::new(ProblemCode::ReasonRequired, text));
     }
-    let organization = decide_standing(app, context, caller, id, standing).await?;
-    let organization = organization.ok_or(ProblemCode::NotFound)?;
+    let organization = answered(decide_standing(app, context, caller, id, standing).await?)?;
     let version = organization.version;
     Ok(management::one(version, &view(app, organization, true).await?))
 }

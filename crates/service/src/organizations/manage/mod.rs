@@ -5,7 +5,8 @@
 //! 2. A slug that is given up leads to the organization for ninety days, and is nobody else's.
 //! 3. Suspending touches no grant, key or membership: they count for nothing until it is resumed, and then as before.
 //!
-//! Every change is made under the organization's lock and written to its trail in the same transaction.
+//! Every change is made under the organization's lock, by somebody who may still make it, and written to its trail in the
+//! same transaction.
 
 mod decide;
 mod endpoint;
@@ -24,7 +25,10 @@ use crate::{
     audit,
     http::RequestContext,
     management::{Caller, Seen},
-    members::{self, NewMember, Source},
+    members::{
+        self, NewMember, Source,
+        standing::{self, Lost},
+    },
     roles,
     store::{StoreError, Tx},
     trail::{self, Actor, ActorKind, Target, TrailKind},
@@ -34,6 +38,9 @@ pub use endpoint::routes;
 
 /// So many a person may have made that still have them as a member.
 const MOST_PER_PERSON: i64 = 10;
+const WRITE: &str = "organization:write";
+const MAKE: &str = "platform.organizations:write";
+const ADMINISTER: &str = "organizations:administer";
 
 /// Who makes an organization.
 enum Maker<'a> {
@@ -45,6 +52,7 @@ enum Maker<'a> {
 
 enum Created {
     Yes(Organization),
+    Lost(Lost),
     SlugTaken,
     NoSuchOwner,
     TooMany,
@@ -68,10 +76,17 @@ async fn create(
     let (actor, reason) = (&actor, &reason);
     app.store
         .run_tx("organizations.create", |tx| async move {
-            if let Maker::Person(account) = maker {
-                accounts::lock(&tx, *account).await?;
-                if store::made_by(&tx, *account).await? >= MOST_PER_PERSON {
-                    return Ok(Created::TooMany);
+            match maker {
+                Maker::Platform(caller, _) => {
+                    if let Err(lost) = standing::still(&tx, caller, MAKE).await? {
+                        return Ok(Created::Lost(lost));
+                    }
+                }
+                Maker::Person(account) => {
+                    accounts::lock(&tx, *account).await?;
+                    if store::made_by(&tx, *account).await? >= MOST_PER_PERSON {
+                        return Ok(Created::TooMany);
+                    }
                 }
             }
             let name = match owner {
@@ -130,9 +145,9 @@ async fn log(
 enum Changed {
     Yes(Organization),
     NotFound,
+    Lost(Lost),
     Stale,
     SlugTaken,
-    Suspended,
 }
 
 async fn change(
@@ -145,7 +160,7 @@ async fn change(
 ) -> Result<Changed, StoreError> {
     app.store
         .run_tx("organizations.change", |tx| async move {
-            let before = match held(&tx, id, seen).await? {
+            let before = match held(&tx, caller, seen).await? {
                 Ok(before) => before,
                 Err(refused) => return Ok(refused),
             };
@@ -172,7 +187,7 @@ async fn set_policy(
 ) -> Result<Changed, StoreError> {
     app.store
         .run_tx("organizations.set_policy", |tx| async move {
-            let before = match held(&tx, id, seen).await? {
+            let before = match held(&tx, caller, seen).await? {
                 Ok(before) => before,
                 Err(refused) => return Ok(refused),
             };
@@ -188,14 +203,12 @@ async fn set_policy(
         .await
 }
 
-/// The organization under its lock, if it is as the caller has seen it.
-async fn held(tx: &Tx, id: OrganizationId, seen: Seen) -> Result<Result<Organization, Changed>, StoreError> {
-    let Some(organization) = super::lock(tx, id).await? else { return Ok(Err(Changed::NotFound)) };
-    Ok(match organization.status {
-        // Suspended since the call was let in.
-        Status::Suspended => Err(Changed::Suspended),
-        Status::Enabled if organization.version != seen.0 => Err(Changed::Stale),
-        Status::Enabled => Ok(organization),
+/// The organization under its lock, if the caller may still change it and it is as they have seen it.
+async fn held(tx: &Tx, caller: &Caller, seen: Seen) -> Result<Result<Organization, Changed>, StoreError> {
+    Ok(match standing::enter(tx, caller, WRITE).await? {
+        Err(lost) => Err(Changed::Lost(lost)),
+        Ok(standing) if standing.organization.version != seen.0 => Err(Changed::Stale),
+        Ok(standing) => Ok(standing.organization),
     })
 }
 
@@ -223,20 +236,23 @@ enum Standing<'a> {
     Resumed,
 }
 
-/// `None`: there is none. What it is already is not done again.
+/// What it is already is not done again.
 async fn decide_standing(
     app: &Arc<App>,
     context: &RequestContext,
     caller: &Caller,
     id: OrganizationId,
     standing: Standing<'_>,
-) -> Result<Option<Organization>, StoreError> {
+) -> Result<Changed, StoreError> {
     app.store
         .run_tx("organizations.decide_standing", |tx| async move {
-            let Some(before) = super::lock(&tx, id).await? else { return Ok(None) };
+            let Some(before) = super::lock(&tx, id).await? else { return Ok(Changed::NotFound) };
+            if let Err(lost) = standing::still(&tx, caller, ADMINISTER).await? {
+                return Ok(Changed::Lost(lost));
+            }
             let (trailed, logged) = match (standing, before.status) {
                 (Standing::Suspended { .. }, Status::Suspended) | (Standing::Resumed, Status::Enabled) => {
-                    return Ok(Some(before));
+                    return Ok(Changed::Yes(before));
                 }
                 (Standing::Suspended { reason_code, note }, Status::Enabled) => {
                     store::suspend(&tx, id, &caller.key(), reason_code, note).await?;
@@ -255,7 +271,7 @@ async fn decide_standing(
             }
             trail::record(app, &tx, context, id, &event).await?;
             log(app, &tx, context, logged, None, id, &caller.actor).await?;
-            super::find(&tx, id).await
+            Ok(super::find(&tx, id).await?.map_or(Changed::NotFound, Changed::Yes))
         })
         .await
 }
