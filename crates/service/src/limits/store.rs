@@ -86,23 +86,14 @@ pub async fn refund(store: &Store, buckets: &[Bucket]) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Forgets buckets that have been full for a day, a bounded number at a time until none is left.
+/// Forgets buckets that have been full for a day.
 pub async fn sweep(store: &Store) -> Result<u64, StoreError> {
-    const AT_A_TIME: i64 = 20_000;
-    let mut swept = 0;
-    loop {
-        let rows = store
-            .write(
-                "limits.sweep",
-                "DELETE FROM limit_bucket WHERE bucket_key IN (
-                     SELECT bucket_key FROM limit_bucket WHERE full_at < now() - interval '1 day' LIMIT $1)
-                 RETURNING 1 AS swept",
-                &[&AT_A_TIME],
-            )
-            .await?;
-        swept += rows.len() as u64;
-        if (rows.len() as u64) < AT_A_TIME.unsigned_abs() {
-            return Ok(swept);
-        }
-    }
+    store
+        .sweep(
+            "limits.sweep",
+            "DELETE FROM limit_bucket WHERE bucket_key IN (
+                 SELECT bucket_key FROM limit_bucket WHERE full_at < now() - interval '1 day' LIMIT $1)
+             RETURNING 1 AS swept",
+        )
+        .await
 }

@@ -108,6 +108,19 @@ impl Store {
         .await
     }
 
+    /// A statement that deletes at most `$1` rows and returns one for each, again until none is left.
+    pub async fn sweep(&self, name: &'static str, sql: &str) -> Result<u64, StoreError> {
+        const AT_A_TIME: i64 = 20_000;
+        let mut swept = 0;
+        loop {
+            let rows = self.write(name, sql, &[&AT_A_TIME]).await?.len() as u64;
+            swept += rows;
+            if rows < AT_A_TIME.unsigned_abs() {
+                return Ok(swept);
+            }
+        }
+    }
+
     async fn statement(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         let connection = self.connection().await?;
         let prepared = connection.prepare_cached(sql).await.map_err(StoreError::before_sending)?;

@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::{
     super::{LEDGER, app, registration::REGISTER},
-    GRANT, Relying, allows, asks, error, person, polls, polls_in_time, television,
+    GRANT, Relying, allows, asks, clerk, error, person, polls, polls_in_time, television,
 };
-use crate::organizations::driver::{account_of, call, join, organization, payroll, platform_key, role};
+use crate::organizations::driver::{account_of, call, platform_key};
 
 /// authentik CVE-2024-52287: the token had the scopes the device asked for last, not those the person saw.
 #[tokio::test]
@@ -41,13 +41,8 @@ async fn an_api_is_the_one_that_was_shown() {
 #[tokio::test]
 async fn cve_2024_38371_an_organization_keeps_a_client_out_here_too() {
     let app = app().await;
-    payroll(&app).await;
     let device = television(&app, Trust::Verified).await;
-    let mut ana = person(&app).await;
-    let here = organization(&app, "here").await;
-    role(&app, here, "clerk", &["salaries:read"]).await;
-    let account = account_of(&mut ana).await;
-    join(&app, here, account, "clerk").await;
+    let (mut ana, here) = clerk(&app).await;
     let more = [("scope", "salaries:read"), ("organization", "here")];
     let asked = asks(&app, &device, &more).await;
     allows(&mut ana, &asked.user_code).await;

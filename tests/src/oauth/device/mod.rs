@@ -7,6 +7,7 @@ mod windows;
 
 use std::sync::Arc;
 
+use porteiro_protocol::id::OrganizationId;
 use porteiro_service::oauth::clients::Trust;
 use porteiro_testkit::{Answer, Browser, Flow, TestApp, nothing};
 use serde_json::{Value, json};
@@ -16,6 +17,8 @@ use super::{
     driver::{Relying, person, userinfo},
 };
 
+use crate::organizations::driver::{account_of, join, organization, payroll, role};
+
 pub const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
 /// Something that cannot open a browser.
@@ -23,6 +26,17 @@ pub async fn television(app: &TestApp, trust: Trust) -> Relying {
     let more =
         json!({"client_name": "Television", "redirect_uris": [], "grant_types": [GRANT, "refresh_token"]});
     Relying::with(app, trust, more).await
+}
+
+/// Somebody who may read salaries in an organization.
+async fn clerk(app: &Arc<TestApp>) -> (Browser, OrganizationId) {
+    payroll(app).await;
+    let mut ana = person(app).await;
+    let here = organization(app, "here").await;
+    role(app, here, "clerk", &["salaries:read"]).await;
+    let account = account_of(&mut ana).await;
+    join(app, here, account, "clerk").await;
+    (ana, here)
 }
 
 /// The codes a device gets.

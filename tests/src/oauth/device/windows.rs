@@ -4,7 +4,7 @@ use porteiro_service::oauth::clients::Trust;
 use porteiro_testkit::{Browser, TestApp, nothing};
 use serde_json::{Value, json};
 
-use super::{super::app, allows, asks, error, person, polls, polls_in_time, television, typed};
+use super::{super::app, allows, asks, clerk, error, person, polls, polls_in_time, television, typed};
 use crate::people::{PASSWORD, register_with_password};
 
 /// They said yes, got frightened, and say no where it is still asked: the no holds.
@@ -88,15 +88,9 @@ async fn a_device_can_be_taken_back_before_it_noticed() {
 /// out.
 #[tokio::test]
 async fn what_turns_out_to_be_impossible_is_no_yes() {
-    use crate::organizations::driver::{account_of, join, organization, payroll, role};
     let app = app().await;
-    payroll(&app).await;
     let device = television(&app, Trust::Verified).await;
-    let mut ana = person(&app).await;
-    let here = organization(&app, "here").await;
-    role(&app, here, "clerk", &["salaries:read"]).await;
-    let account = account_of(&mut ana).await;
-    join(&app, here, account, "clerk").await;
+    let (mut ana, _) = clerk(&app).await;
     let asked = asks(&app, &device, &[("scope", "salaries:read"), ("organization", "here")]).await;
     let mut flow = typed(&mut ana, &asked.user_code).await;
     app.sql("UPDATE membership SET state = 'disabled'").await;

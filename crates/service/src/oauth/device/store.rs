@@ -200,23 +200,14 @@ pub async fn outcome(tx: &Tx, id: Uuid, account: AccountId) -> Result<Option<Sta
     Ok(rows.first().map(read).transpose()?)
 }
 
-/// Forgets what nobody can use any more, a bounded number at a time until none is left.
+/// Forgets what nobody can use any more.
 pub async fn sweep(store: &Store) -> Result<u64, StoreError> {
-    const AT_A_TIME: i64 = 20_000;
-    let mut swept = 0;
-    loop {
-        let rows = store
-            .write(
-                "device.sweep",
-                "DELETE FROM device_request WHERE request_id IN (
-                     SELECT request_id FROM device_request WHERE expires_at < now() - interval '10 minutes' LIMIT $1)
-                 RETURNING 1 AS swept",
-                &[&AT_A_TIME],
-            )
-            .await?;
-        swept += rows.len() as u64;
-        if (rows.len() as u64) < AT_A_TIME.unsigned_abs() {
-            return Ok(swept);
-        }
-    }
+    store
+        .sweep(
+            "device.sweep",
+            "DELETE FROM device_request WHERE request_id IN (
+                 SELECT request_id FROM device_request WHERE expires_at < now() - interval '10 minutes' LIMIT $1)
+             RETURNING 1 AS swept",
+        )
+        .await
 }
