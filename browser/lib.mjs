@@ -185,6 +185,25 @@ export const request = (client, more = {}) => {
   return `/connect/authorize?${new URLSearchParams(parameters)}`
 }
 
+/** A device without a browser. It asks from the network of `page`, or from one of its own. `row` finds it by SQL. */
+export const device = async (page) => {
+  const client_id = process.env.PORTEIRO_DEVICE_CLIENT_ID
+  const asked = { client_id, scope: 'openid profile email' }
+  const address = new URL('/connect/device', issuer).href
+  const response = page
+    ? await page.request.post(address, { form: asked })
+    : await fetch(address, { method: 'POST', body: new URLSearchParams(asked), headers: elsewhere() })
+  const codes = await response.json()
+  if (!codes.user_code) throw new Error(JSON.stringify(codes))
+  const poll = async () => {
+    const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
+    const body = new URLSearchParams({ client_id, grant_type, device_code: codes.device_code })
+    return (await fetch(new URL('/connect/token', issuer), { method: 'POST', body })).json()
+  }
+  const secret = Buffer.from(codes.device_code.slice('pt_dc_'.length), 'base64url').subarray(1, 33)
+  return { ...codes, poll, row: `secret_hash = '\\x${createHash('sha256').update(secret).digest('hex')}'` }
+}
+
 /** A client that registers itself: nobody has checked it. */
 export const stranger = async (redirect_uri, more = {}, at = issuer) => {
   const response = await fetch(new URL('/connect/register', at), {

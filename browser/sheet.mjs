@@ -13,7 +13,7 @@ const chosen = [
   ['security-full', 'en', 'dark', desk, 'Account'],
   ['sign-in-for-app', 'pt', 'dark', phone, 'Sign in'],
   ['offer', 'en', 'light', phone, 'A passkey'],
-  ['organization', 'en', 'dark', phone, 'Organization'],
+  ['consent-device', 'en', 'dark', phone, 'A device'],
   ['consent-stranger', 'en', 'light', phone, 'Unchecked app'],
   ['apps', 'pt', 'light', phone, 'Apps and agents'],
   ['totp-scan', 'pt', 'dark', phone, 'Authenticator'],

@@ -1,6 +1,6 @@
 // One walk past every screen that needs no passkey. `look(name, page)` is called on each.
 
-import { dress, enter, follow, issuer, mailed, open, pair, press, redeemed, request, someone, stranger, totp } from './lib.mjs'
+import { device, dress, enter, follow, issuer, mailed, open, pair, press, redeemed, request, someone, stranger, totp } from './lib.mjs'
 
 /** Asks people in which organization they act. */
 const teams = { client_id: process.env.PORTEIRO_TEAMS_CLIENT_ID, redirect_uri: process.env.PORTEIRO_CALLBACK }
@@ -216,9 +216,32 @@ export const walk = async (visitor, look) => {
   await press(page, 'withdraw')
   await look('apps-revoked', page)
 
+  // For something without a browser: here, and somewhere else.
+  const here = await device(page)
+  await open(page, '/device')
+  await look('device', page)
+  await page.fill('#user_code', 'bbbb bbbb')
+  await press(page, 'device/look')
+  await look('device-wrong', page)
+  await page.fill('#user_code', here.user_code.toLowerCase())
+  await press(page, 'device/look')
+  await look('consent-device', page)
+  await page.waitForSelector('button[value="consent/allow"]:enabled')
+  await press(page, 'consent/allow')
+  await look('device-done', page)
+  if (!(await here.poll()).access_token) throw new Error('the device was not let in')
+  await open(page, (await device()).verification_uri_complete)
+  await look('device-from-link', page)
+  await press(page, 'device/look')
+  await look('consent-device-elsewhere', page)
+  await press(page, 'consent/deny')
+  await look('device-refused', page)
+
   // Back in, without the password.
   await open(page, '/connect/logout')
   await follow(page, 'main form button')
+  await open(page, '/device')
+  await look('device-sign-in', page)
   await open(page, '/ui/recover')
   await look('recover', page)
   const { count } = await mailed(person.address)

@@ -51,6 +51,16 @@ export class Person {
     }
   }
 
+  /** Types the code that a device shows, and says what came of it. */
+  async confirm(code, answer = 'allow') {
+    const done = await this.walk(await this.call('POST', '/v1/flows', { kind: 'confirm_device' }), {
+      'password/check': () => ({ identifier: this.address, password: this.#password }),
+      'device/look': () => ({ user_code: code }),
+      [`consent/${answer}`]: () => ({}),
+    })
+    return done.continue
+  }
+
   /** Takes the first of `answers` that is offered, until the flow is over. The service says what is next, never we. */
   async walk(flow, answers) {
     while (flow.actions?.length) {

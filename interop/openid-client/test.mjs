@@ -186,6 +186,25 @@ test('who says no is heard', async () => {
   await assert.rejects(signIn(config, deny), refused('access_denied'))
 })
 
+test('a device without a browser is let in (RFC 8628)', async () => {
+  const television = await createClient('device.json', 'https://app.example.test')
+  const config = await connect(issuer, television)
+  const asked = await client.initiateDeviceAuthorization(config, { scope: 'openid email' })
+  assert.ok(asked.verification_uri_complete.startsWith(asked.verification_uri))
+  const waiting = client.pollDeviceAuthorizationGrant(config, asked)
+  const person = ana.elsewhere()
+  assert.deepEqual(await person.confirm(asked.user_code), { type: 'device', outcome: 'approved' })
+  const tokens = await waiting
+  const about = await client.fetchUserInfo(config, tokens.access_token, tokens.claims().sub)
+  assert.equal(about.email, 'ana@example.test')
+  assert.equal((await client.fetchUserInfo(config, (await refresh(config, tokens)).access_token, about.sub)).sub, about.sub)
+
+  const again = await client.initiateDeviceAuthorization(config, { scope: 'openid' })
+  const told = client.pollDeviceAuthorizationGrant(config, again)
+  const [denied] = await Promise.allSettled([told, person.confirm(again.user_code, 'deny')])
+  assert.equal(denied.reason.error, 'access_denied')
+})
+
 test('the example runs as it stands', async () => {
   const run = promisify(execFile)(process.execPath, ['sign-in.mjs', issuer, process.env.PORTEIRO_OUTPUT])
   const { stdout } = await run

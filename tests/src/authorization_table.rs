@@ -18,6 +18,7 @@ const TABLE: &[(&str, StatusCode)] = &[
     // Without a client, and with a body that is no form.
     ("POST /connect/token", StatusCode::BAD_REQUEST),
     ("POST /connect/par", StatusCode::BAD_REQUEST),
+    ("POST /connect/device", StatusCode::BAD_REQUEST),
     ("POST /connect/challenge", StatusCode::BAD_REQUEST),
     ("POST /connect/introspect", StatusCode::BAD_REQUEST),
     ("POST /connect/revoke", StatusCode::BAD_REQUEST),

@@ -31,3 +31,4 @@ pub mod scope;
 pub mod secret;
 pub mod time;
 pub mod totp;
+pub mod user_code;

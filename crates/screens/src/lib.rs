@@ -37,6 +37,9 @@ pub const LINK_PAGE: &str = "/ui/link";
 /// Where the link of an invitation leads.
 pub const INVITATION_PAGE: &str = "/ui/invitation";
 
+/// Where people type the code a device shows them.
+pub const DEVICE_PAGE: &str = "/device";
+
 pub(crate) struct Screens {
     service: Router,
     deployment: Deployment,
@@ -81,6 +84,7 @@ fn pages() -> Router<Arc<Screens>> {
         .route("/ui/sign-in", get(flow::sign_in))
         .route("/ui/register", get(flow::register))
         .route("/ui/recover", get(flow::recover))
+        .route(DEVICE_PAGE, get(flow::device))
         .route("/ui/flow/{id}", get(flow::show).post(flow::act))
         .route(LINK_PAGE, get(flow::link))
         .route(INVITATION_PAGE, get(invitation::show).post(invitation::act))

@@ -52,12 +52,13 @@ pub fn master_key(file: Option<&Path>, mode: Mode) -> Result<Arc<MasterKey>, Fai
     key.map(Arc::new).map_err(|error| Failure::refusal(format!("master_key_file: {error}")))
 }
 
-/// Links in mails lead to the hosted screens where they are served, unless the operator has pages of their own.
+/// Links in mails, and what devices show, lead to the hosted screens where they are served, unless the operator has pages of their own.
 #[cfg(feature = "screens")]
 fn with_own_pages(settings: &mut Settings) {
     if settings.screens {
         settings.email_link_path.get_or_insert_with(|| porteiro_screens::LINK_PAGE.into());
         settings.invitation_link_path.get_or_insert_with(|| porteiro_screens::INVITATION_PAGE.into());
+        settings.device_page_path.get_or_insert_with(|| porteiro_screens::DEVICE_PAGE.into());
     }
 }
 
@@ -140,12 +141,13 @@ mod tests {
     fn mailed_links_lead_to_the_screens_unless_told_otherwise() {
         let paths = |mut settings: Settings| {
             with_own_pages(&mut settings);
-            (settings.email_link_path, settings.invitation_link_path)
+            (settings.email_link_path, settings.invitation_link_path, settings.device_page_path)
         };
         let text = |text: &str| Some(text.to_owned());
-        assert_eq!(paths(Settings::default()), (text("/ui/link"), text("/ui/invitation")));
+        let ours = (text("/ui/link"), text("/ui/invitation"), text("/device"));
+        assert_eq!(paths(Settings::default()), ours);
         let own = Settings { email_link_path: text("/mine"), ..Settings::default() };
-        assert_eq!(paths(own), (text("/mine"), text("/ui/invitation")));
-        assert_eq!(paths(Settings { screens: false, ..Settings::default() }), (None, None));
+        assert_eq!(paths(own), (text("/mine"), ours.1, ours.2));
+        assert_eq!(paths(Settings { screens: false, ..Settings::default() }), (None, None, None));
     }
 }

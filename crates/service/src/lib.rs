@@ -49,6 +49,7 @@ pub fn table() -> Vec<http::Route> {
         oauth::keys::routes(),
         oauth::authorization::routes(),
         oauth::pushed_authorization::routes(),
+        oauth::device::routes(),
         oauth::challenge::routes(),
         oauth::token::routes(),
         oauth::userinfo::routes(),

@@ -19,6 +19,7 @@ const KNOWN: &[&str] = &[
     "claims_parameter_supported",
     "claims_supported",
     "code_challenge_methods_supported",
+    "device_authorization_endpoint",
     "dpop_signing_alg_values_supported",
     "end_session_endpoint",
     "grant_types_supported",

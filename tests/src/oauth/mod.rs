@@ -7,6 +7,7 @@ mod client_authentication;
 mod client_credentials;
 mod codes;
 mod details;
+pub mod device;
 mod directory;
 pub mod driver;
 mod first_party;

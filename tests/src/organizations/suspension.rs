@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use http::Method;
 use porteiro_protocol::id::{MembershipId, OrganizationId};
-use porteiro_service::api_keys::KeyKind;
+use porteiro_service::{api_keys::KeyKind, oauth::clients::Trust};
 use porteiro_testkit::{Browser, TestApp};
 use serde_json::{Value, json};
 
@@ -14,13 +14,15 @@ use super::driver::{
     role,
 };
 use crate::oauth::{
+    device,
     driver::{Relying, parameter, person, userinfo, verifier},
     encode, service,
 };
 
 /// Ways to use what somebody was given.
-const DOORS: [&str; 12] = [
+const DOORS: [&str; 13] = [
     "redeem a code",
+    "redeem a device code",
     "refresh",
     "introspect an access token",
     "introspect a refresh token",
@@ -43,6 +45,7 @@ struct Stand {
     client: Relying,
     robot: Value,
     codes: Vec<(String, String)>,
+    devices: Vec<String>,
     tokens: Value,
     managing: String,
     personal: String,
@@ -60,7 +63,8 @@ impl Stand {
         role(app, here, "clerk", &["salaries:read", "members:read"]).await;
         let account = account_of(&mut browser).await;
         let member = join(app, here, account, "clerk").await;
-        let client = Relying::web(app).await;
+        let grants = json!({"grant_types": ["authorization_code", "refresh_token", device::GRANT]});
+        let client = Relying::with(app, Trust::Verified, grants).await;
         let robot = service(app, "client_secret_post", json!({})).await;
         join_client(app, here, robot["client_id"].as_str().unwrap(), "clerk").await;
         let asked = [("scope", "openid salaries:read"), ("organization", "here")];
@@ -85,8 +89,19 @@ impl Stand {
             client,
             robot,
             codes,
+            devices: Vec::new(),
             tokens,
             nodes,
+        }
+    }
+
+    /// Three devices that were let in and have not noticed yet.
+    async fn more_devices(&mut self) {
+        let asked = [("scope", "openid salaries:read"), ("organization", "here")];
+        for _ in 0..3 {
+            let asked = device::asks(&self.nodes[0], &self.client, &asked).await;
+            device::allows(&mut self.browser, &asked.user_code).await;
+            self.devices.push(asked.device_code);
         }
     }
 
@@ -119,6 +134,14 @@ impl Stand {
                 let opened = self.client.redeem(&app, &code, &verifier).await.status == 200;
                 if opened {
                     self.codes.pop();
+                }
+                opened
+            }
+            "redeem a device code" => {
+                let Some(code) = self.devices.last() else { return false };
+                let opened = device::polls_in_time(&app, &self.client, code).await.status == 200;
+                if opened {
+                    self.devices.pop();
                 }
                 opened
             }
@@ -215,6 +238,7 @@ impl Stand {
 fn row(what: &str) -> (BTreeSet<&'static str>, BTreeSet<&'static str>) {
     let of_the_grant = [
         "redeem a code",
+        "redeem a device code",
         "refresh",
         "introspect an access token",
         "introspect a refresh token",
@@ -267,12 +291,14 @@ async fn expect(stand: &mut Stand, what: &str, closed: &BTreeSet<&'static str>) 
 
 async fn matrix(what: &str) {
     let mut stand = Stand::new().await;
+    stand.more_devices().await;
     expect(&mut stand, "before", &BTreeSet::new()).await;
     let asked = [("scope", "openid salaries:read"), ("organization", "here")];
     for _ in 0..3 {
         let code = stand.client.code(&mut stand.browser, &asked).await;
         stand.codes.push(code);
     }
+    stand.more_devices().await;
     let (dead, stays) = row(what);
     stand.end(what).await;
     expect(&mut stand, what, &dead).await;

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
 use super::{Refused, ResponseMode, Undeliverable};
@@ -101,6 +102,22 @@ impl RawRequest {
         self.values.remove("response_mode");
         self.values.entry("response_type".to_owned()).or_insert_with(|| "code".to_owned());
         self
+    }
+
+    /// What a device asks (RFC 8628 §3.1), as the authorization request it amounts to. Its device code is its own
+    /// verifier: `challenge` is the hash of what is secret in it.
+    #[must_use]
+    pub fn of_device(parameters: &Parameters, client_id: &str, challenge: &[u8; 32]) -> Self {
+        const ASKED: &[&str] = &["acr_values", "authorization_details", "organization", "resource", "scope"];
+        let asked = ASKED.iter().filter_map(|name| Some((*name, parameters.get(name)?.to_owned())));
+        let challenge = URL_SAFE_NO_PAD.encode(challenge);
+        let implied = [
+            ("client_id", client_id.to_owned()),
+            ("response_type", "code".to_owned()),
+            ("code_challenge", challenge),
+            ("code_challenge_method", "S256".to_owned()),
+        ];
+        Self { values: asked.chain(implied).map(|(name, value)| (name.to_owned(), value)).collect() }
     }
 
     /// The same request, with the object that its `request_uri` led to.

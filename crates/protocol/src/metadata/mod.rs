@@ -71,6 +71,9 @@ pub struct Endpoints {
     pub registration_endpoint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pushed_authorization_request_endpoint: Option<String>,
+    /// RFC 8628 §4.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_authorization_endpoint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub introspection_endpoint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

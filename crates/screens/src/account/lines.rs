@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{device, pages::Page};
+use super::pages::Page;
 use crate::language::Words;
 
 /// One line of a page: a credential, a session, an app, an event.
@@ -61,13 +61,6 @@ fn credential(words: &Words, item: &Value) -> Item {
     }
 }
 
-fn device_words(words: &Words, user_agent: &str) -> String {
-    device::describe(user_agent).map_or_else(
-        || words.t("device-unknown"),
-        |(browser, system)| words.t2("device", &("browser", browser), &("system", system)),
-    )
-}
-
 fn session(words: &Words, item: &Value) -> Item {
     let current = item["current"] == true;
     let facts = [
@@ -77,7 +70,7 @@ fn session(words: &Words, item: &Value) -> Item {
     ];
     Item {
         id: text(&item["id"]),
-        title: device_words(words, item["user_agent"].as_str().unwrap_or_default()),
+        title: words.device(item["user_agent"].as_str().unwrap_or_default()),
         facts: facts.into_iter().flatten().collect(),
         current,
         badge: current.then(|| words.t("this-device")),
@@ -238,7 +231,7 @@ const NOT_OURS: &[&str] = &[
 fn event(words: &Words, item: &Value) -> Item {
     let kind = text(&item["kind"]);
     let known = EVENTS.iter().find(|(name, _)| *name == kind).map(|(_, key)| *key);
-    let device = item["user_agent"].as_str().map(|agent| device_words(words, agent));
+    let device = item["user_agent"].as_str().map(|agent| words.device(agent));
     let at = item["at"].as_str().map(|at| words.moment(at));
     let facts = [at, item["address"].as_str().map(ToOwned::to_owned), device];
     Item {

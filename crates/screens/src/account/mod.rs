@@ -3,7 +3,6 @@
 //! 1. A page is one or two reads with the person's session cookie.
 //! 2. A form becomes one call. Where a fresh proof is asked for, the page leads through a flow and back.
 
-mod device;
 mod lines;
 mod pages;
 

@@ -20,8 +20,19 @@ pub enum Next {
         action: String,
         fields: Vec<(String, String)>,
     },
+    /// Back to the device, which finds out by itself.
+    Device(Outcome),
     /// Signed in, and nobody waits.
     Nowhere,
+}
+
+/// What was decided about a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Approved,
+    Refused,
+    /// It came too late.
+    Expired,
 }
 
 impl Next {
@@ -34,6 +45,11 @@ impl Next {
                     fields.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
                 Some(Self::FormPost { action: next["action"].as_str()?.to_owned(), fields: fields.collect() })
             }
+            "device" => Some(Self::Device(match (next["outcome"].as_str()?, next["error"].as_str()) {
+                ("approved", _) => Outcome::Approved,
+                (_, Some("expired_token")) => Outcome::Expired,
+                (_, _) => Outcome::Refused,
+            })),
             _ => Some(Self::Nowhere),
         }
     }
@@ -47,6 +63,13 @@ struct Continuing<'a> {
     uri: &'a str,
     fields: &'a [(String, String)],
     post: bool,
+}
+
+#[derive(Template)]
+#[template(path = "device_done.html")]
+struct DeviceDone<'a> {
+    s: &'a Shell,
+    outcome: Outcome,
 }
 
 /// After a form, a page that goes on by itself: `form-action` would hold the client's own redirects to our policy.
@@ -65,6 +88,16 @@ pub fn leave(
     };
     match next {
         Next::Nowhere => page::see_other("/ui/account"),
+        Next::Device(outcome) => {
+            let title = shell.t(match outcome {
+                Outcome::Approved => "device-done-title",
+                Outcome::Refused => "device-refused-title",
+                Outcome::Expired => "device-expired-title",
+            });
+            let shell = shell.titled(title);
+            let page = DeviceDone { s: &shell, outcome: *outcome };
+            page::send(screens, &shell, Policy::Flow, StatusCode::OK, &page)
+        }
         Next::Redirect { uri } if !after_form => page::see_other(uri),
         Next::Redirect { uri } => {
             let to = shown(uri);

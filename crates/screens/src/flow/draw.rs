@@ -46,6 +46,7 @@ pages! {
     AddNumber = "flow/add_number.html",
     Confirm = "flow/confirm.html",
     Choose = "flow/organization.html",
+    Device = "flow/device.html",
     Consent = "flow/consent.html",
 }
 
@@ -80,6 +81,7 @@ enum Panel {
     AddNumber,
     Confirm,
     Choose,
+    Device,
     Consent,
 }
 
@@ -131,7 +133,7 @@ fn over(screens: &Screens, visit: &Visit, flow: &Flow, typed: &Typed, after_form
 /// Refused: the app is told where there is one, else the person reads why.
 fn denied(screens: &Screens, visit: &Visit, flow: &Flow, typed: &Typed, after_form: bool) -> Response {
     match Next::parse(&flow.next) {
-        Some(next @ (Next::Redirect { .. } | Next::FormPost { .. })) => {
+        Some(next @ (Next::Redirect { .. } | Next::FormPost { .. } | Next::Device(_))) => {
             return leave(screens, visit.language, &next, typed.app(), after_form);
         }
         Some(Next::Nowhere) | None => {}
@@ -203,6 +205,7 @@ fn ask(
         AddNumber,
         Confirm,
         Choose,
+        Device,
         Consent
     )
 }
@@ -218,6 +221,7 @@ fn panel(flow: &Flow, ways: &[Way], wished: Option<Way>) -> Panel {
         "profile" => Panel::Profile,
         "confirm" => Panel::Confirm,
         "organization" => Panel::Choose,
+        "device" => Panel::Device,
         "consent" => Panel::Consent,
         "enrol" => enrol(flow),
         // `challenge` and `raise`.
@@ -271,7 +275,11 @@ fn title(shell: &Shell, flow: &Flow, panel: Panel, way: Option<Way>) -> String {
         Panel::AddNumber => shell.t("add-number-title"),
         Panel::Confirm => shell.t("confirm-title"),
         Panel::Choose => shell.t("organization-title"),
+        Panel::Device => shell.t("device-title"),
         Panel::Consent => match flow.request.as_ref() {
+            Some(asked) if asked.device.is_some() => {
+                shell.t1("device-consent-title", "app", flow.app().unwrap_or_default())
+            }
             Some(asked) if asked.is_unverified() => shell.t("consent-stranger-title"),
             _ => shell.t1("consent-title", "app", flow.app().unwrap_or_default()),
         },

@@ -44,6 +44,16 @@ pub async fn recover(State(screens): State<Arc<Screens>>, request: Request) -> R
     begin(&screens, request, "recover").await
 }
 
+/// What a link carried is only shown, to be compared.
+pub async fn device(State(screens): State<Arc<Screens>>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let visit = Visit::new(&parts);
+    let user_code = visit.query.get("user_code");
+    let what = json!({"kind": "confirm_device", "locale": visit.language.service(), "user_code": user_code});
+    let response = open(&screens, &visit, &what, "").await;
+    visit.done(response)
+}
+
 async fn begin(screens: &Screens, request: Request, kind: &'static str) -> Response {
     let (parts, _) = request.into_parts();
     let visit = Visit::new(&parts);

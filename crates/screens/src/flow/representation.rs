@@ -30,6 +30,8 @@ pub struct Flow {
     #[serde(default)]
     pub organizations: Vec<Organization>,
     #[serde(default)]
+    pub user_code: Option<String>,
+    #[serde(default)]
     pub branding: Option<Branding>,
     #[serde(default, rename = "continue")]
     pub next: Value,
@@ -70,6 +72,18 @@ pub struct Asked {
     pub organization: Option<Organization>,
     #[serde(default)]
     pub login_hint: Option<String>,
+    #[serde(default)]
+    pub device: Option<Device>,
+}
+
+/// The device that asks.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Device {
+    pub user_code: String,
+    pub address: String,
+    pub user_agent: String,
+    pub asked_at: String,
+    pub same_network: bool,
 }
 
 /// In whose look the flow is shown.
@@ -178,6 +192,11 @@ impl Asked {
 
     pub fn is_unverified(&self) -> bool {
         self.client.trust == "unverified"
+    }
+
+    /// A no is the safer answer: nobody knows the app, or somebody else may have sent the code.
+    pub fn needs_care(&self) -> bool {
+        self.is_unverified() || self.device.is_some()
     }
 
     /// A port of the person's own machine, or an app that is installed there.

@@ -18,7 +18,8 @@ pub struct Typed {
 impl Typed {
     pub fn of(form: &Form) -> Self {
         let text = |name: &str| form.get(name).unwrap_or_default().trim().to_owned();
-        let kept = ["display_name", "address", "number"].into_iter().find_map(|name| form.get(name));
+        let kept =
+            ["display_name", "address", "number", "user_code"].into_iter().find_map(|name| form.get(name));
         Self {
             way: None,
             identifier: text("identifier"),
@@ -64,6 +65,15 @@ impl View {
             self.flow.request.as_ref().and_then(|asked| asked.login_hint.as_deref()).unwrap_or_default()
         } else {
             &self.typed.identifier
+        }
+    }
+
+    /// What the person typed, else what the link said.
+    pub fn user_code(&self) -> &str {
+        if self.typed.kept.is_empty() {
+            self.flow.user_code.as_deref().unwrap_or_default()
+        } else {
+            &self.typed.kept
         }
     }
 

@@ -47,6 +47,7 @@ fn field(words: &Words, reply: &Reply) -> Wrong {
         "new_password" => words.t(new_password(code)),
         "code" => words.t("wrong-totp-enrol"),
         "organization" => words.t("wrong-organization"),
+        "user_code" => words.t("wrong-user-code"),
         _ => words.t("wrong-field"),
     };
     Wrong { text, field: Some(name.to_owned()) }

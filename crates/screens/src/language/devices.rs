@@ -1,7 +1,18 @@
 //! What a person would call the device behind a `User-Agent`. A guess, for recognising; nothing depends on it.
 
+use super::Words;
+
+impl Words {
+    pub fn device(&self, user_agent: &str) -> String {
+        describe(user_agent).map_or_else(
+            || self.t("device-unknown"),
+            |(browser, system)| self.t2("device", &("browser", browser), &("system", system)),
+        )
+    }
+}
+
 /// Browser and system, where they can be told.
-pub fn describe(user_agent: &str) -> Option<(&'static str, &'static str)> {
+fn describe(user_agent: &str) -> Option<(&'static str, &'static str)> {
     // The order matters: most browsers also claim to be the ones after them.
     const BROWSERS: &[(&str, &str)] = &[
         ("Edg", "Edge"),

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod dates;
+mod devices;
 mod pseudo;
 #[cfg(test)]
 mod tests;

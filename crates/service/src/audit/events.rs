@@ -47,7 +47,7 @@ events! {
     CredentialExhausted = "credential.exhausted", "A credential failed too often and must be bound again.", ["credential_id", "kind"];
     SessionRaised = "session.raised", "A session gained a proof and a new token.", ["session_id", "methods"];
     SessionEnded = "session.ended", "A session was ended.", ["session_id", "reason"];
-    GrantIssued = "grant.issued", "A client was given a code for what a person allowed.", ["grant_id", "client_id", "audience", "scope", "consented"];
+    GrantIssued = "grant.issued", "A client was given a code for what a person allowed.", ["grant_id", "client_id", "audience", "scope", "consented", "device"];
     GrantRefused = "grant.refused", "A genuine code or token was presented by somebody who may not use it, or too late.", ["grant_id", "client_id", "generation"];
     GrantReused = "grant.reused", "A code or refresh token was presented a second time; the grant is revoked.", ["grant_id", "client_id", "generation", "current"];
     GrantRevoked = "grant.revoked", "A grant ended before its time.", ["grant_id", "client_id", "reason"];

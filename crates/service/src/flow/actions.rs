@@ -73,6 +73,7 @@ actions! {
     AccountConfirm = "account/confirm", [];
     AccountSwitch = "account/switch", [];
     OrganizationChoose = "organization/choose", [field("organization", "text", "off")];
+    DeviceLook = "device/look", [field("user_code", "text", "off")];
     ConsentAllow = "consent/allow", [];
     ConsentDeny = "consent/deny", [];
 }

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use porteiro_protocol::{
-    assurance::Method, authorization_request::Refused, error::ErrorCode, id::Id, time::Duration,
-};
+use porteiro_protocol::{authorization_request::Refused, error::ErrorCode, time::Duration};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{
     FlowError,
@@ -14,19 +13,24 @@ use super::{
     complete, decide,
     decide::Next,
     facts::{self, Gathered},
-    lifetime, open,
+    lifetime,
+    mailbox::prove_mailbox,
+    open,
     representation::{self, Answer},
     start,
-    state::{Kind, Notice, Pending, Refusal, State, Subject, Transport},
+    state::{Refusal, State, Subject, Transport},
     step::{Effect, Letter, Once},
     store::{self, Loaded},
 };
 use crate::{
     App, accounts, credentials,
-    credentials::{Credential, CredentialKind, recovery_code},
+    credentials::recovery_code,
     http::RequestContext,
     mail,
-    oauth::authorization::{self, Delivery, Turned},
+    oauth::{
+        authorization::{self, Delivery, Turned},
+        device,
+    },
     refusals,
     secrets::sha256,
     sms,
@@ -79,6 +83,7 @@ pub async fn apply(
         | Effect::Confirm
         | Effect::Switch
         | Effect::Choose { .. }
+        | Effect::Device { .. }
         | Effect::Allow
         | Effect::Deny => Value::Null,
     };
@@ -146,6 +151,9 @@ async fn once(
                 refused = start::referring(refused, reference);
                 body["reference"] = json!(reference);
             }
+            if let (Some(asking), Some(account)) = (asking(&moved.state), moved.state.account()) {
+                device::refuse(app, tx, context, asking, account).await?;
+            }
             if let Some(delivery) = told(app, &moved.state, &gathered, refused).await? {
                 body["continue"] = delivery.to_json();
             }
@@ -160,6 +168,11 @@ async fn once(
     let idle = lifetime(moved.state.kind, moved.state.transport).idle_seconds;
     store::save(tx, loaded.id, &binding, &moved.state, idle, result.as_ref()).await?;
     Ok(Some(Outcome { loaded: moved, gathered, completion, refused, secret }))
+}
+
+/// The device a flow decides about.
+fn asking(state: &State) -> Option<Uuid> {
+    state.continuation.as_ref()?.device.as_ref().map(|device| device.id)
 }
 
 /// What the client is told of a flow that ended without success.
@@ -260,6 +273,9 @@ async fn change(
             Ok(true)
         }
         Effect::Switch => {
+            if let (Some(asking), Some(account)) = (asking(state), state.account()) {
+                device::release(tx, asking, account).await?;
+            }
             state.forget_session();
             Ok(true)
         }
@@ -267,6 +283,18 @@ async fn change(
             if let Some(continued) = &mut state.continuation {
                 continued.organization = Some(*organization);
             }
+            Ok(true)
+        }
+        Effect::Device { continued, level } => {
+            let (Some(asking), Some(account)) = (&continued.device, state.account()) else {
+                return Ok(false);
+            };
+            if !device::claim(tx, asking.id, account).await? {
+                return Ok(false);
+            }
+            state.user_code = Some(asking.user_code.clone());
+            state.need.level = state.need.level.max(*level);
+            state.continuation = Some(continued.clone());
             Ok(true)
         }
         Effect::Allow => {
@@ -300,66 +328,13 @@ async fn use_once(
     }
 }
 
-/// A mailbox was proved. Only now is it asked whether anybody has that address, and only its reader is told.
-async fn prove_mailbox(
-    app: &App,
-    tx: &Tx,
-    state: &mut State,
-    address: &str,
-    loaded: &Loaded,
-) -> Result<bool, StoreError> {
-    let parsed = porteiro_protocol::address::EmailAddress::parse(address)
-        .map_err(|_| StoreError::Inconsistent("a stored address does not parse".into()))?;
-    let canonical = parsed.canonical();
-    let key = app.secrets.identifier_key("email", canonical.as_bytes());
-    state.proved_address = Some(address.to_owned());
-    let found = accounts::find_by_identifier(tx, &key).await?;
-    if state.account().is_some() && state.account() != found {
-        return Ok(false);
-    }
-    let Some(account) = found else {
-        match state.kind {
-            Kind::SignIn | Kind::Register => begin_registration(app, state),
-            Kind::Recover => state.refusal = Some(Refusal::NoAccount),
-            Kind::Reauthenticate | Kind::Enrol => return Ok(false),
-        }
-        return Ok(true);
-    };
-    let all = credentials::find_all(tx, account).await?;
-    let Some(mailbox) = all.iter().find(|credential| is_mailbox(credential, canonical)) else {
-        return Err(StoreError::Inconsistent("an identifier without its credential".into()));
-    };
-    if state.kind == Kind::Register {
-        state.kind = Kind::SignIn;
-        state.notices.push(Notice::AlreadyHaveAccount);
-    }
-    credentials::used(tx, account, mailbox.id).await?;
-    let proof = porteiro_protocol::assurance::Proof {
-        method: Method::Email,
-        credential: Some(mailbox.id.uuid()),
-        at: loaded.now,
-        user_verified: false,
-    };
-    Ok(decide::prove(state, account, proof))
-}
-
-fn is_mailbox(credential: &Credential, canonical: &str) -> bool {
-    credential.kind == CredentialKind::Email && credential.body["canonical"] == canonical
-}
-
-fn begin_registration(app: &App, state: &mut State) {
-    state.kind = Kind::Register;
-    state.pending = Some(Pending {
-        account_id: Id::random(&*app.entropy),
-        user_handle: app.entropy.bytes::<32>().to_vec(),
-        display_name: None,
-        platform_administrator: state.bootstrap.is_some(),
-        credentials: Vec::new(),
-    });
-}
-
 /// Writes a state that needs no module, such as a cancellation.
-pub async fn finish(app: &Arc<App>, loaded: &Loaded, state: State) -> Result<Option<Answer>, FlowError> {
+pub async fn finish(
+    app: &Arc<App>,
+    context: &RequestContext,
+    loaded: &Loaded,
+    state: State,
+) -> Result<Option<Answer>, FlowError> {
     let state = &state;
     let prepared = match &state.continuation {
         Some(continued) => authorization::prepare(app, &app.store, continued).await?.ok(),
@@ -379,6 +354,9 @@ pub async fn finish(app: &Arc<App>, loaded: &Loaded, state: State) -> Result<Opt
         .run_tx("flow.finish", |tx| async move {
             if !store::claim(&tx, loaded.id, loaded.step).await? {
                 return Ok(None);
+            }
+            if let (Some(asking), Some(account)) = (asking(state), state.account()) {
+                device::refuse(app, &tx, context, asking, account).await?;
             }
             let result = json!({"id": loaded.id, "kind": state.kind, "stage": "cancelled", "continue": told});
             store::save(&tx, loaded.id, &loaded.binding_hash, state, 60.0, Some(&result)).await?;

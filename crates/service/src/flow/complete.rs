@@ -3,6 +3,7 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
     address::EmailAddress,
+    error::ErrorCode,
     id::{AccountId, Id, SessionId},
     time::OffsetDateTime,
 };
@@ -23,9 +24,10 @@ use crate::{
     bootstrap, credentials,
     credentials::{CredentialKind, NewCredential, email},
     http::{DEVICE_COOKIE, RequestContext, SESSION_COOKIE, set_cookie},
-    mail::templates,
+    mail::templates::{self, Happening},
     oauth::{
-        authorization::{self, Delivery, Sitting},
+        authorization::{self, Delivery, Prepared, Sitting},
+        device::{self, Asking},
         grants, logout,
     },
     platform,
@@ -88,7 +90,11 @@ pub async fn complete(
         (Some(continued), Some(Ok(prepared))) => {
             let level = decide::level(state, now);
             let sitting = Sitting { account, session: session_id, proofs: &state.proofs, level, now };
-            Some(authorization::issue(app, tx, context, continued, prepared, &sitting).await?)
+            let delivery = authorization::issue(app, tx, context, continued, prepared, &sitting).await?;
+            if let Some(asking) = &prepared.device {
+                decided(app, tx, context, state, prepared, asking, account, &delivery).await?;
+            }
+            Some(delivery)
         }
         (Some(_), _) => {
             return Err(StoreError::Inconsistent("a completion whose request was refused".into()));
@@ -96,6 +102,35 @@ pub async fn complete(
         (None, _) => None,
     };
     Ok(Some(Completion { session, device, delivery }))
+}
+
+/// What follows from a decision about a device. Whoever was talked into typing a stranger's code hears of it, and how to
+/// take it back; what turned out to be impossible is a no.
+#[expect(clippy::too_many_arguments, reason = "who decided what about whom")]
+async fn decided(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    state: &State,
+    prepared: &Prepared,
+    asking: &Asking,
+    account: AccountId,
+    delivery: &Delivery,
+) -> Result<(), StoreError> {
+    match delivery {
+        Delivery::Device(None) => {
+            let client = &prepared.client;
+            let client = client.metadata.client_name.as_deref().unwrap_or(&client.id);
+            // What the device calls itself is not ours to repeat.
+            let what = Happening { place: Some(&asking.address), ..happening(app, None) };
+            tell(app, tx, account, &state.locale, |locale| templates::device_connected(locale, client, &what))
+                .await
+        }
+        Delivery::Device(Some(ErrorCode::ExpiredToken)) | Delivery::Browser(_) | Delivery::Direct(_) => {
+            Ok(())
+        }
+        Delivery::Device(Some(_)) => device::refuse(app, tx, context, asking.id, account).await,
+    }
 }
 
 /// The account comes to be, with everything bound to it; or somebody else took the address meanwhile.
@@ -237,7 +272,8 @@ async fn sign_in(
     let level = decide::level(state, app.clock.now());
     let payload = json!({"session_id": session.id, "methods": methods(state), "level": level, "new_device": new_device});
     log(app, tx, context, account, EventKind::SignInSucceeded, payload).await?;
-    if new_device && state.kind == Kind::SignIn && gathered.account.is_some() {
+    let signs_in = matches!(state.kind, Kind::SignIn | Kind::ConfirmDevice);
+    if new_device && signs_in && gathered.account.is_some() {
         let what = happening(app, Some(&context.user_agent));
         tell(app, tx, account, &state.locale, |locale| templates::new_device(locale, &what)).await?;
     }
@@ -310,7 +346,14 @@ fn device(app: &App, state: &State, gathered: &Gathered, account: AccountId) -> 
 
 /// What the flow answers when it is asked again within a minute: everything but the tokens.
 pub fn result(loaded: &Loaded, completion: &Completion) -> Value {
-    let told = completion.delivery.as_ref().map(Delivery::to_json);
+    let told = match &completion.delivery {
+        None => json!({"type": "session"}),
+        // There is nothing in it but what was decided.
+        Some(device @ Delivery::Device(_)) => device.to_json(),
+        Some(delivery @ (Delivery::Browser(_) | Delivery::Direct(_))) => {
+            json!({"type": delivery.to_json()["type"]})
+        }
+    };
     json!({
         "id": loaded.id,
         "kind": loaded.state.kind,
@@ -319,7 +362,7 @@ pub fn result(loaded: &Loaded, completion: &Completion) -> Value {
         "assurance": {"have": decide::level(&loaded.state, loaded.now)},
         "actions": [],
         "notices": loaded.state.notices,
-        "continue": {"type": told.map_or(json!("session"), |told| told["type"].clone())},
+        "continue": told,
     })
 }
 
@@ -343,7 +386,11 @@ pub fn present(loaded: &Loaded, completion: &Completion, show: Value) -> Answer 
         }
         Transport::Api => {
             // An app that asked for a code gets a code, with what it asked for, and not the person's whole session.
-            if let Some(session) = completion.session.as_ref().filter(|_| completion.delivery.is_none()) {
+            let code = match completion.delivery {
+                Some(Delivery::Browser(_) | Delivery::Direct(_)) => true,
+                Some(Delivery::Device(_)) | None => false,
+            };
+            if let Some(session) = completion.session.as_ref().filter(|_| !code) {
                 answer.body["continue"]["session_token"] = json!(*session.text);
             }
         }

@@ -6,15 +6,19 @@
 //! allowed what is asked.
 
 use porteiro_protocol::{
-    assurance::{Decay, Level, Method, Proof, event_level, helps, is_fresh},
-    time::{Duration, OffsetDateTime},
+    assurance::{Decay, Level, Proof, event_level, helps, is_fresh},
+    time::OffsetDateTime,
 };
 
-pub use super::proofs::{level, needed_level};
 use super::{
     actions::Action,
     proofs::is_too_old,
+    recovery::{recovery_actions, recovery_is_backed},
     state::{Kind, Refusal, Stage, State, Subject},
+};
+pub use super::{
+    proofs::{level, needed_level},
+    recovery::HOLD_GOOD_FOR,
 };
 use crate::{
     credentials::CredentialKind, oauth::authorization::Standing, sessions::FRESH, settings::Registration,
@@ -80,7 +84,7 @@ impl Next {
     }
 }
 
-const STRONG: &[CredentialKind] =
+pub(super) const STRONG: &[CredentialKind] =
     &[CredentialKind::Passkey, CredentialKind::Totp, CredentialKind::RecoveryCodes, CredentialKind::Phone];
 
 pub fn next(state: &State, facts: &Facts) -> Next {
@@ -101,7 +105,9 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     // 1. Somebody is proved. Proofs of credentials that are gone do not count any more.
     match (state.account(), state.kind) {
         (None, _) if state.proved_address.is_none() => return authenticate(state, facts),
-        (Some(_), Kind::SignIn | Kind::Register | Kind::Recover) if state.proofs.is_empty() => {
+        (Some(_), Kind::SignIn | Kind::Register | Kind::Recover | Kind::ConfirmDevice)
+            if state.proofs.is_empty() =>
+        {
             return Next::Refuse(Refusal::AccountUnavailable);
         }
         (None | Some(_), _) => {}
@@ -181,7 +187,14 @@ pub fn next(state: &State, facts: &Facts) -> Next {
 
 /// 9: nothing is left to prove; the person has the last word.
 fn agree(state: &State, facts: &Facts) -> Next {
-    let Some(standing) = &facts.authorization else { return Next::Complete };
+    let Some(standing) = &facts.authorization else {
+        return match state.kind {
+            Kind::ConfirmDevice => device(state),
+            Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate | Kind::Enrol => {
+                Next::Complete
+            }
+        };
+    };
     if standing.needs_consent {
         let mut actions = vec![Action::ConsentAllow, Action::ConsentDeny];
         if state.session.is_some() {
@@ -193,11 +206,23 @@ fn agree(state: &State, facts: &Facts) -> Next {
     Next::Complete
 }
 
+/// Which device: asked of somebody who is known, never before.
+fn device(state: &State) -> Next {
+    let mut actions = vec![Action::DeviceLook];
+    if state.session.is_some() {
+        actions.push(Action::AccountSwitch);
+    }
+    actions.sort();
+    Next::Ask { stage: Stage::Device, actions }
+}
+
 fn authenticate(state: &State, facts: &Facts) -> Next {
     let mut actions = Vec::new();
     let waiting = facts.challenges.contains(&"email_code");
     match state.kind {
-        Kind::SignIn => actions.extend([Action::PasskeyBegin, Action::PasskeyFinish, Action::PasswordCheck]),
+        Kind::SignIn | Kind::ConfirmDevice => {
+            actions.extend([Action::PasskeyBegin, Action::PasskeyFinish, Action::PasswordCheck]);
+        }
         // A session names the account; these flows always hold its proofs.
         Kind::Reauthenticate | Kind::Enrol => {
             return Next::Refuse(Refusal::AccountUnavailable);
@@ -209,7 +234,7 @@ fn authenticate(state: &State, facts: &Facts) -> Next {
     }
     if waiting {
         actions.extend([Action::EmailCheck, Action::EmailRedeem, Action::Back]);
-        if state.kind == Kind::SignIn {
+        if matches!(state.kind, Kind::SignIn | Kind::ConfirmDevice) {
             actions.retain(|action| !matches!(action, Action::PasswordCheck));
         }
         actions.sort();
@@ -266,7 +291,7 @@ fn raise(facts: &Facts, mut actions: Vec<Action>) -> Next {
 }
 
 /// The actions that prove a kind, for somebody already known.
-fn actions_of(kind: CredentialKind, facts: &Facts) -> &'static [Action] {
+pub(super) fn actions_of(kind: CredentialKind, facts: &Facts) -> &'static [Action] {
     match kind {
         CredentialKind::Passkey => &[Action::PasskeyBegin, Action::PasskeyFinish],
         CredentialKind::Password => &[Action::PasswordCheck],
@@ -319,32 +344,6 @@ fn recent(proofs: &[Proof], now: OffsetDateTime) -> Vec<Proof> {
     proofs.iter().filter(|proof| now - proof.at <= FRESH).cloned().collect()
 }
 
-fn recovery_is_backed(state: &State, account: &AccountFacts, now: OffsetDateTime) -> bool {
-    let strong = account.bound.iter().any(|kind| STRONG.contains(kind));
-    let backed = state.proofs.iter().any(|proof| match proof.method {
-        Method::Passkey | Method::Totp | Method::RecoveryCode | Method::SmsCode => true,
-        Method::Password | Method::Email => false,
-    });
-    !strong || backed || account.hold_until.is_some_and(|until| until <= now && now < until + HOLD_GOOD_FOR)
-}
-
-/// A wait that is over opens the door for a week, not for ever.
-pub const HOLD_GOOD_FOR: Duration = Duration::days(7);
-
-fn recovery_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
-    let mut actions: Vec<Action> = account
-        .usable
-        .iter()
-        .filter(|kind| STRONG.contains(kind))
-        .flat_map(|kind| actions_of(*kind, facts).iter().copied())
-        .collect();
-    let lapsed = account.hold_until.is_none_or(|until| until + HOLD_GOOD_FOR <= facts.now);
-    if lapsed && !state.notices.contains(&super::state::Notice::RecoveryHoldStarted) {
-        actions.push(Action::RecoveryHold);
-    }
-    actions
-}
-
 fn mandatory_enrolment(state: &State) -> Vec<Action> {
     let passkey = [Action::PasskeyEnrolBegin, Action::PasskeyEnrolFinish];
     let mut actions: Vec<Action> = match state.kind {
@@ -361,7 +360,9 @@ fn mandatory_enrolment(state: &State) -> Vec<Action> {
             },
             Some(_) | None => Vec::new(),
         },
-        Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate => Vec::new(),
+        Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate | Kind::ConfirmDevice => {
+            Vec::new()
+        }
     };
     actions.sort();
     actions

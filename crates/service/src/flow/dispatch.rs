@@ -6,7 +6,10 @@ use super::{
     actions::Action,
     step::{Effect, Step, Stopped},
 };
-use crate::credentials::{email, passkey, password, recovery_code, sms, totp};
+use crate::{
+    credentials::{email, passkey, password, recovery_code, sms, totp},
+    oauth::device,
+};
 
 pub async fn run(step: &Step<'_>, action: Action, input: &Value) -> Result<Effect, Stopped> {
     match action {
@@ -37,6 +40,7 @@ pub async fn run(step: &Step<'_>, action: Action, input: &Value) -> Result<Effec
         Action::AccountConfirm => Ok(Effect::Confirm),
         Action::AccountSwitch => Ok(Effect::Switch),
         Action::OrganizationChoose => organization(step, input),
+        Action::DeviceLook => device::look(step, input).await,
         Action::ConsentAllow => Ok(Effect::Allow),
         Action::ConsentDeny => Ok(Effect::Deny),
     }

@@ -8,10 +8,10 @@ use crate::{
     App,
     http::RequestContext,
     limits::{
-        Bucket, CODE_ADDRESS, CODE_SUBJECT, EMAIL_SUBJECT, EMAIL_SUBJECT_DAY, PASSKEY_ADDRESS,
-        PASSWORD_ADDRESS, PASSWORD_KNOWN_DEVICE, PASSWORD_SUBJECT, RECOVERY_ADDRESS, RECOVERY_SUBJECT, Rule,
-        SEND_ADDRESS, SMS_SUBJECT, SMS_SUBJECT_DAY, STEP_ADDRESS, STUFFING_ADDRESS, STUFFING_SEEN,
-        TOTP_ADDRESS, TOTP_SUBJECT, network,
+        Bucket, CODE_ADDRESS, CODE_SUBJECT, DEVICE_CODE_ADDRESS, DEVICE_CODE_ALL, DEVICE_CODE_SUBJECT,
+        EMAIL_SUBJECT, EMAIL_SUBJECT_DAY, PASSKEY_ADDRESS, PASSWORD_ADDRESS, PASSWORD_KNOWN_DEVICE,
+        PASSWORD_SUBJECT, RECOVERY_ADDRESS, RECOVERY_SUBJECT, Rule, SEND_ADDRESS, SMS_SUBJECT,
+        SMS_SUBJECT_DAY, STEP_ADDRESS, STUFFING_ADDRESS, STUFFING_SEEN, TOTP_ADDRESS, TOTP_SUBJECT, network,
     },
     secrets::HandleKind,
     store::StoreError,
@@ -34,6 +34,7 @@ pub const fn rules(action: Action) -> &'static [Rule] {
         Action::PasskeyFinish | Action::PasskeyEnrolFinish => &[PASSKEY_ADDRESS],
         Action::EmailSend | Action::EmailAdd => &[SEND_ADDRESS, EMAIL_SUBJECT, EMAIL_SUBJECT_DAY],
         Action::SmsSend | Action::PhoneAdd => &[SEND_ADDRESS, SMS_SUBJECT, SMS_SUBJECT_DAY],
+        Action::DeviceLook => &[DEVICE_CODE_ADDRESS, DEVICE_CODE_SUBJECT, DEVICE_CODE_ALL],
         Action::PasskeyBegin
         | Action::Back
         | Action::Profile
@@ -68,7 +69,9 @@ pub fn buckets(
     by_address
         .into_iter()
         .map(|rule| bucket(rule, &address))
-        .chain(by_subject.iter().map(|rule| bucket(*rule, &subject)))
+        .chain(
+            by_subject.iter().map(|rule| bucket(*rule, if rule.counts_everybody() { b"" } else { &subject })),
+        )
         // Whoever asks, and whoever would receive it.
         .chain(recipient.iter().flat_map(|to| by_subject.iter().map(|rule| bucket(*rule, to))))
         .collect()

@@ -16,10 +16,12 @@ mod dispatch;
 mod endpoint;
 mod facts;
 mod limits;
+mod mailbox;
 mod notify;
 mod open;
 mod phrase;
 mod proofs;
+mod recovery;
 mod representation;
 mod start;
 pub mod state;
@@ -102,7 +104,7 @@ pub const fn lifetime(kind: Kind, transport: Transport) -> Lifetime {
         (Kind::Register | Kind::Recover, Transport::Browser) => {
             Lifetime { total_seconds: 3_600.0, idle_seconds: 900.0 }
         }
-        (Kind::SignIn | Kind::Reauthenticate | Kind::Enrol, Transport::Browser) => {
+        (Kind::SignIn | Kind::Reauthenticate | Kind::Enrol | Kind::ConfirmDevice, Transport::Browser) => {
             Lifetime { total_seconds: 1_800.0, idle_seconds: 600.0 }
         }
     }
@@ -340,7 +342,7 @@ pub async fn cancel(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Res
     }
     let mut state = loaded.state.clone();
     state.cancelled = true;
-    match Box::pin(apply::finish(app, &loaded, state)).await? {
+    match Box::pin(apply::finish(app, context, &loaded, state)).await? {
         Some(answer) => Ok(answer),
         None => Err(FlowError::Finished),
     }

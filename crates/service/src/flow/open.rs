@@ -7,6 +7,7 @@ use porteiro_protocol::{
     assurance::Level,
     id::{FlowId, Id},
     secret::Plain,
+    user_code::UserCode,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -52,6 +53,9 @@ pub struct OpenRequest {
     /// From the mail, with `register`, where registration is by invitation.
     #[serde(default)]
     pub invitation: Option<String>,
+    /// What a device shows, with `confirm_device`, where a link carried it: shown to be compared, not looked up.
+    #[serde(default)]
+    pub user_code: Option<String>,
 }
 
 impl std::fmt::Debug for OpenRequest {
@@ -96,7 +100,8 @@ pub(super) async fn insert(
     let times = lifetime(state.kind, transport);
     let (state_ref, hash_ref) = (&state, &hash);
     // A person who only wants to sign in has the passkey challenge with the first answer: two calls in all.
-    let first = if state.kind == Kind::SignIn && state.account().is_none() {
+    let signs_in = matches!(state.kind, Kind::SignIn | Kind::ConfirmDevice);
+    let first = if signs_in && state.account().is_none() {
         Some(first_challenge(app, context, id, &state)?)
     } else {
         None
@@ -128,6 +133,16 @@ async fn admit(
 ) -> Result<(), FlowError> {
     match request.kind {
         Kind::SignIn | Kind::Recover => Ok(()),
+        Kind::ConfirmDevice => {
+            let typed = request.user_code.as_deref().and_then(UserCode::parse);
+            state.user_code = typed.map(|code| code.to_string());
+            if let Some(signed_in) = current_session(app, context).await? {
+                state.inherit(signed_in);
+                // A passkey is offered to people who come, not to people who are here.
+                state.offer_dismissed = true;
+            }
+            Ok(())
+        }
         Kind::Register => {
             if let Some(text) = &request.bootstrap_key {
                 let key = Plain::<BootstrapKey>::parse(text).map_err(|_| FlowError::Invalid {

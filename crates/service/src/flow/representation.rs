@@ -7,7 +7,7 @@ use super::{
     actions::Action,
     decide::{self, Next},
     facts::{self, Gathered},
-    state::{Kind, State, Transport},
+    state::{Kind, Stage, State, Transport},
     store::Loaded,
 };
 use crate::{
@@ -98,6 +98,9 @@ pub fn present(loaded: &Loaded, gathered: &Gathered, show: &Value) -> Answer {
     }
     if let Some(standing) = gathered.facts.authorization.as_ref().filter(|it| !it.choices.is_empty()) {
         body["organizations"] = json!(standing.choices);
+    }
+    if let (Stage::Device, Some(code)) = (next.stage(), &state.user_code) {
+        body["user_code"] = json!(code);
     }
     if let Some(refusal) = refusal {
         body["reason"] = json!(refusal);

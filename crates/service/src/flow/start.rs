@@ -95,6 +95,7 @@ const fn in_the_way(stage: Stage) -> ErrorCode {
         | Stage::Raise
         | Stage::Enrol
         | Stage::Profile
+        | Stage::Device
         | Stage::Complete
         | Stage::Denied
         | Stage::Cancelled => ErrorCode::LoginRequired,

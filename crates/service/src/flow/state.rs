@@ -15,12 +15,12 @@ use crate::{
 text_enum! {
     /// What a flow is for.
     Kind { SignIn = "sign_in", Register = "register", Recover = "recover", Reauthenticate = "reauthenticate",
-           Enrol = "enrol" }
+           Enrol = "enrol", ConfirmDevice = "confirm_device" }
 }
 text_enum! {
     /// What the engine asks for now. Derived after every step; never chosen by a client.
     Stage { Authenticate = "authenticate", Challenge = "challenge", Raise = "raise", Enrol = "enrol",
-            Profile = "profile", Confirm = "confirm", Organization = "organization", Consent = "consent", Complete = "complete", Denied = "denied", Cancelled = "cancelled" }
+            Profile = "profile", Confirm = "confirm", Device = "device", Organization = "organization", Consent = "consent", Complete = "complete", Denied = "denied", Cancelled = "cancelled" }
 }
 text_enum! {
     /// Who carries the flow: a browser with its cookie, or an app with a token that changes at every step.
@@ -105,6 +105,9 @@ pub struct State {
     #[serde(default)]
     pub invited: Option<Vec<u8>>,
     pub notices: Vec<Notice>,
+    /// The code a device shows, as the link said it: for the person to compare, and worth nothing else.
+    #[serde(default)]
+    pub user_code: Option<String>,
     /// What the flow leads back to.
     #[serde(default)]
     pub continuation: Option<Box<Continued>>,
@@ -148,6 +151,7 @@ impl State {
             bootstrap: None,
             invited: None,
             notices: Vec::new(),
+            user_code: None,
             continuation: None,
         }
     }
@@ -178,7 +182,16 @@ impl State {
 
     /// It is somebody else: whoever is signed in has nothing to do with this flow any more.
     pub fn forget_session(&mut self) {
-        self.kind = Kind::SignIn;
+        self.kind = match self.kind {
+            // They type the code anew, as who they are.
+            Kind::ConfirmDevice => {
+                self.continuation = None;
+                Kind::ConfirmDevice
+            }
+            Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate | Kind::Enrol => {
+                Kind::SignIn
+            }
+        };
         self.subject = Subject::None;
         self.session = None;
         self.session_token = None;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use porteiro_protocol::{
-    assurance::{Method, Proof},
+    assurance::{Level, Method, Proof},
     id::{AccountId, ChallengeId, CredentialId, FlowId, Id, OrganizationId},
     time::OffsetDateTime,
 };
@@ -20,6 +20,7 @@ use crate::{
     credentials::{Credential, CredentialKind, CredentialState, NewCredential, password::Unfit},
     http::RequestContext,
     mail::Mail,
+    oauth::authorization::Continued,
     sms::Sms,
     store::StoreError,
 };
@@ -95,6 +96,11 @@ pub enum Effect {
     /// They act for this organization.
     Choose {
         organization: OrganizationId,
+    },
+    /// They typed the code of this device.
+    Device {
+        continued: Box<Continued>,
+        level: Level,
     },
     Allow,
     Deny,

@@ -113,6 +113,13 @@ impl OAuthError {
         Self { scheme: Some("DPoP"), status: Some(StatusCode::UNAUTHORIZED), ..self }
     }
 
+    /// The same where RFC 6749 §5.2 has one status for whatever refuses a token.
+    #[must_use]
+    pub const fn at_token_endpoint(mut self) -> Self {
+        self.status = Some(StatusCode::BAD_REQUEST);
+        self
+    }
+
     /// Too many attempts. No registered code fits better; the status says it.
     #[must_use]
     pub fn slow_down() -> Self {

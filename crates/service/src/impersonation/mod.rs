@@ -195,6 +195,7 @@ async fn write(
         details: Vec::new(),
         actor: Some(actor.to_string()),
         until: Some(numeric_date(impersonation.ends_at)),
+        device: false,
     };
     let acting = Acting::from(&member);
     let new = NewActing {

@@ -89,6 +89,14 @@ pub const KINDS: &[JobKind] = &[
         work: |app, _| Box::pin(async move { Ok(crate::limits::sweep(&app.store).await.map(|_| ())?) }),
     },
     JobKind {
+        name: schedule::DEVICES,
+        max_attempts: 5,
+        lease: Duration::from_mins(1),
+        work: |app, _| {
+            Box::pin(async move { Ok(crate::oauth::device::sweep(&app.store).await.map(|_| ())?) })
+        },
+    },
+    JobKind {
         name: schedule::KEYS,
         max_attempts: 5,
         lease: Duration::from_mins(1),

@@ -14,6 +14,7 @@ use crate::{
 pub(super) const PARTITIONS: &str = "partitions.maintain";
 pub(super) const KEYS: &str = "keys.advance";
 pub(super) const LIMITS: &str = "limits.sweep";
+pub(super) const DEVICES: &str = "device_requests.sweep";
 pub(super) const HOLDS: &str = "recovery.remind";
 
 /// A job that recurs.
@@ -33,6 +34,7 @@ pub const SCHEDULES: &[Schedule] = &[
     Schedule { kind: PARTITIONS, every_seconds: |_| 3_600 },
     Schedule { kind: HOLDS, every_seconds: |_| 86_400 },
     Schedule { kind: LIMITS, every_seconds: |_| 3_600 },
+    Schedule { kind: DEVICES, every_seconds: |_| 600 },
     // Often enough that no step of a key's life is late by more than a tenth.
     Schedule {
         kind: KEYS,

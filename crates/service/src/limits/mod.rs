@@ -24,6 +24,11 @@ impl Rule {
     pub fn counts_addresses(&self) -> bool {
         self.name.ends_with(".address")
     }
+
+    /// Whether everybody shares one bucket.
+    pub fn counts_everybody(&self) -> bool {
+        self.name.ends_with(".everybody")
+    }
 }
 
 const fn rule(name: &'static str, burst: u32, interval_seconds: f64) -> Rule {
@@ -57,6 +62,10 @@ pub const RULES: &[Rule] = &[
     REGISTER_DAY,
     REGISTRATION_TOKEN,
     PUSH,
+    DEVICE_REQUEST,
+    DEVICE_CODE_ADDRESS,
+    DEVICE_CODE_SUBJECT,
+    DEVICE_CODE_ALL,
     REQUEST_OBJECT,
     REQUEST_OBJECT_CLIENT,
     INVITATION_ORGANIZATION,
@@ -103,6 +112,13 @@ pub const REGISTER_DAY: Rule = rule("register_day.address", 50, 1_728.0);
 pub const REGISTRATION_TOKEN: Rule = rule("registration_token.address", 60, 10.0);
 /// Requests pushed by clients that cannot prove themselves; each is a row.
 pub const PUSH: Rule = rule("push.address", 120, 5.0);
+/// Devices that ask to be let in, by address, whose clients cannot prove themselves; each is a row.
+pub const DEVICE_REQUEST: Rule = rule("device_request.address", 60, 10.0);
+/// Codes of devices that people type, by network and by person; right ones do not count.
+pub const DEVICE_CODE_ADDRESS: Rule = rule("device_code.address", 30, 120.0);
+pub const DEVICE_CODE_SUBJECT: Rule = rule("device_code.subject", 5, 720.0);
+/// The same by everybody together: what many accounts guess between them (decision record 0064).
+pub const DEVICE_CODE_ALL: Rule = rule("device_code.everybody", 500, 0.6);
 /// Request objects that are fetched, by address, and by address and client: each is a request we send for somebody who
 /// has proved nothing.
 pub const REQUEST_OBJECT: Rule = rule("request_object.address", 60, 5.0);

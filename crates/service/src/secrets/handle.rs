@@ -28,6 +28,8 @@ pub enum HandleKind {
     Pushed,
     /// An invitation: only in the mail.
     Invitation,
+    /// What a device polls with (RFC 8628).
+    DeviceCode,
 }
 
 impl HandleKind {
@@ -39,6 +41,7 @@ impl HandleKind {
             Self::Refresh => "pt_rt_",
             Self::Pushed => "pt_par_",
             Self::Invitation => "pt_inv_",
+            Self::DeviceCode => "pt_dc_",
         }
     }
 }

@@ -96,6 +96,11 @@ impl Settings {
         {
             find("interaction_url", "is not the https address of a page, without anything behind a #".into());
         }
+        if let Some(path) = self.device_page_path.as_deref()
+            && (!path.starts_with('/') || path.contains(['?', '#', ' ']))
+        {
+            find("device_page_path", "is not a path such as /device".into());
+        }
         for (setting, colour, dark) in
             [("brand_color", &self.brand_color, false), ("brand_color_dark", &self.brand_color_dark, true)]
         {

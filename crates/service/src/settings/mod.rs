@@ -107,6 +107,10 @@ pub struct Settings {
     /// screens bring one; without either, the mail carries the invitation itself.
     pub invitation_link_path: Option<String>,
 
+    /// The page under `base_url` where people type the code a device shows them, such as `/device`: it walks them through
+    /// a flow of the kind `confirm_device`. The hosted screens bring one; without either, the device grant is not served.
+    pub device_page_path: Option<String>,
+
     /// Hosts of yours that may be on a private network, as `host:port`: text message provider, webhooks. Addresses
     /// that strangers name never reach them.
     pub outbound_private_hosts: Vec<String>,
@@ -282,6 +286,7 @@ impl Default for Settings {
             service_name: "Porteiro".into(),
             email_link_path: None,
             invitation_link_path: None,
+            device_page_path: None,
             outbound_private_hosts: Vec::new(),
             outbound_client_hosts: Vec::new(),
             outbound_ca_file: None,

@@ -34,6 +34,7 @@ migrations! {
     4, "0004_grants", compatible from 1;
     5, "0005_organizations", compatible from 1;
     6, "0006_branding", compatible from 1;
+    7, "0007_devices", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

@@ -25,7 +25,9 @@ async fn confidential_clients_prove_themselves_at_every_back_channel_endpoint() 
         Relying { secret: client.secret.as_ref().map(|it| it[..it.len() - 1].to_owned()), ..client.clone() },
         Relying { id: "nobody".into(), ..client.clone() },
     ];
-    for path in ["/connect/token", "/connect/par", "/connect/revoke", "/connect/introspect"] {
+    for path in
+        ["/connect/token", "/connect/par", "/connect/device", "/connect/revoke", "/connect/introspect"]
+    {
         for (index, client) in wrong.iter().enumerate() {
             let form = [("token", "x"), ("grant_type", "authorization_code"), ("code", "x")];
             let answer = client.call(&app, path, &form).await;
@@ -48,7 +50,8 @@ async fn wrong_secrets_are_slowed_down_and_the_right_one_still_works() {
     let mut browser = person(&app).await;
     let client = Relying::web(&app).await;
     let guess = Relying { secret: Some("wrong".into()), ..client.clone() };
-    let paths = ["/connect/token", "/connect/par", "/connect/revoke", "/connect/introspect"];
+    let paths =
+        ["/connect/token", "/connect/par", "/connect/device", "/connect/revoke", "/connect/introspect"];
     let mut statuses = Vec::new();
     for round in 0..40 {
         statuses.push(guess.call(&app, paths[round % 4], &[("token", "x")]).await.status.as_u16());

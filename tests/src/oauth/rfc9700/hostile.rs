@@ -184,7 +184,9 @@ async fn errors_say_nothing_that_was_sent_and_only_in_allowed_characters() {
         }
     }
     assert!(refusals > 300, "only {refusals} of 400 were refused");
-    for path in ["/connect/token", "/connect/par", "/connect/revoke", "/connect/introspect"] {
+    for path in
+        ["/connect/token", "/connect/par", "/connect/device", "/connect/revoke", "/connect/introspect"]
+    {
         for name in [
             "grant_type",
             "code",
@@ -279,7 +281,9 @@ async fn a_token_in_the_address_is_ignored() {
     // Nor does a client's own secret count there.
     let client = Relying::web(&app).await;
     let query = encode(&[("client_id", &client.id), ("client_secret", client.secret.as_ref().unwrap())]);
-    for path in ["/connect/par", "/connect/introspect", "/connect/revoke", "/connect/token"] {
+    for path in
+        ["/connect/par", "/connect/device", "/connect/introspect", "/connect/revoke", "/connect/token"]
+    {
         let form = encode(&[("client_id", &client.id), ("token", "x"), ("grant_type", "authorization_code")]);
         assert_eq!(app.form(&format!("{path}?{query}"), form).await.status, 401, "{path}");
     }

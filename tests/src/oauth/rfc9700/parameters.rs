@@ -122,7 +122,9 @@ async fn back_channel_endpoints_take_posted_forms_alone() {
         ("code_verifier", &right),
         ("token", "x"),
     ]);
-    for path in ["/connect/token", "/connect/par", "/connect/revoke", "/connect/introspect"] {
+    for path in
+        ["/connect/token", "/connect/par", "/connect/device", "/connect/revoke", "/connect/introspect"]
+    {
         for method in [Method::GET, Method::HEAD, Method::PUT, Method::DELETE, Method::PATCH] {
             assert_eq!(
                 app.method(method.clone(), &format!("{path}?{form}")).await.status,

@@ -22,10 +22,10 @@ use porteiro_service::{
     settings::Registration,
 };
 
-const STAGES: [Stage; 5] =
-    [Stage::Authenticate, Stage::Challenge, Stage::Raise, Stage::Profile, Stage::Enrol];
-const KINDS_OF_FLOW: [Kind; 5] =
-    [Kind::SignIn, Kind::Register, Kind::Recover, Kind::Reauthenticate, Kind::Enrol];
+const STAGES: [Stage; 6] =
+    [Stage::Authenticate, Stage::Challenge, Stage::Raise, Stage::Profile, Stage::Enrol, Stage::Device];
+const KINDS_OF_FLOW: [Kind; 6] =
+    [Kind::SignIn, Kind::Register, Kind::Recover, Kind::Reauthenticate, Kind::Enrol, Kind::ConfirmDevice];
 
 type Offers = BTreeMap<(&'static str, &'static str), BTreeSet<Action>>;
 
@@ -158,7 +158,9 @@ fn proved(kind: Kind) -> Vec<State> {
     };
     let wants: Vec<Option<CredentialKind>> = match kind {
         Kind::Enrol => KINDS.iter().map(|info| Some(info.kind)).collect(),
-        Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate => vec![None],
+        Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate | Kind::ConfirmDevice => {
+            vec![None]
+        }
     };
     let mut states = Vec::new();
     for first in Method::ALL {

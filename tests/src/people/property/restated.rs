@@ -111,6 +111,7 @@ pub fn unmet(world: &World, state: &State) -> Vec<&'static str> {
     if state.kind == Kind::Reauthenticate {
         require(world.proved_here > 0, "a proof of its own");
     }
+    require(state.kind != Kind::ConfirmDevice || state.continuation.is_some(), "a device to confirm");
     require(state.wants.is_none() || bound, "what was to be bound");
     require(!state.need.fresh || bound || at_its_best(state, person, world.now), "freshness");
     unmet
@@ -123,7 +124,7 @@ pub fn may_bind(world: &World, state: &State) -> bool {
     let session = state.session.is_none() || world.session_is_alive;
     let allowed = match state.kind {
         Kind::Recover => recovery_is_backed(state, person, world.now),
-        Kind::SignIn | Kind::Register | Kind::Reauthenticate | Kind::Enrol => {
+        Kind::SignIn | Kind::Register | Kind::Reauthenticate | Kind::Enrol | Kind::ConfirmDevice => {
             at_its_best(state, person, world.now)
         }
     };

@@ -139,12 +139,11 @@ impl World {
 
     /// As `flow::open` begins each kind.
     pub fn open(&self, random: &Random) -> State {
-        let kind =
-            random.pick(&[Kind::SignIn, Kind::Register, Kind::Recover, Kind::Reauthenticate, Kind::Enrol]);
+        let kind = random.pick(Kind::ALL);
         let mut state = State::new(kind, Transport::Browser, "en", "two words".into());
         state.need.level = random.pick(&[Level::None, Level::None, Level::Aal1, Level::Aal2]);
         match kind {
-            Kind::SignIn | Kind::Recover => {}
+            Kind::SignIn | Kind::Recover | Kind::ConfirmDevice => {}
             Kind::Register => state.bootstrap = random.percent(20).then(|| "a hash".to_owned()),
             Kind::Reauthenticate | Kind::Enrol => {
                 let person = &self.people[0];
@@ -231,8 +230,9 @@ impl World {
             }
             Action::EnrolSkip => state.offer_dismissed = true,
             Action::RecoveryHold => self.hold(state),
-            // The last four only where a client asked: no flow of this world leads back to one.
+            // The last four only where a client asked: no flow of this world leads back to one, and no device waits.
             Action::PasskeyBegin
+            | Action::DeviceLook
             | Action::AccountConfirm
             | Action::AccountSwitch
             | Action::OrganizationChoose
@@ -302,7 +302,7 @@ impl World {
                 });
                 true
             }
-            (None, Kind::Recover) => {
+            (None, Kind::Recover | Kind::ConfirmDevice) => {
                 state.refusal = Some(Refusal::NoAccount);
                 true
             }

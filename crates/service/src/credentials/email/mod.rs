@@ -92,7 +92,7 @@ pub async fn send(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
         || invited;
     let rendered = match (step.state.kind, exists) {
         (Kind::Recover, true) => templates::recovery_code(locale, &mail),
-        (Kind::SignIn | Kind::Register | Kind::Reauthenticate | Kind::Enrol, true) => {
+        (Kind::SignIn | Kind::Register | Kind::Reauthenticate | Kind::Enrol | Kind::ConfirmDevice, true) => {
             templates::sign_in_code(locale, &mail)
         }
         (Kind::SignIn | Kind::Register, false) if open => templates::registration_code(locale, &mail),

@@ -216,6 +216,31 @@ pub fn new_device(locale: Locale, what: &Happening<'_>) -> Rendered {
     }
 }
 
+/// Somebody typed the code of a device while signed in.
+pub fn device_connected(locale: Locale, client: &str, what: &Happening<'_>) -> Rendered {
+    let (service, client) = (name(what.service), name(client));
+    match locale {
+        Locale::En => happening(
+            locale,
+            "A device was let into your account",
+            format!(
+                "You confirmed a code, and {client} may now use your account at {service} on another device. If you did \
+                 not start it there yourself, take it back: your account, apps and agents."
+            ),
+            what,
+        ),
+        Locale::Pt => happening(
+            locale,
+            "Um dispositivo passou a ter acesso à sua conta",
+            format!(
+                "Você confirmou um código, e {client} já pode usar a sua conta em {service} em outro dispositivo. Se não \
+                 foi você que começou isso lá, retire o acesso: a sua conta, aplicativos e agentes."
+            ),
+            what,
+        ),
+    }
+}
+
 pub fn sessions_ended(locale: Locale, what: &Happening<'_>) -> Rendered {
     let service = name(what.service);
     match locale {

@@ -20,6 +20,7 @@ enum Kind {
     NoAccount,
     CredentialChanged(Change),
     NewDevice,
+    DeviceConnected,
     RecoveryHoldStarted,
     SessionsEnded,
     ImpersonationStarted,
@@ -36,6 +37,7 @@ fn kinds() -> Vec<Kind> {
         Kind::AlreadyRegistered,
         Kind::NoAccount,
         Kind::NewDevice,
+        Kind::DeviceConnected,
         Kind::RecoveryHoldStarted,
         Kind::SessionsEnded,
         Kind::ImpersonationStarted,
@@ -69,6 +71,7 @@ impl Kind {
             Self::NoAccount => no_account(locale, &note),
             Self::CredentialChanged(change) => credential_changed(locale, change, &what),
             Self::NewDevice => new_device(locale, &what),
+            Self::DeviceConnected => device_connected(locale, value, &what),
             Self::RecoveryHoldStarted => {
                 recovery_hold_started(locale, at + porteiro_protocol::time::Duration::hours(72), &what)
             }

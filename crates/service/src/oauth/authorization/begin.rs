@@ -115,23 +115,12 @@ pub async fn continued_from(
     beside: Beside,
 ) -> Result<Result<Continued, Stopped>, StoreError> {
     let page = |code, detail: &str| Ok(Err(Stopped::Page { code, detail: detail.to_owned() }));
-    let plain = |request| Continued {
-        request,
-        pushed: None,
-        signed: false,
-        challenge: false,
-        hinted: None,
-        confirmed: false,
-        organization: None,
-        shown: None,
-        consented: None,
-    };
     let source = match raw.source() {
         Ok(source) => source,
         Err(refused) => return page(refused.code, &refused.description),
     };
     match source {
-        Source::Here => Ok(Ok(plain(raw))),
+        Source::Here => Ok(Ok(Continued::plain(raw))),
         Source::Pushed(uri) => {
             let client_id = match raw.addressee() {
                 Ok(addressee) => addressee.client_id.to_owned(),
@@ -139,9 +128,11 @@ pub async fn continued_from(
             };
             // Parameters beside it count for nothing (RFC 9126 §4).
             match pushed_authorization::find(app, uri, &client_id).await? {
-                Some(found) => {
-                    Ok(Ok(Continued { pushed: Some(found.id), signed: found.signed, ..plain(found.request) }))
-                }
+                Some(found) => Ok(Ok(Continued {
+                    pushed: Some(found.id),
+                    signed: found.signed,
+                    ..Continued::plain(found.request)
+                })),
                 None => page(
                     ErrorCode::InvalidRequestUri,
                     "request_uri is not one of ours for this client, has expired, or was used",
@@ -158,9 +149,9 @@ pub async fn continued_from(
             };
             match object::open(app, &client, text, &raw).await {
                 Ok(request) if beside == Beside::Completes && object::may_be_completed(&client) => {
-                    Ok(Ok(Continued { signed: true, ..plain(request.completed_by(&raw)) }))
+                    Ok(Ok(Continued { signed: true, ..Continued::plain(request.completed_by(&raw)) }))
                 }
-                Ok(request) => Ok(Ok(Continued { signed: true, ..plain(request) })),
+                Ok(request) => Ok(Ok(Continued { signed: true, ..Continued::plain(request) })),
                 // What it says, the address of the answer included, nobody vouches for.
                 Err(refused) => page(refused.code, &refused.description),
             }

@@ -10,12 +10,14 @@ use porteiro_protocol::{
     scope::Scope,
 };
 
-use super::super::{
-    acting,
-    apis::Api,
-    clients::{Client, OrganizationMode, Profile, Trust},
-    grants::Life,
-    scopes,
+use super::{
+    super::{
+        acting,
+        apis::Api,
+        clients::{Client, OrganizationMode, Profile, Trust},
+        device, scopes,
+    },
+    Way,
 };
 use crate::roles::permissions::{self, Reach};
 
@@ -28,8 +30,7 @@ pub struct Asked<'a> {
     pub pushed: bool,
     /// It was in a request object the client signed.
     pub signed: bool,
-    /// There is no redirect: the answer goes back on the way the request came.
-    pub direct: bool,
+    pub way: Way,
     pub apis: &'a [Api],
     pub issuer: &'a str,
 }
@@ -49,13 +50,14 @@ impl std::fmt::Debug for Check {
 /// Every check between a well-formed request and the person, in order. Run when a request is pushed, when it arrives, and
 /// once more when its flow completes.
 pub const CHECKS: &[Check] = &[
-    Check { name: "the client may use the code grant", run: code_grant },
+    Check { name: "the client may use the grant", run: grant },
     Check { name: "it says where the answer goes", run: redirect_uri },
     Check { name: "it came the way the client must send it", run: way },
     Check { name: "the answer can travel as asked", run: response_mode },
     Check { name: "the level asked for is one there is", run: level },
     Check { name: "a token that outlives the session is one the client may hold", run: offline },
     Check { name: "details came where nobody could change them", run: details },
+    Check { name: "a device gets nothing that changes who may do what", run: device },
     Check { name: "the organization is one there is", run: organization },
     Check {
         name: "it asks for nothing beyond what the client may",
@@ -67,17 +69,46 @@ pub fn refuse(code: ErrorCode, description: &str) -> Refused {
     Refused { code, description: description.to_owned() }
 }
 
-fn code_grant(asked: &Asked<'_>) -> Result<(), Refused> {
-    if asked.client.may_use_grant("authorization_code") {
-        Ok(())
-    } else {
-        Err(refuse(ErrorCode::UnauthorizedClient, "the client did not register the authorization_code grant"))
+fn grant(asked: &Asked<'_>) -> Result<(), Refused> {
+    let unregistered = |text| Err(refuse(ErrorCode::UnauthorizedClient, text));
+    match (asked.way, asked.client.profile) {
+        (Way::Redirect | Way::Direct, _) if !asked.client.may_use_grant("authorization_code") => {
+            unregistered("the client did not register the authorization_code grant")
+        }
+        (Way::Device, _) if !asked.client.may_use_grant(device::GRANT_TYPE) => {
+            unregistered("the client did not register the device_code grant")
+        }
+        (Way::Device, _) if asked.client.trust == Trust::Unverified => {
+            unregistered("the device_code grant is for clients that somebody has checked")
+        }
+        (Way::Device, Profile::Fapi2) => unregistered("FAPI 2.0 knows no device_code grant"),
+        (Way::Redirect | Way::Direct, _) | (Way::Device, Profile::Default) => Ok(()),
     }
+}
+
+/// A code can be sent to whoever will type it, so a device is not for administering (`security.md` 6.5): of our own
+/// scopes only those open to every client. Scopes of APIs are what their owners made of them.
+fn device(asked: &Asked<'_>) -> Result<(), Refused> {
+    match asked.way {
+        Way::Redirect | Way::Direct => return Ok(()),
+        Way::Device => {}
+    }
+    let granted = authority(asked)?;
+    let ours = granted.audience() == asked.issuer;
+    let closed = |name: &str| ours && !(scopes::is_standard(name) && scopes::is_open(name));
+    if granted.scope().iter().any(closed) {
+        return Err(refuse(ErrorCode::InvalidScope, "a scope is not for devices; sign in with a browser"));
+    }
+    Ok(())
 }
 
 /// OpenID Connect Core §3.1.2.1 wants it always; OAuth 2.1 only where several are registered.
 fn redirect_uri(asked: &Asked<'_>) -> Result<(), Refused> {
-    if asked.request.is_openid() && asked.request.redirect_uri.is_none() && !asked.direct {
+    let redirected = match asked.way {
+        Way::Redirect => true,
+        Way::Direct | Way::Device => false,
+    };
+    if asked.request.is_openid() && asked.request.redirect_uri.is_none() && redirected {
         return Err(refuse(ErrorCode::InvalidRequest, "redirect_uri is missing"));
     }
     Ok(())
@@ -93,7 +124,8 @@ pub fn must_push(client: &Client) -> bool {
 /// RFC 9126 §6, RFC 9101 §10.5, FAPI 2.0 §5.3.2.2.
 fn way(asked: &Asked<'_>) -> Result<(), Refused> {
     let metadata = &asked.client.metadata;
-    if must_push(asked.client) && !asked.pushed {
+    // A device's request comes from its client, as a pushed one does.
+    if must_push(asked.client) && !asked.pushed && asked.way != Way::Device {
         return Err(refuse(ErrorCode::InvalidRequest, "this client must push its requests (RFC 9126)"));
     }
     if metadata.require_signed_request_object == Some(true) && !asked.signed {
@@ -154,7 +186,7 @@ fn offline(asked: &Asked<'_>) -> Result<(), Refused> {
 
 /// ASVS 10.4.15: what a server-side client asks in detail must not pass through a browser unprotected.
 fn details(asked: &Asked<'_>) -> Result<(), Refused> {
-    let open = !asked.pushed && !asked.signed;
+    let open = !asked.pushed && !asked.signed && asked.way != Way::Device;
     if asked.request.authorization_details.is_some() && open && !asked.client.is_public() {
         return Err(refuse(
             ErrorCode::InvalidRequest,
@@ -343,25 +375,6 @@ pub fn needs_consent(
         Trust::Unverified => true,
         Trust::Verified => !remembered.is_some_and(|scope| scope.contains_all(authority.scope())),
     }
-}
-
-/// How long what the client gets may be refreshed.
-pub fn life(client: &Client, offline: bool) -> Life {
-    const DAY: i32 = 86_400;
-    if !client.may_use_grant("refresh_token") || client.profile == Profile::Fapi2 {
-        // The grant lives only as long as the tokens of its one redemption.
-        return Life { total_seconds: 60 + 600, idle_seconds: 600 };
-    }
-    let life = match client.trust {
-        Trust::Unverified if client.is_public() => Life { total_seconds: 14 * DAY, idle_seconds: 3 * DAY },
-        Trust::Unverified | Trust::Verified | Trust::FirstParty => {
-            Life { total_seconds: 30 * DAY, idle_seconds: 14 * DAY }
-        }
-    };
-    // What does not outlive the session ends by disuse when a session would; the statement that writes it sees to the
-    // session's own end.
-    let longest = if offline { life.idle_seconds } else { 7 * DAY };
-    Life { idle_seconds: life.idle_seconds.min(longest), ..life }
 }
 
 /// An error may go to a redirect URI without the person's doing only if somebody has checked the client (RFC 9700

@@ -1,6 +1,7 @@
 //! What a person is shown of a request: who asks, how far we trust them, where the answer goes, what for.
 
 use serde_json::{Value, json};
+use time::format_description::well_known::Rfc3339;
 
 use super::{
     super::{
@@ -26,6 +27,15 @@ pub fn describe(prepared: &Prepared, locale: &str) -> Value {
         "scopes": scopes,
         "details": details(prepared, locale),
     });
+    if let Some(device) = &prepared.device {
+        request["device"] = json!({
+            "user_code": device.user_code,
+            "address": device.address,
+            "user_agent": device.user_agent,
+            "asked_at": device.at.format(&Rfc3339).unwrap_or_default(),
+            "same_network": device.same_network,
+        });
+    }
     if let Some(member) = &prepared.member {
         request["organization"] = json!(Choice::from(member));
     }

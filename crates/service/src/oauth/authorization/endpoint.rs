@@ -88,7 +88,7 @@ fn deliver(delivery: &Delivery, json: bool) -> Response {
         Delivery::Browser(AuthorizationResponse::FormPost { action, fields }) => {
             form_post_page(action, fields)
         }
-        Delivery::Direct(_) => axum::Json(delivery.to_json()).into_response(),
+        Delivery::Direct(_) | Delivery::Device(_) => axum::Json(delivery.to_json()).into_response(),
     }
 }
 

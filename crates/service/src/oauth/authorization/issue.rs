@@ -8,16 +8,18 @@ use porteiro_protocol::{
     time::{Duration, OffsetDateTime},
 };
 use serde_json::json;
+use zeroize::Zeroizing;
 
 use super::{
     super::{
         acting::{self, Acting},
+        device::{self, Asking},
         grants::{self, GrantId, NewGrant, Terms},
         pushed_authorization,
     },
     Continued, Prepared, Turned, decide,
     decide::refuse,
-    place,
+    life, place,
     respond::{self, Delivery},
     store,
 };
@@ -58,7 +60,10 @@ pub async fn issue(
             .await;
     }
     let challenge = prepared.request.code_challenge.as_bytes();
-    if !store::use_challenge(tx, &client.id, challenge, end_of_day(sitting.now)).await? {
+    // Of a device nobody else could have chosen it.
+    if continued.device.is_none()
+        && !store::use_challenge(tx, &client.id, challenge, end_of_day(sitting.now)).await?
+    {
         let text = "this code_challenge was used before: make a new verifier for every request";
         return turned(app, prepared, ErrorCode::InvalidRequest, text).await;
     }
@@ -70,16 +75,20 @@ pub async fn issue(
         Ok(acting) => acting,
         Err(refused) => return turned(app, prepared, refused.code, &refused.description).await,
     };
-    if continued.consented.is_some() {
+    // A yes to a device is a yes to that one.
+    if continued.consented.is_some() && continued.device.is_none() {
         store::remember(tx, sitting.account, client, &prepared.authority).await?;
     }
     let id: GrantId = Id::ordered(app.clock.now(), &*app.entropy);
-    let route = Route { owner: sitting.account.uuid(), row: id.uuid(), generation: 0 };
-    let code = app
-        .secrets
-        .handles
-        .issue(HandleKind::Code, route, &*app.entropy)
-        .map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    let code = match &continued.device {
+        None => Code::issued(app, sitting.account, id)?,
+        Some(asking) => {
+            if !device::approve(tx, asking.id, sitting.account, id).await? {
+                return decided_before(tx, asking, sitting.account).await;
+            }
+            Code::of_device(prepared)
+        }
+    };
     let terms = terms(prepared, sitting);
     let offline = prepared.authority.scope().contains("offline_access");
     let new = NewGrant {
@@ -88,7 +97,8 @@ pub async fn issue(
         client_id: &client.id,
         session: sitting.session,
         code_hash: code.hash,
-        life: decide::life(client, offline),
+        code_seconds: code.seconds,
+        life: life::life(client, offline, prepared.way()),
         offline,
         code_challenge: challenge,
         redirect_uri: prepared.redirect_uri.as_deref(),
@@ -109,10 +119,12 @@ pub async fn issue(
         "audience": prepared.authority.audience(),
         "scope": prepared.authority.scope(),
         "consented": continued.consented.is_some(),
+        "device": continued.device.is_some(),
     });
     let event = audit::Event { kind: EventKind::GrantIssued, subject: sitting.account.uuid(), payload };
     audit::record(app, tx, context, event).await?;
-    let mut parameters = vec![("code", code.text.as_str())];
+    let Some(code) = code.text else { return Ok(Delivery::Device(None)) };
+    let mut parameters = vec![("code", code.as_str())];
     if let Some(state) = &prepared.request.state {
         parameters.push(("state", state));
     }
@@ -120,6 +132,44 @@ pub async fn issue(
     respond::deliver(app, client, prepared.redirect_uri.as_deref(), mode, &parameters)
         .await
         .map_err(|error| StoreError::Inconsistent(error.to_string()))
+}
+
+/// The code of a new grant.
+struct Code {
+    /// To be handed over now; none where the device has it already.
+    text: Option<Zeroizing<String>>,
+    hash: [u8; 32],
+    seconds: f64,
+}
+
+impl Code {
+    /// A code lives this long (decisions: 60 s, once).
+    const SECONDS: f64 = 60.0;
+
+    fn issued(app: &App, account: AccountId, grant: GrantId) -> Result<Self, StoreError> {
+        let route = Route { owner: account.uuid(), row: grant.uuid(), generation: 0 };
+        let code = app
+            .secrets
+            .handles
+            .issue(HandleKind::Code, route, &*app.entropy)
+            .map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+        Ok(Self { text: Some(code.text), hash: code.hash, seconds: Self::SECONDS })
+    }
+
+    /// The device code, which is its own verifier.
+    const fn of_device(prepared: &Prepared) -> Self {
+        let hash = *prepared.request.code_challenge.as_bytes();
+        Self { text: None, hash, seconds: device::NOTICED_SECONDS }
+    }
+}
+
+/// Too late, or in another window: what they said there holds.
+async fn decided_before(tx: &Tx, asking: &Asking, account: AccountId) -> Result<Delivery, StoreError> {
+    Ok(Delivery::Device(match device::outcome(tx, asking.id, account).await? {
+        Some(device::State::Approved) => None,
+        Some(device::State::Denied) => Some(ErrorCode::AccessDenied),
+        Some(device::State::Pending) | None => Some(ErrorCode::ExpiredToken),
+    }))
 }
 
 /// As whom the person acts, asked once more while nobody can change it; `None` where no organization is.
@@ -164,6 +214,7 @@ fn terms(prepared: &Prepared, sitting: &Sitting<'_>) -> Terms {
         details: prepared.authority.details().to_vec(),
         actor: None,
         until: None,
+        device: prepared.device.is_some(),
     }
 }
 

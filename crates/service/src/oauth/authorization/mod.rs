@@ -9,10 +9,12 @@
 //!    transaction that completes it: [`issue`].
 
 mod begin;
+mod continued;
 pub mod decide;
 mod describe;
 mod endpoint;
 mod issue;
+mod life;
 mod object;
 mod place;
 mod reference;
@@ -27,11 +29,11 @@ use porteiro_protocol::{
     error::ErrorCode,
     id::{AccountId, OrganizationId},
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::json;
-use uuid::Uuid;
 
 pub use begin::{Begun, Beside, begin, continued_from, hinted, own_id_token};
+pub use continued::{Continued, Way};
 pub use describe::describe;
 pub use issue::{Sitting, issue};
 pub use respond::{Delivery, refusal};
@@ -41,6 +43,7 @@ use self::place::Place;
 use super::{
     apis::{self, Api},
     clients::{self, Client},
+    device::Asking,
 };
 use crate::{
     App,
@@ -56,34 +59,13 @@ pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
-/// The request a flow leads back to. It is checked again whenever it is used.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Continued {
-    pub request: RawRequest,
-    /// Used up when the flow completes.
-    pub pushed: Option<Uuid>,
-    pub signed: bool,
-    /// A first-party app asked without a browser: it gets the code itself.
-    pub challenge: bool,
-    /// Only this person will do (`id_token_hint`).
-    pub hinted: Option<AccountId>,
-    /// The person said which account it is.
-    pub confirmed: bool,
-    /// In which organization the person said they act.
-    #[serde(default)]
-    pub organization: Option<OrganizationId>,
-    /// What the person is being shown, by its digest: what they say elsewhere meanwhile is no answer here.
-    pub shown: Option<String>,
-    /// What the person allowed in this flow, by its digest: nothing else.
-    pub consented: Option<String>,
-}
-
 /// A request that passed every check.
 #[derive(Debug)]
 pub struct Prepared {
     pub client: Client,
     pub request: AuthorizationRequest,
     pub redirect_uri: Option<String>,
+    pub device: Option<Asking>,
     pub authority: Authority,
     pub api: Option<Api>,
     pub level: Level,
@@ -104,6 +86,7 @@ pub enum Stopped {
 #[derive(Debug, Clone)]
 pub struct Turned {
     pub client: Client,
+    pub way: Way,
     pub redirect_uri: Option<String>,
     pub mode: ResponseMode,
     pub state: Option<String>,
@@ -126,10 +109,22 @@ impl From<Stopped> for OAuthError {
     }
 }
 
+impl Prepared {
+    /// How the answer travels.
+    pub const fn way(&self) -> Way {
+        match (&self.device, &self.redirect_uri) {
+            (Some(_), _) => Way::Device,
+            (None, None) => Way::Direct,
+            (None, Some(_)) => Way::Redirect,
+        }
+    }
+}
+
 impl Turned {
     pub fn new(prepared: &Prepared, refused: Refused) -> Self {
         Self {
             client: prepared.client.clone(),
+            way: prepared.way(),
             redirect_uri: prepared.redirect_uri.clone(),
             mode: decide::mode(&prepared.request),
             state: prepared.request.state.clone(),
@@ -153,13 +148,12 @@ pub async fn prepare(
         let detail = "there is no such client".to_owned();
         return Ok(Err(Stopped::Page { code: ErrorCode::InvalidRequest, detail }));
     };
-    let redirect_uri = if continued.challenge {
-        None
-    } else {
-        match addressee.choose_redirect_uri(&client.metadata.redirect_uris) {
+    let redirect_uri = match continued.way() {
+        Way::Direct | Way::Device => None,
+        Way::Redirect => match addressee.choose_redirect_uri(&client.metadata.redirect_uris) {
             Ok(uri) => Some(uri),
             Err(error) => return Ok(Err(error.into())),
-        }
+        },
     };
     let apis = apis::list(reader).await?;
     let checked = raw.check().and_then(|request| {
@@ -168,7 +162,7 @@ pub async fn prepare(
             request: &request,
             pushed: continued.pushed.is_some(),
             signed: continued.signed,
-            direct: continued.challenge,
+            way: continued.way(),
             apis: &apis,
             issuer: app.issuer(),
         };
@@ -182,11 +176,22 @@ pub async fn prepare(
     Ok(match checked {
         Ok((request, authority, level)) => {
             let api = apis.into_iter().find(|api| api.identifier == authority.audience());
-            Ok(Box::new(Prepared { client, request, redirect_uri, authority, api, level, member: None }))
+            let device = continued.device.clone();
+            Ok(Box::new(Prepared {
+                client,
+                request,
+                redirect_uri,
+                device,
+                authority,
+                api,
+                level,
+                member: None,
+            }))
         }
         Err(refused) => Err(Stopped::Client(Box::new(Turned {
             mode: error_mode(&client, raw),
             client,
+            way: continued.way(),
             redirect_uri,
             state: raw.state().map(str::to_owned),
             refused,
@@ -255,13 +260,14 @@ impl From<&Member> for Choice {
 
 /// Who asks, how far they are trusted, for what, and where the answer goes. If any of it changes, a yes is void.
 fn digest(prepared: &Prepared) -> String {
-    let Prepared { client, redirect_uri, authority, .. } = prepared;
+    let Prepared { client, redirect_uri, device, authority, .. } = prepared;
     let decided = json!([
         client.id,
         client.metadata.client_name,
         client.trust,
         client.changed_at.unix_timestamp_nanos().to_string(),
         redirect_uri,
+        device.as_ref().map(|device| device.id),
         authority
     ]);
     URL_SAFE_NO_PAD.encode(sha256(decided.to_string().as_bytes()))
@@ -300,6 +306,10 @@ pub async fn standing(
     }
     let policy = prepared.member.as_ref().map(|member| &member.organization.policy);
     let (level, max_age) = policy.map_or((Level::None, None), |policy| (policy.min_level, policy.max_age));
+    // Elsewhere the client's own is looked at when the flow begins; of a device's client nothing is known then.
+    let usual = prepared.client.metadata.default_max_age.filter(|_| prepared.device.is_some());
+    let usual = usual.map(|usual| u32::try_from(usual).unwrap_or(u32::MAX));
+    let max_age = max_age.into_iter().chain(usual).min();
     let before = match account {
         Some(account) => {
             let authority = &prepared.authority;
@@ -311,6 +321,7 @@ pub async fn standing(
     let digest = digest(prepared);
     let needs_consent = continued.consented.as_ref() != Some(&digest)
         && (continued.shown.is_some()
+            || continued.device.is_some()
             || decide::needs_consent(
                 &prepared.client,
                 prepared.redirect_uri.as_deref(),

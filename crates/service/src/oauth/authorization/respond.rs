@@ -2,12 +2,13 @@
 
 use porteiro_protocol::{
     authorization_request::{AuthorizationResponse, ResponseMode, redirect_response},
+    error::ErrorCode,
     jose::Algorithm,
     time::numeric_date,
 };
 use serde_json::{Map, Value, json};
 
-use super::{super::clients::Client, Turned};
+use super::{super::clients::Client, Turned, Way};
 use crate::{App, oauth::keys::SignError};
 
 /// What the person's browser or app is to do next.
@@ -16,6 +17,8 @@ pub enum Delivery {
     Browser(AuthorizationResponse),
     /// Straight into the answer, for a first-party app that has no redirect URI.
     Direct(Vec<(String, String)>),
+    /// Nowhere from here: the device hears of it when it polls. Why, where it is a no.
+    Device(Option<ErrorCode>),
 }
 
 impl std::fmt::Debug for Delivery {
@@ -38,6 +41,10 @@ impl Delivery {
                 json!({"type": "form_post", "action": action, "fields": object(fields)})
             }
             Self::Direct(fields) => json!({"type": "authorization", "response": object(fields)}),
+            Self::Device(None) => json!({"type": "device", "outcome": "approved"}),
+            Self::Device(Some(error)) => {
+                json!({"type": "device", "outcome": "refused", "error": error.as_str()})
+            }
         }
     }
 }
@@ -75,6 +82,10 @@ pub async fn deliver(
 
 /// A refusal, told to the client.
 pub async fn refusal(app: &App, turned: &Turned) -> Result<Delivery, SignError> {
+    match turned.way {
+        Way::Device => return Ok(Delivery::Device(Some(turned.refused.code))),
+        Way::Redirect | Way::Direct => {}
+    }
     let mut parameters = vec![
         ("error", turned.refused.code.as_str()),
         ("error_description", turned.refused.description.as_str()),

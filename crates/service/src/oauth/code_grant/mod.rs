@@ -16,25 +16,38 @@ use super::{
         present,
     },
 };
-use crate::{http::OAuthError, secrets::HandleKind};
+use crate::{
+    http::OAuthError,
+    secrets::{HandleKind, Presented},
+};
 use porteiro_protocol::error::ErrorCode;
 
 pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
-    let (app, form) = (request.app, request.form);
+    let form = request.form;
     let code =
         form.get("code").ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "code is missing"))?;
-    let handle = app.secrets.handles.open(HandleKind::Code, code).ok_or_else(invalid_grant)?;
+    let handle = request.app.secrets.handles.open(HandleKind::Code, code).ok_or_else(invalid_grant)?;
     let verifier = form.get("code_verifier").and_then(|text| CodeVerifier::parse(text).ok());
     let verifier = verifier.ok_or_else(invalid_grant)?;
-    let apis = app.directory.apis(&app.store).await?;
-    same_organization(request, &handle).await?;
-    let details = narrowed(request, &handle, &apis).await?;
     let shown = Shown {
         challenge: Some(verifier.challenge()),
         redirect_uri: form.get("redirect_uri").map(str::to_owned),
         scope: None,
     };
-    let (live, refresh) = present(request, &handle, shown).await?;
+    redeem(request, &handle, shown).await
+}
+
+/// Redeems what is genuine: a code, or the device code that stands for one.
+pub(super) async fn redeem(
+    request: TokenRequest<'_>,
+    handle: &Presented,
+    shown: Shown,
+) -> Result<TokenResponse, OAuthError> {
+    let app = request.app;
+    let apis = app.directory.apis(&app.store).await?;
+    same_organization(request, handle).await?;
+    let details = narrowed(request, handle, &apis).await?;
+    let (live, refresh) = present(request, handle, shown).await?;
     let mut response = for_person(request, &apis, &live, None, details.as_deref()).await?;
     if live.authority.scope().contains("openid") {
         response.id_token = Some(issue::id_token(app, request.client, &live, &response.access_token).await?);

@@ -71,7 +71,8 @@ async fn signed<T: Serialize>(
 
 fn authorization_server(app: &App) -> AuthorizationServer {
     let issuer = app.issuer();
-    let grants = grants::GRANTS;
+    let settings = &app.checked.settings;
+    let grants: Vec<_> = grants::GRANTS.iter().filter(|grant| (grant.served)(settings)).collect();
     let response_types: Vec<_> = grants.iter().filter_map(|grant| grant.response_type).collect();
     let algorithms: Vec<_> = Algorithm::ALL.iter().map(|one| one.as_str()).collect();
     AuthorizationServer {
@@ -85,7 +86,7 @@ fn authorization_server(app: &App) -> AuthorizationServer {
         mtls_endpoint_aliases: aliases(app),
         token_endpoint_auth_methods_supported: client_auth::METHODS
             .iter()
-            .filter(|method| (method.served)(&app.checked.settings))
+            .filter(|method| (method.served)(settings))
             .map(|method| method.name)
             .collect(),
         token_endpoint_auth_signing_alg_values_supported: clients::ALLOWED.signing_algs.to_vec(),
@@ -129,6 +130,8 @@ fn endpoints(app: &App, base: &str) -> Endpoints {
         registration_endpoint: served("/connect/register")
             .filter(|_| app.checked.settings.client_registrations_per_hour > 0),
         pushed_authorization_request_endpoint: served("/connect/par"),
+        device_authorization_endpoint: served("/connect/device")
+            .filter(|_| app.checked.settings.device_page_path.is_some()),
         introspection_endpoint: served("/connect/introspect"),
         revocation_endpoint: served("/connect/revoke"),
         end_session_endpoint: served("/connect/logout"),

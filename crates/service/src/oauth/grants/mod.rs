@@ -61,6 +61,9 @@ pub struct Terms {
     /// No token of it is good beyond this, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<i64>,
+    /// It was given to a device (RFC 8628).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub device: bool,
 }
 
 /// A grant about to be written, with the code that is its generation 0.
@@ -71,6 +74,8 @@ pub struct NewGrant<'a> {
     pub client_id: &'a str,
     pub session: SessionId,
     pub code_hash: [u8; 32],
+    /// How long the code is good.
+    pub code_seconds: f64,
     pub life: Life,
     pub offline: bool,
     pub code_challenge: &'a [u8; 32],

@@ -5,7 +5,8 @@ use std::pin::Pin;
 use super::{TokenRequest, TokenResponse};
 use crate::{
     http::OAuthError,
-    oauth::{client_credentials, code_grant, refresh},
+    oauth::{client_credentials, code_grant, device, refresh},
+    settings::Settings,
 };
 
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<TokenResponse, OAuthError>> + Send + 'a>>;
@@ -20,6 +21,8 @@ pub struct Grant {
     /// Whether a client that nobody has checked may use it. Acting for itself, or for somebody who is not there, is
     /// given by people.
     pub open_to_unverified: bool,
+    /// Whether this deployment can serve it.
+    pub served: fn(&Settings) -> bool,
     pub(super) run: Run,
 }
 
@@ -35,24 +38,35 @@ pub const GRANTS: &[Grant] = &[
         name: "authorization_code",
         response_type: Some("code"),
         open_to_unverified: true,
+        served: |_| true,
         run: |request| Box::pin(code_grant::grant(request)),
     },
     Grant {
         name: "refresh_token",
         response_type: None,
         open_to_unverified: true,
+        served: |_| true,
         run: |request| Box::pin(refresh::grant(request)),
     },
     Grant {
         name: "client_credentials",
         response_type: None,
         open_to_unverified: false,
+        served: |_| true,
         run: |request| Box::pin(client_credentials::grant(request)),
+    },
+    Grant {
+        name: device::GRANT_TYPE,
+        response_type: None,
+        // A stranger could ask in the name of a device nobody has (decision record 0064).
+        open_to_unverified: false,
+        served: |settings| settings.device_page_path.is_some(),
+        run: |request| Box::pin(device::grant(request)),
     },
 ];
 
 /// Their names, for what clients may ask for.
-pub const NAMES: &[&str] = &["authorization_code", "refresh_token", "client_credentials"];
+pub const NAMES: &[&str] = &["authorization_code", "refresh_token", "client_credentials", device::GRANT_TYPE];
 pub const RESPONSE_TYPES: &[&str] = &["code"];
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ async fn respond(
         .ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "grant_type is missing"))?;
     let grant = grants::GRANTS
         .iter()
-        .find(|grant| grant.name == name)
+        .find(|grant| grant.name == name && (grant.served)(&app.checked.settings))
         .ok_or_else(|| OAuthError::new(ErrorCode::UnsupportedGrantType, "this grant is not served"))?;
     if !client.may_use_grant(grant.name) {
         return Err(OAuthError::new(ErrorCode::UnauthorizedClient, "this client may not use this grant"));

@@ -31,9 +31,6 @@ use crate::{
     store::{Decode, Reader, RowError, Store, StoreError, Tx},
 };
 
-/// A code lives this long (decisions: 60 s, once).
-const CODE_SECONDS: f64 = 60.0;
-
 pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
     let terms =
         serde_json::to_value(new.terms).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
@@ -50,7 +47,7 @@ pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
             &new.account.uuid(),
             &new.client_id,
             &new.code_hash.as_slice(),
-            &CODE_SECONDS,
+            &new.code_seconds,
             &new.bound_key.as_ref().map(<[u8; 32]>::as_slice),
             &f64::from(new.life.total_seconds),
             &new.life.idle_seconds,
@@ -330,7 +327,8 @@ pub async fn list(reader: &impl Reader, account: AccountId) -> Result<Vec<Held>,
             "grants.list",
             "SELECT grant_id, client_id, organization_id, audience, scope, terms, offline, created_at, rotated_at, expires_at
              FROM oauth_grant
-             WHERE account_id = $1 AND generation > 0 AND revoked_at IS NULL AND expires_at > now()
+             WHERE account_id = $1 AND (generation > 0 OR terms ? 'device') AND revoked_at IS NULL
+               AND expires_at > now()
              ORDER BY grant_id DESC LIMIT 500",
             &[&account.uuid()],
         )

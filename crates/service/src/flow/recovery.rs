@@ -1,0 +1,39 @@
+//! What getting back into an account takes. Pure.
+
+use porteiro_protocol::{
+    assurance::Method,
+    time::{Duration, OffsetDateTime},
+};
+
+use super::{
+    actions::Action,
+    decide::{AccountFacts, Facts, STRONG, actions_of},
+    state::State,
+};
+
+/// Recovery never bypasses a second factor (ASVS 6.4.3).
+pub(super) fn recovery_is_backed(state: &State, account: &AccountFacts, now: OffsetDateTime) -> bool {
+    let strong = account.bound.iter().any(|kind| STRONG.contains(kind));
+    let backed = state.proofs.iter().any(|proof| match proof.method {
+        Method::Passkey | Method::Totp | Method::RecoveryCode | Method::SmsCode => true,
+        Method::Password | Method::Email => false,
+    });
+    !strong || backed || account.hold_until.is_some_and(|until| until <= now && now < until + HOLD_GOOD_FOR)
+}
+
+/// A wait that is over opens the door for a week, not for ever.
+pub const HOLD_GOOD_FOR: Duration = Duration::days(7);
+
+pub(super) fn recovery_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
+    let mut actions: Vec<Action> = account
+        .usable
+        .iter()
+        .filter(|kind| STRONG.contains(kind))
+        .flat_map(|kind| actions_of(*kind, facts).iter().copied())
+        .collect();
+    let lapsed = account.hold_until.is_none_or(|until| until + HOLD_GOOD_FOR <= facts.now);
+    if lapsed && !state.notices.contains(&super::state::Notice::RecoveryHoldStarted) {
+        actions.push(Action::RecoveryHold);
+    }
+    actions
+}

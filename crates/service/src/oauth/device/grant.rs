@@ -1,0 +1,52 @@
+//! A device polls (RFC 8628 §3.4 and §3.5).
+
+use porteiro_protocol::error::ErrorCode;
+
+use super::{State, store};
+use crate::{
+    http::OAuthError,
+    oauth::{
+        code_grant,
+        token::{
+            TokenRequest, TokenResponse,
+            person::{Shown, invalid_grant},
+        },
+    },
+    secrets::{HandleKind, Presented, Route},
+};
+
+pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
+    let app = request.app;
+    let code = request
+        .form
+        .get("device_code")
+        .ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "device_code is missing"))?;
+    let handle = app.secrets.handles.open(HandleKind::DeviceCode, code).ok_or_else(invalid_grant)?;
+    let polled = store::poll(&app.store, handle.route.row, &request.client.id, &handle.hash).await?;
+    let polled = polled.ok_or_else(invalid_grant)?;
+    if polled.too_soon {
+        let text = format!("wait {} seconds between two polls from now on", polled.interval_seconds);
+        return Err(OAuthError::new(ErrorCode::SlowDown, text));
+    }
+    match (polled.state, polled.granted) {
+        (State::Denied, _) => {
+            let error = OAuthError::new(ErrorCode::AccessDenied, "the person did not allow it");
+            Err(error.at_token_endpoint())
+        }
+        (State::Pending, _) if polled.expired => {
+            Err(OAuthError::new(ErrorCode::ExpiredToken, "nobody confirmed in time; ask anew"))
+        }
+        (State::Pending, _) => {
+            Err(OAuthError::new(ErrorCode::AuthorizationPending, "nobody has confirmed it yet"))
+        }
+        (State::Approved, Some((account, grant))) => {
+            let route = Route { owner: account, row: grant, generation: 0 };
+            let code = Presented { route, hash: handle.hash };
+            // What is secret in the device code is its own verifier.
+            let shown = Shown { challenge: Some(handle.hash), ..Shown::default() };
+            code_grant::redeem(request, &code, shown).await
+        }
+        // The table does not have such rows.
+        (State::Approved, None) => Err(invalid_grant()),
+    }
+}

@@ -1,0 +1,40 @@
+//! A person types the code a device shows them: a step of a flow.
+
+use std::net::IpAddr;
+
+use porteiro_protocol::{id::Id, user_code::UserCode};
+use serde_json::Value;
+
+use super::{Asking, continued, row, store};
+use crate::{
+    flow::step::{Effect, Step, Stopped},
+    limits::network,
+    oauth::authorization,
+};
+
+/// One answer for what was never given out, has expired, was decided, or is somebody else's.
+fn unknown() -> Stopped {
+    let detail = "is not one that waits to be confirmed; ask the device for a new one".into();
+    Stopped::Invalid { field: "user_code", detail }
+}
+
+pub async fn look(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    let app = step.app;
+    let code = UserCode::parse(step.text(input, "user_code")?).ok_or_else(unknown)?;
+    let account = step.state.account().map(Id::uuid).ok_or_else(unknown)?;
+    let id = row(&app.secrets, &code);
+    let found = store::find(&app.store, id, account).await?.ok_or_else(unknown)?;
+    let there: Option<IpAddr> = found.from.address.parse().ok();
+    let asking = Asking {
+        id,
+        user_code: code.to_string(),
+        same_network: there.is_some_and(|there| network(there) == network(step.context.address)),
+        address: found.from.address,
+        user_agent: found.from.user_agent,
+        at: found.created_at,
+    };
+    let continued = continued(found.request, asking);
+    // Nobody is shown what would be refused in the end: the client may be gone, or may not ask this any more.
+    let prepared = authorization::prepare(app, &app.store, &continued).await?.map_err(|_| unknown())?;
+    Ok(Effect::Device { level: prepared.level, continued: Box::new(continued) })
+}

@@ -1,0 +1,186 @@
+//! Device authorization (RFC 8628): something without a browser is let in by a person who has one.
+//!
+//! 1. The client proves itself as it registered and asks; every check of the authorization endpoint runs now. It gets a
+//!    device code to poll with and a user code to show.
+//! 2. A person signs in, types the user code and sees who asks, from where and for what ([`look`], a step of a flow of the
+//!    kind `confirm_device`). Signing in comes first: nobody probes codes without a name. Whoever looked it up decides it.
+//! 3. Their yes writes the grant in the transaction that completes the flow, as for any authorization; its code is the
+//!    device code, which is also its own verifier.
+//! 4. Meanwhile the device polls ([`grant`]): one statement says whether to wait, to slow down, or that it is over; the
+//!    first poll after a yes redeems the code through the same statement as any other.
+
+mod endpoint;
+mod grant;
+mod look;
+mod store;
+
+use std::sync::Arc;
+
+use porteiro_protocol::{
+    authorization_request::RawRequest, entropy::Entropy, error::ErrorCode, form::Parameters, id::AccountId,
+    time::OffsetDateTime, user_code::UserCode,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+pub use grant::grant;
+pub use look::look;
+pub use store::{approve, claim, outcome, release, sweep};
+
+use super::{
+    authorization::{self, Continued},
+    client_auth::AuthenticatedClient,
+    grants::{self, Why},
+    logout,
+};
+use crate::{
+    App,
+    http::{OAuthError, RequestContext, Route},
+    limits::{self, Bucket, DEVICE_REQUEST, network},
+    secrets::{HandleKind, Issued, Route as HandleRoute, Secrets},
+    store::{StoreError, Tx, text_enum},
+};
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+pub const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:device_code";
+/// How long a person may take to confirm.
+const SECONDS: i32 = 300;
+/// How long after their yes the device may take to notice: as long as it may be told to wait, and again.
+pub const NOTICED_SECONDS: f64 = 120.0;
+/// RFC 8628 §3.2: between two polls, unless the device is told otherwise.
+const INTERVAL: i32 = 5;
+
+text_enum! {
+    /// What became of it.
+    State { Pending = "pending", Approved = "approved", Denied = "denied" }
+}
+
+/// The device behind a request, as far as the person who confirms it should know.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Asking {
+    pub id: Uuid,
+    pub user_code: String,
+    pub address: String,
+    pub user_agent: String,
+    #[serde(with = "time::serde::rfc3339")]
+    pub at: OffsetDateTime,
+    /// Whether it asked from the network the person is in.
+    pub same_network: bool,
+}
+
+/// Where a request came from, as it is kept.
+#[derive(Debug, Serialize, Deserialize)]
+struct AskedFrom {
+    address: String,
+    user_agent: String,
+}
+
+/// A request for a device, which is not bound to any person yet.
+fn continued(request: RawRequest, device: Asking) -> Continued {
+    Continued { device: Some(device), ..Continued::plain(request) }
+}
+
+/// Their no. The later word counts: it also ends what the same person said yes to a moment ago, in another window.
+pub async fn refuse(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    id: Uuid,
+    account: AccountId,
+) -> Result<(), StoreError> {
+    if store::deny(tx, id, account).await? {
+        return Ok(());
+    }
+    let Some((grant, client)) = store::approved(tx, id, account).await? else { return Ok(()) };
+    let revoked = grants::revoke_one(tx, grant, account.uuid(), &client, Why::Owner).await?;
+    logout::grants_ended(app, tx, context, &revoked, Why::Owner).await
+}
+
+/// What a device is told.
+#[derive(Debug)]
+struct Begun {
+    device_code: Issued,
+    user_code: UserCode,
+    page: String,
+}
+
+/// The row of a user code. Keyed, so that who reads the table cannot type what is in it.
+fn row(secrets: &Secrets, code: &UserCode) -> Uuid {
+    let key = secrets.identifier_key("user_code", code.as_bytes());
+    Uuid::from_slice(&key[..16]).unwrap_or_default()
+}
+
+/// Takes a request in.
+async fn begin(
+    app: &Arc<App>,
+    context: &RequestContext,
+    authenticated: &AuthenticatedClient,
+    form: &Parameters,
+) -> Result<Begun, OAuthError> {
+    let client = &authenticated.client;
+    let Some(path) = app.checked.settings.device_page_path.as_deref() else {
+        return Err(OAuthError::new(ErrorCode::UnauthorizedClient, "there is no page to confirm devices on"));
+    };
+    if client.is_public() {
+        let key = app.secrets.limit_key(DEVICE_REQUEST.name, &network(context.address));
+        if limits::take(&app.store, &[Bucket { rule: DEVICE_REQUEST, key }]).await?.is_some() {
+            return Err(OAuthError::slow_down());
+        }
+    }
+    let from = AskedFrom { address: context.address.to_string(), user_agent: context.user_agent.clone() };
+    // Two living codes are the same once in ten thousand million: another draw, and the device never knows.
+    for _ in 0..3 {
+        let (user_code, row, device_code) = draw(app, &*app.entropy)?;
+        let request = RawRequest::of_device(form, &client.id, &device_code.hash);
+        let asking = Asking {
+            id: row,
+            user_code: user_code.to_string(),
+            address: from.address.clone(),
+            user_agent: from.user_agent.clone(),
+            at: app.clock.now(),
+            same_network: false,
+        };
+        let continued = continued(request, asking);
+        authorization::prepare(app, &app.store, &continued).await?.map_err(OAuthError::from)?;
+        let new = store::New {
+            id: row,
+            client_id: &client.id,
+            hash: &device_code.hash,
+            request: &continued.request,
+            from: &from,
+        };
+        if store::insert(&app.store, &new).await? {
+            let page = format!("{}{path}", app.issuer());
+            return Ok(Begun { device_code, user_code, page });
+        }
+    }
+    Err(OAuthError::new(ErrorCode::TemporarilyUnavailable, "try again in a moment"))
+}
+
+fn draw(app: &App, entropy: &dyn Entropy) -> Result<(UserCode, Uuid, Issued), OAuthError> {
+    let user_code = UserCode::generate(entropy);
+    let row = row(&app.secrets, &user_code);
+    let route = HandleRoute { owner: Uuid::nil(), row, generation: 0 };
+    let device_code = app.secrets.handles.issue(HandleKind::DeviceCode, route, entropy).map_err(|error| {
+        tracing::error!(%error, "a device code could not be made");
+        OAuthError::new(ErrorCode::ServerError, "")
+    })?;
+    Ok((user_code, row, device_code))
+}
+
+/// RFC 8628 §3.2.
+fn answer(begun: &Begun) -> serde_json::Value {
+    let user_code = begun.user_code.to_string();
+    json!({
+        "device_code": begun.device_code.text.as_str(),
+        "user_code": user_code,
+        "verification_uri": begun.page,
+        "verification_uri_complete": format!("{}?user_code={user_code}", begun.page),
+        "expires_in": SECONDS,
+        "interval": INTERVAL,
+    })
+}
