@@ -1,7 +1,7 @@
 //! The OAuth error registry: for each registered code, its status and where it may be sent.
 //!
-//! RFC 6749 §4.1.2.1 and §5.2, RFC 6750 §3.1, RFC 7009 §2.2.1, RFC 7591 §3.2.2, RFC 8707 §2, RFC 9126 §2.3,
-//! RFC 8628 §3.5, RFC 9396 §5, RFC 9449 §§5 and 9, RFC 9470 §3, OpenID Connect Core §3.1.2.6.
+//! RFC 6749 §4.1.2.1 and §5.2, RFC 6750 §3.1, RFC 7009 §2.2.1, RFC 7591 §3.2.2, RFC 8628 §3.5, RFC 8707 §2,
+//! RFC 9126 §2.3, RFC 9396 §5, RFC 9449 §§5 and 9, RFC 9470 §3, OpenID Connect Core §3.1.2.6.
 
 use serde::Serialize;
 

@@ -52,7 +52,8 @@ pub fn master_key(file: Option<&Path>, mode: Mode) -> Result<Arc<MasterKey>, Fai
     key.map(Arc::new).map_err(|error| Failure::refusal(format!("master_key_file: {error}")))
 }
 
-/// Links in mails, and what devices show, lead to the hosted screens where they are served, unless the operator has pages of their own.
+/// Links in mails, and what devices show, lead to the hosted screens where they are served, unless the operator has pages
+/// of their own.
 #[cfg(feature = "screens")]
 fn with_own_pages(settings: &mut Settings) {
     if settings.screens {

@@ -12,7 +12,7 @@ use porteiro_testkit::{Browser, TestApp, verify};
 use serde_json::{Value, json};
 
 use super::super::{
-    LEDGER, app,
+    LEDGER, app, device,
     driver::{CALLBACK, Relying, agree, challenge, parameter, person, userinfo, verifier},
     encode,
     registration::REGISTER,
@@ -44,7 +44,8 @@ impl World {
         let app = app().await;
         let browser = person(&app).await;
         let key = ClientKey::new();
-        let more = json!({"jwks": key.jwks(), "userinfo_signed_response_alg": "ES256",
+        let grants = ["authorization_code", "refresh_token", device::GRANT];
+        let more = json!({"grant_types": grants, "jwks": key.jwks(), "userinfo_signed_response_alg": "ES256",
                           "authorization_signed_response_alg": "ES256", "client_uri": "https://app.example.test"});
         let client = Relying::with(&app, Trust::FirstParty, more).await;
         let mut world = Self {
@@ -98,6 +99,10 @@ impl World {
         self.add("pushed request", uri);
         let uri = self.pushed().await;
         self.add("secret of a pushed request", uri.rsplit(':').next().unwrap());
+        let asked = device::asks(&self.app, &self.client, &[("scope", "openid")]).await;
+        device::allows(&mut self.browser, &asked.user_code).await;
+        self.add("device code", asked.device_code);
+        self.add("user code", asked.user_code);
     }
 
     async fn pushed(&self) -> String {

@@ -8,6 +8,7 @@ use porteiro_testkit::Answer;
 use serde_json::json;
 
 use super::{
+    device,
     driver::{CALLBACK, verifier},
     encode,
 };
@@ -55,6 +56,7 @@ const DOORS: &[Door] = &[
     door("request_uri", &["pushed request"]),
     door("request_uri, with our prefix", &["secret of a pushed request"]),
     door("code", &["code"]),
+    door("device_code", &["device code"]),
     door("refresh_token", &["refresh token"]),
     door("client_assertion", &["client assertion"]),
     door("client_secret", &["client secret"]),
@@ -176,6 +178,10 @@ impl World {
                 ];
                 self.at_token(&[&me[..], &form].concat()).await
             }
+            "device_code" => {
+                let form = [("grant_type", device::GRANT), ("device_code", token)];
+                self.at_token(&[&me[..], &form].concat()).await
+            }
             "refresh_token" => {
                 self.at_token(
                     &[&me[..], &[("grant_type", "refresh_token"), ("refresh_token", token)]].concat(),
@@ -244,7 +250,8 @@ async fn a_token_opens_its_own_door_and_no_other() {
     // What a right one does may end it, so the doors that end things come last.
     let mut doors: Vec<&Door> = DOORS.iter().collect();
     doors.sort_by_key(|door| {
-        u8::from(matches!(door.name, "refresh_token" | "code")) + 2 * u8::from(door.name == "revocation")
+        u8::from(matches!(door.name, "refresh_token" | "code" | "device_code"))
+            + 2 * u8::from(door.name == "revocation")
     });
     for door in doors {
         for kind in door.opens_for {
