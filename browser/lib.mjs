@@ -137,38 +137,42 @@ export const website = async (answer = () => '<title>App</title>Hello', create =
   return { seen, port: server.address().port, close: () => server.closeAllConnections() ?? server.close() }
 }
 
-/** RFC 6238, as an authenticator app does it. */
-export const totp = (secret, ahead = 0) => {
+/** RFC 6238, as an authenticator app does it at one step of 30 seconds. */
+export const totp = (secret, step) => {
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
   const bits = [...secret.replace(/[\s=]/g, '')].map((c) => letters.indexOf(c).toString(2).padStart(5, '0')).join('')
   const key = Buffer.from(bits.match(/.{8}/g).map((byte) => Number.parseInt(byte, 2)))
   const counter = Buffer.alloc(8)
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + ahead))
+  counter.writeBigUInt64BE(BigInt(step))
   const hash = createHmac('sha1', key).update(counter).digest()
   const at = hash[19] & 15
   return String((hash.readUInt32BE(at) & 0x7fffffff) % 1_000_000).padStart(6, '0')
 }
 
-/** Presses the button of the flow's action, and waits for the page after it. */
-export const press = async (page, action) => {
-  await Promise.all([page.waitForNavigation(), page.locator(`button[name=action][value="${action}"]`).first().click()])
+/** Does what leads to another page, and waits for that. Where none comes, it says what was there instead. */
+export const onward = async (page, act) => {
+  try {
+    await Promise.all([page.waitForNavigation(), act()])
+  } catch (error) {
+    const shown = await page.locator('body').innerText({ timeout: 5_000 }).catch(String)
+    throw new Error(`${error.message}\nat ${page.url()}:\n${shown}`, { cause: error })
+  }
 }
+
+/** Presses the button of the flow's action, and waits for the page after it. */
+export const press = (page, action) => follow(page, `button[name=action][value="${action}"]`)
 
 /** Types a code. With script the page goes on by itself. */
 export const enter = async ({ page, script }, code, action) => {
-  if (script) await Promise.all([page.waitForNavigation(), page.fill('#code', code)])
-  else {
-    await page.fill('#code', code)
-    await press(page, action)
-  }
+  if (script) return onward(page, () => page.fill('#code', code))
+  await page.fill('#code', code)
+  await press(page, action)
 }
 
 export const open = (page, path) => page.goto(new URL(path, issuer).href)
 
 /** Follows a link or presses a plain button, and waits for the page after it. */
-export const follow = async (page, selector) => {
-  await Promise.all([page.waitForNavigation(), page.locator(selector).first().click()])
-}
+export const follow = (page, selector) => onward(page, () => page.locator(selector).first().click())
 
 /** An authorization request of a client, ready for a browser. */
 export const request = (client, more = {}) => {

@@ -1,5 +1,6 @@
 // One walk past every screen that needs no passkey. `look(name, page)` is called on each.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { device, dress, enter, follow, issuer, mailed, open, pair, press, redeemed, request, someone, stranger, totp } from './lib.mjs'
 
 /** Asks people in which organization they act. */
@@ -44,11 +45,12 @@ const enrol = async (page, kind) => {
   await follow(page, `form:has(input[name=kind][value=${kind}]) button`)
 }
 
-/** A code of the authenticator app that was not used yet. */
-const fresh = (phone) => {
-  const now = Math.floor(Date.now() / 30_000)
-  phone.last = Math.max(now, phone.last + 1)
-  return totp(phone.secret, phone.last - now)
+/** A code of the authenticator app that was not used yet. One that is a step ahead is taken, one further ahead waits. */
+const fresh = async (phone) => {
+  const step = () => Math.floor(Date.now() / 30_000)
+  phone.last = Math.max(step(), phone.last + 1)
+  while (phone.last > step() + 1) await sleep(500)
+  return totp(phone.secret, phone.last)
 }
 
 /** Proves once more that it is us, as often as that is asked for: on a slow machine more often than on a fast one. */
@@ -60,7 +62,7 @@ const proved = async (visitor, person, phone, until, look = async () => {}) => {
       await press(page, 'password/check')
     } else {
       await look()
-      await enter(visitor, fresh(phone), 'totp/check')
+      await enter(visitor, await fresh(phone), 'totp/check')
     }
   }
 }
@@ -94,8 +96,9 @@ export const walk = async (visitor, look) => {
   await press(page, 'totp/enrol_begin')
   await look('totp-scan', page)
   await page.click('details.more summary')
-  const phone = { secret: await page.locator('#secret').innerText(), last: Math.floor(Date.now() / 30_000) - 1 }
-  await enter(visitor, totp(phone.secret, -1), 'totp/enrol_finish')
+  const phone = { secret: await page.locator('#secret').innerText(), last: 0 }
+  await enter(visitor, await fresh(phone), 'totp/enrol_finish')
+  if (new URL(page.url()).pathname !== '/ui/account/security') throw new Error(`no authenticator app: ${await page.innerText('main')}`)
 
   await enrol(page, 'recovery_codes')
   await proved(visitor, person, phone, 'button[value="recovery_code/generate"]', () => look('raise-totp', page))
