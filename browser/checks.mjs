@@ -1,6 +1,7 @@
 // What must hold on every screen. Each check says what is wrong, and says nothing where all is well.
 
 import { readFile } from 'node:fs/promises'
+import { focused } from './lib.mjs'
 
 const axe = await readFile(new URL('./node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
 
@@ -99,10 +100,11 @@ export const attributes = (page) =>
   })
 
 /** Where something went wrong, that is where one is, and the page says so first. */
-export const focus = (page) =>
-  page.evaluate(() => {
+export const focus = async (page) => {
+  if (!(await page.locator('#problem').count())) return []
+  await focused(page, '#problem')
+  return page.evaluate(() => {
     const problem = document.querySelector('#problem')
-    if (!problem) return []
     const found = []
     if (document.activeElement !== problem) found.push(`focus is on ${document.activeElement?.outerHTML.slice(0, 80)}`)
     if (problem.getAttribute('role') !== 'alert') found.push('no alert')
@@ -112,6 +114,7 @@ export const focus = (page) =>
     }
     return found
   })
+}
 
 /** How far things moved while the page came, without anybody touching it. */
 export const shift = (page) =>

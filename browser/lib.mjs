@@ -149,6 +149,18 @@ export const totp = (secret, step) => {
   return String((hash.readUInt32BE(at) & 0x7fffffff) % 1_000_000).padStart(6, '0')
 }
 
+/** What a page tells the test comes a moment after what it shows: waits until it is so, or for good ten seconds. */
+export const eventually = async (so) => {
+  for (let tries = 0; tries < 200 && !(await so()); tries += 1) await sleep(50)
+}
+
+/** Where the cursor is. A browser moves it to a field of the new page with the first frame it draws. */
+export const focused = async (page, selector) => {
+  const there = () => page.evaluate((selector) => document.activeElement?.matches(selector), selector)
+  await eventually(there)
+  return there()
+}
+
 /** Does what leads to another page, and waits for that. Where none comes, it says what was there instead. */
 export const onward = async (page, act) => {
   try {

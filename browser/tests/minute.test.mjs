@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { authenticator, issuer, mailed, request, shared, someone, visitor, website } from '../lib.mjs'
+import { authenticator, eventually, focused, issuer, mailed, request, shared, someone, visitor, website } from '../lib.mjs'
 
 const one = shared(before, after)
 const app = { client_id: process.env.PORTEIRO_CLIENT_ID, redirect_uri: process.env.PORTEIRO_CALLBACK }
@@ -24,7 +24,7 @@ test('a first minute: five taps, the address, a code and a name', async () => {
   /** Types where the page already put the cursor; where it did not, a tap is due first. */
   const type = async (selector, text) => {
     await page.waitForSelector(selector)
-    if (!(await page.evaluate((selector) => document.activeElement?.matches(selector), selector))) await page.tap(selector)
+    if (!(await focused(page, selector))) await page.tap(selector)
     await page.keyboard.type(text)
   }
   const tap = async (selector) => {
@@ -45,6 +45,7 @@ test('a first minute: five taps, the address, a code and a name', async () => {
   assert.ok(new URL(page.url()).searchParams.get('code'))
 
   const own = person.address.length + person.name.length
+  await eventually(() => counted.taps >= 5 && counted.typed >= own + 6)
   console.log(`# a first minute: ${counted.taps} taps, ${counted.typed} characters (address ${person.address.length}, code 6, name ${person.name.length}), ${counted.pages} pages of ours`)
   assert.deepEqual({ taps: counted.taps, typed: counted.typed }, { taps: 5, typed: own + 6 })
   assert.deepEqual(visit.reports, [])

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { authenticator, enter, follow, issuer, launch, mailed, open, press, shared, someone, visitor, website } from '../lib.mjs'
+import { authenticator, enter, eventually, follow, issuer, launch, mailed, open, press, shared, someone, visitor, website } from '../lib.mjs'
 
 const one = shared(before, after)
 
@@ -75,6 +74,7 @@ test('1 nobody verified: the browser refuses, and so do we where it does not', a
   await page.click('[data-passkey=get]')
   await page.waitForSelector(problem)
   assert.match(await page.innerText(problem), /did not work here/)
+  await eventually(() => answers.length)
   assert.deepEqual(answers, [422])
   assert.equal(await page.evaluate(() => document.activeElement.id), 'script-problem')
 
@@ -106,8 +106,9 @@ test('1 a passkey that was removed here is signalled as unknown, and the authent
   await registered(visit, person)
   const [{ credentialId }] = await keys.credentials()
   const id = Buffer.from(credentialId, 'base64').toString('base64url')
-  await page.waitForFunction(() => document.readyState === 'complete')
-  assert.ok(told.some((call) => call.name === 'signalAllAcceptedCredentials' && call.allAcceptedCredentialIds.includes(id)))
+  const listed = () => told.some((call) => call.name === 'signalAllAcceptedCredentials' && call.allAcceptedCredentialIds.includes(id))
+  await eventually(listed)
+  assert.ok(listed())
 
   // Signed in with it, it goes by a call of the API: no page tells the authenticator what is left.
   await follow(page, 'form.out button')
@@ -124,8 +125,9 @@ test('1 a passkey that was removed here is signalled as unknown, and the authent
   await open(page, '/ui/sign-in')
   await page.click('[data-passkey=get]')
   await page.waitForSelector(problem)
-  const unknown = told.filter((call) => call.name === 'signalUnknownCredential')
-  assert.deepEqual(unknown, [{ name: 'signalUnknownCredential', rpId: 'localhost', credentialId: id }])
+  const unknown = () => told.filter((call) => call.name === 'signalUnknownCredential')
+  await eventually(() => unknown().length)
+  assert.deepEqual(unknown(), [{ name: 'signalUnknownCredential', rpId: 'localhost', credentialId: id }])
   assert.deepEqual(await keys.credentials(), [])
   await visit.context.close()
 })
@@ -151,15 +153,14 @@ test('2 the button ends the call that waits in the address field; so does a form
       }
     }
   })
-  const until = async (count) => {
-    for (let tries = 0; calls.length < count && tries < 100; tries += 1) await sleep(50)
-  }
+  const until = (count) => eventually(() => calls.length >= count)
   await keys.present(false)
   await open(page, '/ui/sign-in')
   await until(1)
   await keys.present(true)
   await page.click('[data-passkey=get]')
   await atAccount(page)
+  await until(3)
   assert.deepEqual(calls.sort(), ['AbortError', 'conditional', 'optional'])
 
   calls.length = 0
@@ -188,14 +189,19 @@ test('2 a page that comes back from the history works', async () => {
   session.on('Page.backForwardCacheNotUsed', ({ notRestoredExplanations }) => reasons.push(...notRestoredExplanations.map(({ reason }) => reason)))
   const site = await website()
   const person = someone('Hugo Dias')
+  /** A page that was kept asks for itself anew: only then is it there. */
+  const back = async () => {
+    const before = shown.length
+    await page.goBack()
+    await eventually(() => shown.length > before + (shown[before] ? 1 : 0))
+    await page.waitForLoadState()
+  }
   for (const path of ['/ui/sign-in', '/ui/register']) {
     await open(page, path)
     const at = page.url()
     await page.goto(`http://127.0.0.1:${site.port}/`)
-    await page.goBack()
-    await page.waitForURL(at)
-    await page.waitForSelector('#identifier')
-    await sleep(500)
+    await back()
+    assert.equal(page.url(), at)
   }
   await page.fill('#identifier', person.address)
   await press(page, 'email_code/send')
@@ -203,8 +209,7 @@ test('2 a page that comes back from the history works', async () => {
 
   // Back to a step that is over: the page says so and goes on from where things stand.
   const { code } = await mailed(person.address)
-  await page.goBack()
-  await sleep(500)
+  await back()
   if (await page.locator('#identifier').count()) {
     await page.fill('#identifier', person.address)
     await press(page, 'email_code/send')

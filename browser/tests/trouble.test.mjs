@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { chromium } from 'playwright-core'
 import { contrast } from '../checks.mjs'
-import { delivered, enter, follow, issuer, mailed, open, press, request, shared, someone, sql, stranger, visitor } from '../lib.mjs'
+import { delivered, enter, focused, follow, issuer, mailed, onward, open, press, request, shared, someone, sql, stranger, visitor } from '../lib.mjs'
 
 const one = shared(before, after)
 
@@ -263,19 +263,19 @@ test('9 from the app through registration and consent and back, by keyboard alon
   const { page } = visit
   const { keyboard } = page
   const person = someone('Nara Luz')
-  const entered = async (key = 'Enter') => Promise.all([page.waitForNavigation(), keyboard.press(key)])
+  const entered = () => onward(page, () => keyboard.press('Enter'))
   await open(page, request(app))
   await page.evaluate(() => document.activeElement?.blur())
   await tabTo(page, '.skip')
   await keyboard.press('Enter')
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'main')
+  assert.ok(await focused(page, '#main'))
   await tabTo(page, '#identifier')
   await keyboard.type(person.address)
   await entered()
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'code')
+  assert.ok(await focused(page, '#code'))
   const { code } = await mailed(person.address)
-  await Promise.all([page.waitForNavigation(), keyboard.type(code)])
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'display_name')
+  await onward(page, () => keyboard.type(code))
+  assert.ok(await focused(page, '#display_name'))
   await keyboard.type(person.name)
   await entered()
   await tabTo(page, 'details.more summary')
@@ -283,10 +283,10 @@ test('9 from the app through registration and consent and back, by keyboard alon
   await tabTo(page, '#new_password')
   await keyboard.type('short')
   await entered()
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'problem')
+  assert.ok(await focused(page, '#problem'))
   await tabTo(page, '#problem a')
   await keyboard.press('Enter')
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'new_password')
+  assert.ok(await focused(page, '#new_password'))
   await tabTo(page, '[data-reveal]')
   await keyboard.press('Space')
   assert.equal(await page.getAttribute('[data-reveal]', 'aria-pressed'), 'true')

@@ -24,7 +24,7 @@ export const launch = () =>
  */
 export async function newcomer(browser, name, how = 'password') {
   const context = await browser.newContext({ locale: 'en-US' })
-  context.setDefaultTimeout(15_000)
+  context.setDefaultTimeout(30_000)
   const page = await context.newPage()
   const person = {
     name,

@@ -57,15 +57,16 @@ async fn memory_does_not_speak_when_the_database_cannot_be_asked() {
     assert_eq!(ask(&app, &client).await.status, 200);
 }
 
-/// Asks until the answer has this status; at most a second.
+/// Asks until the answer has this status. Whoever asks after a second has it, however busy the machine is.
 async fn within_a_second(app: &TestApp, client: &Value, status: u16) {
     let started = Instant::now();
     loop {
+        let waited = started.elapsed();
         let answer = ask(app, client).await;
         if answer.status.as_u16() == status {
             return;
         }
-        assert!(started.elapsed() < Duration::from_secs(1), "still {} {}", answer.status, answer.text());
+        assert!(waited < Duration::from_secs(1), "still {} {}", answer.status, answer.text());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -107,14 +108,17 @@ async fn many_requests_at_once_look_once() {
     assert_eq!(ask(&app, &client).await.status, 200);
     tokio::time::sleep(Duration::from_millis(1_050)).await;
     let faults = &app.proxy.as_ref().unwrap().faults;
-    let before = faults.asked.load(Ordering::Relaxed);
+    let (before, started) = (faults.asked.load(Ordering::Relaxed), Instant::now());
     let mut together = tokio::task::JoinSet::new();
     for _ in 0..32 {
         let (app, client) = (app.clone(), client.clone());
         together.spawn(async move { ask(&app, &client).await.status });
     }
     assert!(together.join_all().await.into_iter().all(|status| status == 200));
-    assert!(faults.asked.load(Ordering::Relaxed) - before <= 8, "32 requests looked more than a few times");
+    let asked = faults.asked.load(Ordering::Relaxed) - before;
+    // A busy machine takes longer than one window; each may be looked at once more, by up to two messages.
+    let looks = started.elapsed().as_millis() / 250;
+    assert!(u128::from(asked) <= 8 + looks * 2, "32 requests looked more than a few times: {asked} messages");
 }
 
 #[tokio::test]

@@ -167,7 +167,8 @@ async fn a_row_that_is_held_does_not_hold_up_the_others() {
     let settings = |settings: &mut porteiro_service::settings::Settings| settings.database_pool_size = 4;
     let nodes = [Arc::new(TestApp::builder().people().settings(settings).start().await)];
     let client = Relying::web(&nodes[0]).await;
-    let held = families(&nodes[0], &client, 1).await.remove(0);
+    let mut tokens = families(&nodes[0], &client, 11).await;
+    let held = tokens.remove(0);
     let route = nodes[0].app.secrets.handles.open(HandleKind::Refresh, &held).unwrap().route;
     let holder = nodes[0].database.client().await;
     holder.batch_execute("BEGIN").await.unwrap();
@@ -178,7 +179,6 @@ async fn a_row_that_is_held_does_not_hold_up_the_others() {
         tokio::spawn(async move { client.refresh(&node, &held, &[]).await })
     };
     tokio::time::sleep(Duration::from_millis(20)).await;
-    let tokens = families(&nodes[0], &client, 10).await;
     let others = tokio::time::timeout(Duration::from_secs(5), at_once(&nodes, &client, &tokens)).await;
     others.expect("the others are served meanwhile").iter().for_each(|answer| drop(next(answer)));
     assert!(!waiting.is_finished());
