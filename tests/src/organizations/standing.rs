@@ -7,6 +7,7 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::body::Body;
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{Method, Request, header};
 use porteiro_service::platform::{self, Change};
 use porteiro_testkit::{Answer, TestApp, nothing};
@@ -66,7 +67,7 @@ impl Row {
     }
 }
 
-/// Everything a row could change, as one text. Keys are counted: using one changes it.
+/// Everything a row could change, as one text. Keys and sessions are counted: using one changes it.
 async fn everything(app: &TestApp) -> String {
     let mut parts = Vec::new();
     for table in [
@@ -80,11 +81,16 @@ async fn everything(app: &TestApp) -> String {
         "invitation",
         "client_policy",
         "platform_authority",
+        "account",
+        "client",
+        "api",
     ] {
         parts
             .push(format!("coalesce((SELECT string_agg(t::text, ' ' ORDER BY t::text) FROM {table} t), '')"));
     }
-    let sql = format!("SELECT {} || (SELECT count(*) FROM api_key)", parts.join(" || "));
+    let counts =
+        "(SELECT count(*) FROM api_key) || ' ' || (SELECT count(*) FROM session WHERE ended_at IS NULL)";
+    let sql = format!("SELECT {} || {counts}", parts.join(" || "));
     app.database.client().await.query_one(&sql, &[]).await.unwrap().get(0)
 }
 
@@ -183,6 +189,13 @@ async fn a_key_of_the_platform_revoked_after_being_let_in_changes_nothing() {
     let brand = format!("/v1/platform/clients/{}/branding", client.id);
     let logo = format!("{brand}/logo");
     let made = "/v1/platform/organizations";
+    let other = format!("/v1/platform/clients/{}", Relying::web(&app).await.id);
+    let web = json!({"client_name": "Example", "redirect_uris": ["https://app.example.org/callback"]});
+    let api = json!({"identifier": "https://stock.example.test", "name": "Stock",
+        "scopes": [{"name": "stock:read", "description": {"en": "See stock", "pt": "Ver estoque"}}]});
+    let of_api = format!("/v1/platform/apis/{}", URL_SAFE_NO_PAD.encode("https://stock.example.test"));
+    let mut ana = people::register_with_password(&app, "ana@example.test").await;
+    let account = format!("/v1/platform/accounts/{}", super::driver::account_of(&mut ana).await);
     let rows = [
         row(Method::POST, made, None, Sent::Json(json!({"name": "New", "slug": "new"}))),
         row(Method::PATCH, &place, Some(&place), Sent::Json(json!({"name": "Other"}))),
@@ -191,9 +204,30 @@ async fn a_key_of_the_platform_revoked_after_being_let_in_changes_nothing() {
         row(Method::PATCH, &brand, Some(&brand), Sent::Json(json!({"color": "#1f3d7a"}))),
         row(Method::PUT, &logo, Some(&brand), Sent::Logo),
         row(Method::DELETE, &logo, Some(&brand), Sent::Nothing),
+        row(
+            Method::POST,
+            "/v1/platform/clients",
+            None,
+            Sent::Json(json!({"trust": "verified", "metadata": web})),
+        ),
+        row(Method::PATCH, &other, Some(&other), Sent::Json(json!({"trust": "unverified"}))),
+        row(Method::POST, &format!("{other}/disable"), None, Sent::Nothing),
+        row(Method::POST, &format!("{other}/enable"), None, Sent::Nothing),
+        row(Method::POST, "/v1/platform/apis", None, Sent::Json(api.clone())),
+        row(Method::PUT, &of_api, Some(&of_api), Sent::Json(api)),
+        row(Method::DELETE, &of_api, Some(&of_api), Sent::Nothing),
+        row(Method::POST, &format!("{account}/end-sessions"), None, Sent::Nothing),
+        row(Method::POST, &format!("{account}/disable"), None, Sent::Json(json!({"reason": "gone"}))),
+        row(Method::POST, &format!("{account}/enable"), None, Sent::Nothing),
     ];
     for row in &rows {
-        let all = &["platform.organizations:*", "platform.clients:*", "organizations:administer"];
+        let all = &[
+            "platform.organizations:*",
+            "platform.clients:*",
+            "platform.apis:*",
+            "platform.accounts:*",
+            "organizations:administer",
+        ];
         let (revoked, living) = (platform_key(&app, all).await, platform_key(&app, all).await);
         // The first use is written down; what is looked at here is not that.
         assert_eq!(get(&app, made, &revoked).await.status, 200);

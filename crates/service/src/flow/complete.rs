@@ -26,7 +26,7 @@ use crate::{
     http::{DEVICE_COOKIE, RequestContext, SESSION_COOKIE, set_cookie},
     mail::templates::{self, Happening},
     oauth::{
-        authorization::{self, Delivery, Prepared, Sitting},
+        authorization::{self, Confirmed, Delivery, Prepared, Sitting},
         device::{self, Asking},
         grants, logout,
     },
@@ -118,7 +118,7 @@ async fn decided(
     delivery: &Delivery,
 ) -> Result<(), StoreError> {
     match delivery {
-        Delivery::Device(None) => {
+        Delivery::Device(Confirmed::Now) => {
             let client = &prepared.client;
             let client = client.metadata.client_name.as_deref().unwrap_or(&client.id);
             // What the device calls itself is not ours to repeat.
@@ -126,10 +126,10 @@ async fn decided(
             tell(app, tx, account, &state.locale, |locale| templates::device_connected(locale, client, &what))
                 .await
         }
-        Delivery::Device(Some(ErrorCode::ExpiredToken)) | Delivery::Browser(_) | Delivery::Direct(_) => {
-            Ok(())
-        }
-        Delivery::Device(Some(_)) => device::refuse(app, tx, context, asking.id, account).await,
+        Delivery::Device(Confirmed::Before | Confirmed::Not(ErrorCode::ExpiredToken))
+        | Delivery::Browser(_)
+        | Delivery::Direct(_) => Ok(()),
+        Delivery::Device(Confirmed::Not(_)) => device::refuse(app, tx, context, asking.id, account).await,
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use porteiro_service::oauth::{clients::Trust, device};
+use porteiro_service::oauth::{
+    clients::{self, Trust},
+    device,
+};
 
 use super::{super::app, allows, asks, error, person, polls, polls_in_time, television, typed};
 
@@ -114,4 +117,22 @@ async fn what_is_over_is_forgotten() {
     assert_eq!(device::sweep(&app.app.store).await.unwrap(), 0);
     app.sql("UPDATE device_request SET expires_at = now() - interval '11 minutes'").await;
     assert_eq!(device::sweep(&app.app.store).await.unwrap(), 3);
+}
+
+/// What a client may do is what it may do now: the yes waits, it does not count more than the operator's word.
+#[tokio::test]
+async fn a_client_that_lost_its_trust_redeems_no_yes() {
+    let app = app().await;
+    let device = television(&app, Trust::Verified).await;
+    let mut ana = person(&app).await;
+    let asked = asks(&app, &device, &[("scope", "openid")]).await;
+    allows(&mut ana, &asked.user_code).await;
+    for (trust, status) in [(Trust::Unverified, 400), (Trust::Verified, 200)] {
+        clients::set_trust(&app.app.store, &device.id, trust).await.unwrap();
+        // Nodes notice within a second (decision record 0030).
+        tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+        let answer = polls_in_time(&app, &device, &asked.device_code).await;
+        assert_eq!(answer.status.as_u16(), status, "{}", answer.text());
+        assert!(status == 200 || error(&answer) == "unauthorized_client");
+    }
 }

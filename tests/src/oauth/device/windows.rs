@@ -42,8 +42,10 @@ async fn a_second_yes_is_the_same_yes() {
     let asked = asks(&app, &device, &[("scope", "openid")]).await;
     let mut other = typed(&mut ana, &asked.user_code).await;
     allows(&mut ana, &asked.user_code).await;
+    let mails = app.count("SELECT count(*) FROM job").await;
     other.act(&mut ana, "consent/allow", nothing()).await;
     assert_eq!(other.now["continue"], json!({"type": "device", "outcome": "approved"}));
+    assert_eq!(app.count("SELECT count(*) FROM job").await, mails, "they were told once");
     assert_eq!(app.count("SELECT count(*) FROM oauth_grant").await, 1);
     assert_eq!(polls(&app, &device, &asked.device_code).await.status, 200);
 

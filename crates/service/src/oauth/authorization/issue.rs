@@ -20,7 +20,7 @@ use super::{
     Continued, Prepared, Turned, decide,
     decide::refuse,
     life, place,
-    respond::{self, Delivery},
+    respond::{self, Confirmed, Delivery},
     store,
 };
 use crate::{
@@ -123,7 +123,7 @@ pub async fn issue(
     });
     let event = audit::Event { kind: EventKind::GrantIssued, subject: sitting.account.uuid(), payload };
     audit::record(app, tx, context, event).await?;
-    let Some(code) = code.text else { return Ok(Delivery::Device(None)) };
+    let Some(code) = code.text else { return Ok(Delivery::Device(Confirmed::Now)) };
     let mut parameters = vec![("code", code.as_str())];
     if let Some(state) = &prepared.request.state {
         parameters.push(("state", state));
@@ -166,9 +166,9 @@ impl Code {
 /// Too late, or in another window: what they said there holds.
 async fn decided_before(tx: &Tx, asking: &Asking, account: AccountId) -> Result<Delivery, StoreError> {
     Ok(Delivery::Device(match device::outcome(tx, asking.id, account).await? {
-        Some(device::State::Approved) => None,
-        Some(device::State::Denied) => Some(ErrorCode::AccessDenied),
-        Some(device::State::Pending) | None => Some(ErrorCode::ExpiredToken),
+        Some(device::State::Approved) => Confirmed::Before,
+        Some(device::State::Denied) => Confirmed::Not(ErrorCode::AccessDenied),
+        Some(device::State::Pending) | None => Confirmed::Not(ErrorCode::ExpiredToken),
     }))
 }
 

@@ -36,7 +36,7 @@ pub use begin::{Begun, Beside, begin, continued_from, hinted, own_id_token};
 pub use continued::{Continued, Way};
 pub use describe::describe;
 pub use issue::{Sitting, issue};
-pub use respond::{Delivery, refusal};
+pub use respond::{Confirmed, Delivery, refusal};
 pub use store::{allowed_clients, forget, forget_in_organization, remembered};
 
 use self::place::Place;

@@ -17,8 +17,17 @@ pub enum Delivery {
     Browser(AuthorizationResponse),
     /// Straight into the answer, for a first-party app that has no redirect URI.
     Direct(Vec<(String, String)>),
-    /// Nowhere from here: the device hears of it when it polls. Why, where it is a no.
-    Device(Option<ErrorCode>),
+    /// Nowhere from here: the device hears of it when it polls.
+    Device(Confirmed),
+}
+
+/// What a person's word about a device came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confirmed {
+    Now,
+    /// They had said yes already, in another window.
+    Before,
+    Not(ErrorCode),
 }
 
 impl std::fmt::Debug for Delivery {
@@ -41,8 +50,10 @@ impl Delivery {
                 json!({"type": "form_post", "action": action, "fields": object(fields)})
             }
             Self::Direct(fields) => json!({"type": "authorization", "response": object(fields)}),
-            Self::Device(None) => json!({"type": "device", "outcome": "approved"}),
-            Self::Device(Some(error)) => {
+            Self::Device(Confirmed::Now | Confirmed::Before) => {
+                json!({"type": "device", "outcome": "approved"})
+            }
+            Self::Device(Confirmed::Not(error)) => {
                 json!({"type": "device", "outcome": "refused", "error": error.as_str()})
             }
         }
@@ -83,7 +94,7 @@ pub async fn deliver(
 /// A refusal, told to the client.
 pub async fn refusal(app: &App, turned: &Turned) -> Result<Delivery, SignError> {
     match turned.way {
-        Way::Device => return Ok(Delivery::Device(Some(turned.refused.code))),
+        Way::Device => return Ok(Delivery::Device(Confirmed::Not(turned.refused.code))),
         Way::Redirect | Way::Direct => {}
     }
     let mut parameters = vec![

@@ -6,6 +6,7 @@ use super::{State, store};
 use crate::{
     http::OAuthError,
     oauth::{
+        clients::Trust,
         code_grant,
         token::{
             TokenRequest, TokenResponse,
@@ -17,6 +18,14 @@ use crate::{
 
 pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     let app = request.app;
+    match request.client.trust {
+        // What a client may do is what it may do now, not when it asked.
+        Trust::Unverified => {
+            let text = "this grant is for clients that somebody has checked";
+            return Err(OAuthError::new(ErrorCode::UnauthorizedClient, text));
+        }
+        Trust::Verified | Trust::FirstParty => {}
+    }
     let code = request
         .form
         .get("device_code")

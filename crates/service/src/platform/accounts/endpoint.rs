@@ -10,7 +10,7 @@ use porteiro_protocol::id::{AccountId, CredentialId, MembershipId, OrganizationI
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Filter, by_address, count_sessions, end_sessions, list, set_enabled};
+use super::{Filter, Unchanged, by_address, count_sessions, end_sessions, list, set_enabled};
 use crate::{
     App,
     accounts::{self, Account, AccountState},
@@ -21,7 +21,7 @@ use crate::{
 };
 
 const READ: Access = Access::Platform("platform.accounts:read");
-const WRITE: Access = Access::Platform("platform.accounts:write");
+const WRITE: Access = Access::Platform(super::WRITE);
 
 pub fn routes() -> Vec<Route> {
     let list = Operation::new("accounts.list", "Accounts, oldest first")
@@ -114,6 +114,15 @@ struct EndedSessions {
     ended: usize,
 }
 
+impl From<Unchanged> for Problem {
+    fn from(unchanged: Unchanged) -> Self {
+        match unchanged {
+            Unchanged::Unknown => ProblemCode::NotFound.into(),
+            Unchanged::Lost(lost) => lost.into(),
+        }
+    }
+}
+
 async fn all(State(app): State<Arc<App>>, listing: Listing) -> Result<Response, Problem> {
     let mut filter = Filter {
         state: listing.query.parsed("state")?,
@@ -182,7 +191,7 @@ async fn disabled(
     if !(1..=500).contains(&reason.chars().count()) {
         return Err(Problem::new(ProblemCode::FieldInvalid, "reason has 1 to 500 characters"));
     }
-    set_enabled(&app, &context, &caller, named(&id)?, Some(reason)).await?.ok_or(ProblemCode::NotFound)?;
+    set_enabled(&app, &context, &caller, named(&id)?, Some(reason)).await??;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -192,7 +201,7 @@ async fn enabled(
     Path(id): Path<String>,
     context: RequestContext,
 ) -> Result<Response, Problem> {
-    set_enabled(&app, &context, &caller, named(&id)?, None).await?.ok_or(ProblemCode::NotFound)?;
+    set_enabled(&app, &context, &caller, named(&id)?, None).await??;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -202,6 +211,6 @@ async fn sessions_ended(
     Path(id): Path<String>,
     context: RequestContext,
 ) -> Result<axum::Json<EndedSessions>, Problem> {
-    let ended = end_sessions(&app, &context, &caller, named(&id)?).await?.ok_or(ProblemCode::NotFound)?;
+    let ended = end_sessions(&app, &context, &caller, named(&id)?).await??;
     Ok(axum::Json(EndedSessions { ended }))
 }

@@ -15,10 +15,13 @@ use crate::{
     audit::{self, EventKind},
     http::{RequestContext, Route},
     management::Caller,
+    members::standing::{self, Lost},
     oauth::logout,
     sessions::{self, Ended},
     store::{StoreError, Tx},
 };
+
+const WRITE: &str = "platform.accounts:write";
 
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
@@ -44,18 +47,34 @@ async fn count_sessions(app: &App, account: AccountId) -> Result<i64, StoreError
     store::sessions(&app.store, account).await
 }
 
-/// `None`: there is no such account. Said twice, it changes nothing the second time.
+/// Why nothing was changed.
+#[derive(Debug, Clone, Copy)]
+enum Unchanged {
+    Unknown,
+    Lost(Lost),
+}
+
+/// Orders whoever changes something of it, and asks once more whether they may.
+async fn enter(tx: &Tx, caller: &Caller, account: AccountId) -> Result<Result<(), Unchanged>, StoreError> {
+    accounts::lock(tx, account).await?;
+    if accounts::find(tx, account).await?.is_none() {
+        return Ok(Err(Unchanged::Unknown));
+    }
+    Ok(standing::still(tx, caller, WRITE).await?.map(|_| ()).map_err(Unchanged::Lost))
+}
+
+/// Said twice, it changes nothing the second time.
 async fn set_enabled(
     app: &App,
     context: &RequestContext,
     caller: &Caller,
     account: AccountId,
     disabled_because: Option<&str>,
-) -> Result<Option<()>, StoreError> {
+) -> Result<Result<(), Unchanged>, StoreError> {
     app.store
         .run_tx("platform.set_enabled", |tx| async move {
-            if accounts::find(&tx, account).await?.is_none() {
-                return Ok(None);
+            if let Err(unchanged) = enter(&tx, caller, account).await? {
+                return Ok(Err(unchanged));
             }
             let (changed, action) = match disabled_because {
                 Some(reason) => {
@@ -66,23 +85,22 @@ async fn set_enabled(
             if changed {
                 note(app, &tx, context, caller, account, action).await?;
             }
-            Ok(Some(()))
+            Ok(Ok(()))
         })
         .await
 }
 
-/// Ends every session and what hangs on them. `None`: there is no such account.
+/// Ends every session and what hangs on them.
 async fn end_sessions(
     app: &App,
     context: &RequestContext,
     caller: &Caller,
     account: AccountId,
-) -> Result<Option<usize>, StoreError> {
+) -> Result<Result<usize, Unchanged>, StoreError> {
     app.store
         .run_tx("platform.end_sessions", |tx| async move {
-            accounts::lock(&tx, account).await?;
-            if accounts::find(&tx, account).await?.is_none() {
-                return Ok(None);
+            if let Err(unchanged) = enter(&tx, caller, account).await? {
+                return Ok(Err(unchanged));
             }
             let reason = Ended::EndedByPlatform;
             let ended = sessions::end_others(&tx, account, None, reason).await?;
@@ -92,7 +110,7 @@ async fn end_sessions(
             if !ended.is_empty() {
                 note(app, &tx, context, caller, account, "end_sessions").await?;
             }
-            Ok(Some(ended.len()))
+            Ok(Ok(ended.len()))
         })
         .await
 }

@@ -19,7 +19,7 @@ use crate::{
 };
 
 const READ: Access = Access::Platform("platform.apis:read");
-const WRITE: Access = Access::Platform("platform.apis:write");
+const WRITE: Access = Access::Platform(super::WRITE);
 
 pub fn routes() -> Vec<Route> {
     let wrong = [ProblemCode::FieldInvalid];
@@ -160,5 +160,6 @@ fn done(outcome: Outcome) -> Result<(), Problem> {
         Outcome::Unknown => Err(ProblemCode::NotFound.into()),
         Outcome::Taken => Err(Problem::new(ProblemCode::Conflict, "there is an API of this identifier")),
         Outcome::Stale => Err(stale()),
+        Outcome::Lost(lost) => Err(lost.into()),
     }
 }

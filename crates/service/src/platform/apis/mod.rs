@@ -13,9 +13,12 @@ use crate::{
     audit::{self, EventKind},
     http::{RequestContext, Route},
     management::Caller,
+    members::standing::{self, Lost},
     oauth::apis::{self, Api},
     store::StoreError,
 };
+
+const WRITE: &str = "platform.apis:write";
 
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
@@ -45,6 +48,7 @@ enum Outcome {
     /// It is there already.
     Taken,
     Stale,
+    Lost(Lost),
 }
 
 /// Registers a new one (`seen`: none), or replaces the one that was seen.
@@ -64,6 +68,9 @@ async fn put(
                 (None, Some(_)) => return Ok(Outcome::Unknown),
                 (Some(_), None) => return Ok(Outcome::Taken),
                 (Some(_), Some(_)) => return Ok(Outcome::Stale),
+            }
+            if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
+                return Ok(Outcome::Lost(lost));
             }
             apis::register_in(&tx, api).await?;
             let payload = json!({"identifier": api.identifier, "by": caller.key()});
@@ -87,6 +94,9 @@ async fn remove(
                 None => return Ok(Outcome::Unknown),
                 Some(known) if known != seen => return Ok(Outcome::Stale),
                 Some(_) => {}
+            }
+            if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
+                return Ok(Outcome::Lost(lost));
             }
             apis::remove_in(&tx, identifier).await?;
             let payload = json!({"identifier": identifier, "by": caller.key()});

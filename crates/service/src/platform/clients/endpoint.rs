@@ -22,7 +22,7 @@ use crate::{
 };
 
 const READ: Access = Access::Platform("platform.clients:read");
-const WRITE: Access = Access::Platform("platform.clients:write");
+const WRITE: Access = Access::Platform(super::WRITE);
 
 pub fn routes() -> Vec<Route> {
     let lists = Operation::new("clients.list", "Clients, oldest first")
@@ -132,6 +132,17 @@ impl From<Found> for Shown {
     }
 }
 
+impl From<Unchanged> for Problem {
+    fn from(unchanged: Unchanged) -> Self {
+        match unchanged {
+            Unchanged::Unknown => ProblemCode::NotFound.into(),
+            Unchanged::Stale => stale(),
+            Unchanged::Refused(text) => Self::new(ProblemCode::FieldInvalid, text),
+            Unchanged::Lost(lost) => lost.into(),
+        }
+    }
+}
+
 async fn all(State(app): State<Arc<App>>, listing: Listing) -> Result<Response, Problem> {
     let filter =
         Filter { trust: listing.query.parsed("trust")?, created_after: listing.query.time("created_after") };
@@ -158,7 +169,7 @@ async fn make(
         organization: body.organization,
     };
     let made = create(&app, &context, &caller, &new).await?;
-    let (found, secret) = made.map_err(|text| Problem::new(ProblemCode::FieldInvalid, text))?;
+    let (found, secret) = made?;
     let (id, version) = (found.id.clone(), found.version());
     let location = format!("/v1/platform/clients/{id}");
     let mut shown = Shown::from(found);
@@ -178,11 +189,7 @@ async fn change(
     let now = find(&app, &id).await?.ok_or(ProblemCode::NotFound)?;
     let wanted = patch.apply(&Settable { trust: now.trust, organization_mode: now.organization_mode })?;
     let to = (wanted.trust, wanted.organization_mode);
-    let found = set(&app, &context, &caller, &id, seen, to).await?.map_err(|unchanged| match unchanged {
-        Unchanged::Unknown => ProblemCode::NotFound.into(),
-        Unchanged::Stale => stale(),
-        Unchanged::Refused(text) => Problem::new(ProblemCode::FieldInvalid, text),
-    })?;
+    let found = set(&app, &context, &caller, &id, seen, to).await??;
     Ok(management::one(found.version(), &Shown::from(found)))
 }
 
@@ -211,9 +218,6 @@ async fn enabled(
     id: &str,
     enabled: bool,
 ) -> Result<Response, Problem> {
-    if set_enabled(app, context, caller, id, enabled).await? {
-        Ok(StatusCode::NO_CONTENT.into_response())
-    } else {
-        Err(ProblemCode::NotFound.into())
-    }
+    set_enabled(app, context, caller, id, enabled).await??;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }

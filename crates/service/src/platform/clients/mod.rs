@@ -19,6 +19,7 @@ use crate::{
     audit::{self, EventKind},
     http::{RequestContext, Route},
     management::Caller,
+    members::standing::{self, Lost},
     oauth::{
         client_auth,
         clients::{self, ALLOWED, Client, ClientSecret, OrganizationMode, Profile, Trust},
@@ -26,6 +27,8 @@ use crate::{
     organizations,
     store::{StoreError, Tx},
 };
+
+const WRITE: &str = "platform.clients:write";
 
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
@@ -47,10 +50,10 @@ async fn create(
     context: &RequestContext,
     caller: &Caller,
     new: &New<'_>,
-) -> Result<Result<(Found, Option<ClientSecret>), String>, StoreError> {
+) -> Result<Result<(Found, Option<ClientSecret>), Unchanged>, StoreError> {
     let metadata = match checked(app, new) {
         Ok(metadata) => metadata,
-        Err(wrong) => return Ok(Err(wrong)),
+        Err(wrong) => return Ok(Err(Unchanged::Refused(wrong))),
     };
     let id = Id::<Client>::random(&*app.entropy).to_string();
     let secret = clients::needs_secret(&metadata).then(|| ClientSecret::generate(&*app.entropy));
@@ -68,17 +71,20 @@ async fn create(
     let made = app
         .store
         .run_tx("platform.create_client", |tx| async move {
+            if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
+                return Ok(Err(Unchanged::Lost(lost)));
+            }
             if let Some(organization) = new.organization
                 && organizations::find(&tx, organization).await?.is_none()
             {
-                return Ok(None);
+                return Ok(Err(Unchanged::Refused("there is no such organization".into())));
             }
             store::insert(&tx, row).await?;
             note(app, &tx, context, caller, EventKind::ClientCreated, row.id, json!({})).await?;
-            store::find(&tx, row.id).await
+            Ok(store::find(&tx, row.id).await?.ok_or(Unchanged::Unknown))
         })
         .await?;
-    Ok(made.map(|made| (made, secret)).ok_or_else(|| "there is no such organization".to_owned()))
+    Ok(made.map(|made| (made, secret)))
 }
 
 fn checked(app: &App, new: &New<'_>) -> Result<ClientMetadata, String> {
@@ -114,6 +120,7 @@ enum Unchanged {
     Unknown,
     Stale,
     Refused(String),
+    Lost(Lost),
 }
 
 /// Sets trust and mode of what the caller has seen; `change` says to what.
@@ -129,6 +136,9 @@ async fn set(
         .store
         .run_tx("platform.set_client", |tx| async move {
             let Some(before) = store::lock(&tx, id).await? else { return Ok(Err(Unchanged::Unknown)) };
+            if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
+                return Ok(Err(Unchanged::Lost(lost)));
+            }
             if before.version() != seen {
                 return Ok(Err(Unchanged::Stale));
             }
@@ -149,25 +159,28 @@ async fn set(
     Ok(changed)
 }
 
-/// Disables or enables. Said twice, it changes nothing the second time. `false`: there is no such client.
+/// Disables or enables. Said twice, it changes nothing the second time.
 async fn set_enabled(
     app: &App,
     context: &RequestContext,
     caller: &Caller,
     id: &str,
     enabled: bool,
-) -> Result<bool, StoreError> {
+) -> Result<Result<(), Unchanged>, StoreError> {
     let known = app
         .store
         .run_tx("platform.enable_client", |tx| async move {
             if store::lock(&tx, id).await?.is_none() {
-                return Ok(false);
+                return Ok(Err(Unchanged::Unknown));
+            }
+            if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
+                return Ok(Err(Unchanged::Lost(lost)));
             }
             if store::enable(&tx, id, enabled).await? {
                 let more = json!({"before": {"enabled": !enabled}, "after": {"enabled": enabled}});
                 note(app, &tx, context, caller, EventKind::ClientAdministered, id, more).await?;
             }
-            Ok(true)
+            Ok(Ok(()))
         })
         .await?;
     app.directory.forget(id);
