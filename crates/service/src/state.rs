@@ -1,7 +1,7 @@
 //! What every request can reach. Nothing here is per person: nodes are stateless.
 
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -10,6 +10,7 @@ use porteiro_protocol::{entropy::Entropy, time::Clock};
 use crate::{
     credentials::{hashing::Hasher, passkey::RelyingParty},
     fetch::Fetcher,
+    http::Document,
     mail::Mailer,
     oauth::{
         access_token::Signatures, client_auth::ClientAuthorities, clients::FetchedKeys, directory::Directory,
@@ -39,6 +40,8 @@ pub struct App {
     pub fetcher: Fetcher,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
+    /// What the management API says of itself: written when it is first asked for, the same until the next release.
+    pub described: OnceLock<Document>,
     /// Set when the node is asked to stop: not ready any more, still answering.
     pub draining: AtomicBool,
 }
@@ -88,6 +91,7 @@ impl App {
             secrets: Secrets::derive(parts.keys.master()).map_err(|error| error.to_string())?,
             hasher: Hasher::new(&*parts.entropy).map_err(|error| error.to_string())?,
             directory: Directory::default(),
+            described: OnceLock::new(),
             presenter: Presenter::new(settings.group_statements),
             signatures: Signatures::default(),
             client_keys: FetchedKeys::default(),

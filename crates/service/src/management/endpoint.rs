@@ -1,7 +1,6 @@
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use axum::{extract::State, http::HeaderMap, response::Response};
-use serde_json::Value;
 
 use super::{
     changes::{CHANGES, Changes},
@@ -10,7 +9,7 @@ use super::{
 };
 use crate::{
     App,
-    http::{Access, Route, cached_json},
+    http::{Access, Document, Problem, ProblemCode, Route},
 };
 
 pub fn routes() -> Vec<Route> {
@@ -22,11 +21,13 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// Made once: the table is the same until the next release.
-async fn document(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
-    static DOCUMENT: OnceLock<Value> = OnceLock::new();
-    let document = DOCUMENT.get_or_init(|| openapi::document(&crate::table()));
-    cached_json(&app, "application/json", &headers, document)
+async fn document(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
+    if let Some(described) = app.described.get() {
+        return Ok(described.answer(&headers));
+    }
+    let described = Document::new(&app, "application/json", &openapi::document(&crate::table()))
+        .map_err(|_| ProblemCode::Internal)?;
+    Ok(app.described.get_or_init(|| described).answer(&headers))
 }
 
 async fn changes() -> axum::Json<Changes> {
