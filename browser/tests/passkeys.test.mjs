@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { authenticator, enter, eventually, follow, issuer, launch, mailed, open, press, shared, someone, visitor, website } from '../lib.mjs'
+import { authenticator, enter, eventually, focused, follow, issuer, launch, mailed, open, press, request, shared, someone, visitor, website } from '../lib.mjs'
 
 const one = shared(before, after)
 
@@ -50,6 +50,55 @@ test('1 a passkey is made at registration, used by the button, used from the add
   await visit.context.close()
 })
 
+test('1 back at the app without a question: by a passkey that is used, and by one that is made, in the address and by a form', async () => {
+  const app = { client_id: process.env.PORTEIRO_CLIENT_ID, redirect_uri: process.env.PORTEIRO_CALLBACK }
+  const visit = await visitor(one)
+  await authenticator(visit)
+  const { page } = visit
+  await byButton(page)
+  const person = someone('Olga Braga')
+  /** Home again, with a code. */
+  const home = async (mode) => {
+    await page.waitForURL((url) => url.href.startsWith(app.redirect_uri))
+    if (mode === 'form_post') assert.match((await posted).postData(), /(^|&)code=/)
+    else assert.ok(new URL(page.url()).searchParams.get('code'), page.url())
+    await open(page, '/connect/logout')
+    await follow(page, 'main form button')
+  }
+  let posted
+  const asks = async (mode) => {
+    posted = page.waitForRequest((asked) => asked.url() === app.redirect_uri && asked.method() === 'POST')
+    posted.catch(() => {})
+    await open(page, request(app, { response_mode: mode }))
+  }
+  // The first time they are asked, and that is remembered.
+  await asks('query')
+  await page.fill('#identifier', person.address)
+  await press(page, 'email_code/send')
+  await enter(visit, (await mailed(person.address)).code, 'email_code/check')
+  await page.fill('#display_name', person.name)
+  await press(page, 'profile/set')
+  await press(page, 'enrol/skip')
+  await page.click('button[value="consent/allow"]')
+  await home('query')
+
+  // Signed in by mail, offered a passkey: what ends the flow is making it.
+  const { count } = await mailed(person.address)
+  await asks('query')
+  await page.fill('#identifier', person.address)
+  await press(page, 'email_code/send')
+  await enter(visit, (await mailed(person.address, count)).code, 'email_code/check')
+  await page.click('[data-passkey=create]')
+  await home('query')
+  for (const mode of ['query', 'form_post']) {
+    await asks(mode)
+    await page.click('[data-passkey=get]')
+    await home(mode)
+  }
+  assert.deepEqual(visit.reports, [])
+  await visit.context.close()
+})
+
 test('1 nobody verified: the browser refuses, and so do we where it does not', async () => {
   const visit = await visitor(one)
   const keys = await authenticator(visit)
@@ -65,18 +114,18 @@ test('1 nobody verified: the browser refuses, and so do we where it does not', a
 
   // A browser that does not mind: it asks for no verification, and the answer carries none.
   const answers = []
-  page.on('response', async (response) => response.url().endsWith('/passkey/finish') && answers.push(response.status()))
+  page.on('response', (response) => response.request().method() === 'POST' && response.url().includes('/ui/flow/') && answers.push(response.status()))
   await page.addInitScript(() => {
     const get = navigator.credentials.get.bind(navigator.credentials)
     navigator.credentials.get = (options) => get({ ...options, publicKey: { ...options.publicKey, userVerification: 'discouraged' } })
   })
   await page.reload()
   await page.click('[data-passkey=get]')
-  await page.waitForSelector(problem)
-  assert.match(await page.innerText(problem), /did not work here/)
+  await page.waitForSelector('#problem')
+  assert.match(await page.innerText('#problem'), /did not work here/)
   await eventually(() => answers.length)
   assert.deepEqual(answers, [422])
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'script-problem')
+  assert.ok(await focused(page, '#problem'))
 
   // And making one is refused in the same way.
   await keys.verified(true)
@@ -124,7 +173,7 @@ test('1 a passkey that was removed here is signalled as unknown, and the authent
 
   await open(page, '/ui/sign-in')
   await page.click('[data-passkey=get]')
-  await page.waitForSelector(problem)
+  await page.waitForSelector('#problem')
   const unknown = () => told.filter((call) => call.name === 'signalUnknownCredential')
   await eventually(() => unknown().length)
   assert.deepEqual(unknown(), [{ name: 'signalUnknownCredential', rpId: 'localhost', credentialId: id }])

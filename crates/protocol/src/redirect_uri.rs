@@ -77,13 +77,14 @@ impl RedirectUri {
         split_loopback(&self.0).is_some()
     }
 
-    /// What a person is shown: the host, or the scheme of a private-use URI.
+    /// What a person is shown: the host. Nothing for a private-use URI: its scheme is chosen freely, and one such as
+    /// `accounts.example.com` would be read as somebody's host.
     #[must_use]
     pub fn host_for_display(&self) -> &str {
         let web = self.0.strip_prefix("https://").or_else(|| self.0.strip_prefix("http://"));
         match web {
             Some(rest) => split_port(split_authority(rest).0).0,
-            None => self.0.split(':').next().unwrap_or_default(),
+            None => "",
         }
     }
 

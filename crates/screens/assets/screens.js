@@ -37,6 +37,21 @@
     place.focus()
   }
 
+  /* The last word of a ceremony goes as a form: what it leads to may be the app, and only a page can go there. */
+  const hand = (action, credential) => {
+    const form = document.createElement('form')
+    form.method = 'post'
+    form.action = `/ui/flow/${card.dataset.flow}`
+    const fields = { action, step: card.dataset.step, credential: JSON.stringify(credential.toJSON()) }
+    fields.back = $('input[name=back]')?.value ?? new URLSearchParams(location.search).get('back') ?? ''
+    fields.app = $('input[name=app]')?.value ?? ''
+    for (const [name, value] of Object.entries(fields)) {
+      form.append(Object.assign(document.createElement('input'), { type: 'hidden', name, value }))
+    }
+    document.body.append(form)
+    form.submit()
+  }
+
   const again = () => {
     const address = new URL(location.href)
     address.searchParams.delete('with')
@@ -56,19 +71,10 @@
       const { challenge } = await begun
       const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(challenge.public_key)
       const credential = await navigator.credentials.get({ publicKey, mediation, signal: abort.signal })
-      await call('passkey/finish', { credential: credential.toJSON() })
-      again()
+      hand('passkey/finish', credential)
     } catch (error) {
-      if (error.name === 'AbortError') return
-      const unknown = error.answer?.signal
-      if (unknown && PublicKeyCredential.signalUnknownCredential) {
-        PublicKeyCredential.signalUnknownCredential({
-          rpId: location.hostname,
-          credentialId: unknown.credential_id,
-        }).catch(() => {})
-      }
-      if (mediation === 'conditional' && !error.answer) return
-      say(error.name === 'NotAllowedError' ? 'cancelled' : error.answer ? 'refused' : 'failed')
+      if (error.name === 'AbortError' || (mediation === 'conditional' && !error.answer)) return
+      say(error.name === 'NotAllowedError' ? 'cancelled' : 'failed')
     }
   }
 
@@ -77,8 +83,7 @@
       const { challenge } = await call('passkey/enrol_begin', {})
       const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(challenge.public_key)
       const credential = await navigator.credentials.create({ publicKey })
-      await call('passkey/enrol_finish', { credential: credential.toJSON() })
-      again()
+      hand('passkey/enrol_finish', credential)
     } catch (error) {
       say(error.name === 'NotAllowedError' ? 'cancelled' : error.name === 'InvalidStateError' ? 'known' : 'failed')
     }
@@ -140,10 +145,19 @@
   }
   $('[data-print]')?.addEventListener('click', () => print())
 
-  /* Nobody allows a stranger by clicking before they could have read. */
+  /* Nobody allows a stranger by clicking before they could have read: two seconds in front, counted anew whenever the
+     window was behind another one. */
   for (const button of all('[data-arm]')) {
-    button.disabled = true
-    setTimeout(() => (button.disabled = false), 2000)
+    let timer
+    const arm = (seen) => {
+      clearTimeout(timer)
+      button.disabled = true
+      if (seen) timer = setTimeout(() => (button.disabled = false), 2000)
+    }
+    addEventListener('blur', () => arm(false))
+    addEventListener('focus', () => arm(true))
+    document.addEventListener('visibilitychange', () => arm(!document.hidden))
+    arm(true)
   }
 
   $('[data-send]')?.submit()
@@ -183,6 +197,10 @@
   }
 
   /* What is gone here is gone at the passkey provider, too. */
+  const unknown = card?.dataset.unknown
+  if (unknown && window.PublicKeyCredential?.signalUnknownCredential) {
+    PublicKeyCredential.signalUnknownCredential({ rpId: location.hostname, credentialId: unknown }).catch(() => {})
+  }
   const known = $('[data-signals]')
   if (known && window.PublicKeyCredential?.signalAllAcceptedCredentials) {
     const told = JSON.parse(known.dataset.signals)

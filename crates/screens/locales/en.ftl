@@ -135,7 +135,7 @@ codes-saved = I have saved them
 add-address-title = Add an e-mail address
 add-address-text = We will e-mail you a code to check that the address is yours.
 add-number-title = Add a phone number
-add-number-text = We will text you a code. Begin with + and the country code.
+add-number-text = We will text you a code. Begin with + and the country code. Text messages can be intercepted; a passkey is safer.
 number = Phone number
 
 ## Who and what
@@ -157,7 +157,7 @@ device-elsewhere = This device is in another network than you. If it is not in f
 device-consent-title = Connect { $app }?
 device-shows = Your device should show this code:
 device-which = Device
-device-from = Address
+device-from = Network address (IP)
 device-when = Asked
 device-done-title = Your device is connected
 device-done-text = Go back to it. It goes on by itself in a few seconds.
@@ -255,6 +255,9 @@ withdraw = Revoke
 withdraw-what = Revoke { $what }
 withdraw-sure = It loses access at once and has to ask again.
 expires-at = Until { $when }
+role-owner = owner
+role-admin = admin
+role-member = member
 role-is = As { $role }
 badge-revoked = Revoked
 badge-suspended = Suspended

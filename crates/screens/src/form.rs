@@ -1,6 +1,10 @@
 //! A form as a browser sends it.
 
-use axum::{body::Body, http::StatusCode};
+use axum::{
+    body::{Body, Bytes},
+    http::StatusCode,
+};
+use porteiro_service::http::{ProblemCode, arrive};
 
 /// No form of ours is larger.
 const LARGEST: usize = 64 * 1024;
@@ -21,8 +25,12 @@ impl Form {
     }
 
     pub async fn read(body: Body) -> Result<Self, StatusCode> {
-        let bytes = axum::body::to_bytes(body, LARGEST).await.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?;
-        Ok(Self::parse(&bytes))
+        Ok(Self::parse(&Self::bytes(body).await?))
+    }
+
+    /// As it came, within the service's own limits of size and time.
+    pub async fn bytes(body: Body) -> Result<Bytes, StatusCode> {
+        arrive(body, LARGEST).await.map_err(ProblemCode::status)
     }
 
     pub fn get(&self, name: &str) -> Option<&str> {

@@ -256,6 +256,8 @@ async fn a_fresh_proof_is_asked_for_where_the_client_wants_one() {
         let verifier = verifier();
         let mut flow = Flow::new(client.ask(&mut browser, &verifier, &[more]).await.json());
         assert_eq!((flow.stage(), &flow.now["kind"]), ("raise", &json!("reauthenticate")), "{more:?}");
+        // On a computer several people use: whose password it is that is asked for.
+        assert_eq!(flow.now["account"]["display_name"], "Ana", "{}", flow.now);
         flow.act(&mut browser, "password/check", json!({"password": PASSWORD})).await;
         assert_eq!(flow.stage(), "complete", "{}", flow.now);
         let tokens = client.redeem(&app, &parameter(&flow.now, "code").unwrap(), &verifier).await.json();

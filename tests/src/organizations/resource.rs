@@ -67,6 +67,7 @@ async fn the_platform_makes_one_and_names_its_owner() {
     let nobody = "0f0f0f0f-0f0f-4f0f-8f0f-0f0f0f0f0f0f";
     for (wrong, pointer) in [
         (json!({"name": "", "slug": "good"}), "/name"),
+        (json!({"name": "Acme \u{202e}moc.live", "slug": "good"}), "/name"),
         (json!({"name": "x", "slug": "Bad"}), "/slug"),
         (json!({"name": "x", "slug": nobody}), "/slug"),
         (json!({"name": "x", "slug": "good", "owner": nobody}), "/owner"),

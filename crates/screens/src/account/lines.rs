@@ -148,7 +148,7 @@ fn membership(words: &Words, item: &Value) -> Item {
     let organization = &item["organization"];
     let usable = organization["status"] == "enabled" && item["state"] == "active";
     let facts = [
-        item["primary_role"].as_str().map(|role| words.t1("role-is", "role", role)),
+        item["primary_role"].as_str().map(|role| words.t1("role-is", "role", &words.role(role))),
         when(words, "since-at", &item["joined_at"]),
     ];
     Item {
@@ -164,7 +164,7 @@ fn membership(words: &Words, item: &Value) -> Item {
 /// An organization that waits for a yes.
 pub fn invitation(words: &Words, item: &Value) -> Item {
     let facts = [
-        item["role"].as_str().map(|role| words.t1("role-is", "role", role)),
+        item["role"].as_str().map(|role| words.t1("role-is", "role", &words.role(role))),
         when(words, "expires-at", &item["expires_at"]),
     ];
     Item {

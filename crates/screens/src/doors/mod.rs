@@ -55,7 +55,9 @@ async fn through(screens: &Screens, request: Request) -> Response {
 /// or something broke.
 pub async fn pass(State(screens): State<Arc<Screens>>, request: Request) -> Response {
     let language = Language::of(request.headers());
-    let here = request.uri().path().to_owned();
+    // What begins with two slashes would be another host's address on the page.
+    let here = request.uri().path().trim_start_matches('/');
+    let here = format!("/{here}");
     let page = wants_page(&request);
     let response = through(&screens, request).await;
     let code = match response.status() {
@@ -171,8 +173,9 @@ pub async fn logout(State(screens): State<Arc<Screens>>, request: Request) -> Re
     let language = Language::of(request.headers());
     let post = request.method() == Method::POST;
     let (parts, body) = request.into_parts();
-    let Ok(bytes) = axum::body::to_bytes(body, 64 * 1024).await else {
-        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
+    let bytes = match Form::bytes(body).await {
+        Ok(bytes) => bytes,
+        Err(status) => return status.into_response(),
     };
     let sent = Form::parse(if post { &bytes } else { parts.uri.query().unwrap_or_default().as_bytes() });
     let request = Request::from_parts(parts, Body::from(bytes));

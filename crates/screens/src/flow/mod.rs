@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use axum::{
     extract::{Path, Request, State},
-    http::{Method, StatusCode},
+    http::{HeaderMap, Method, StatusCode},
     response::{IntoResponse, Response},
 };
 use serde_json::{Map, Value, json};
@@ -25,7 +25,7 @@ pub use self::representation::Branding;
 use self::{representation::Flow, view::Typed, ways::Way};
 use crate::{
     Screens,
-    call::Reply,
+    call::{Caller, Reply},
     doors::{Ended, problem},
     form::Form,
     page::{self, Wrong},
@@ -50,21 +50,38 @@ pub async fn device(State(screens): State<Arc<Screens>>, request: Request) -> Re
     let visit = Visit::new(&parts);
     let user_code = visit.query.get("user_code");
     let what = json!({"kind": "confirm_device", "locale": visit.language.service(), "user_code": user_code});
-    let response = open(&screens, &visit, &what, "").await;
-    visit.done(response)
+    visit.done(begun(&screens, &visit, &parts.headers, &what).await)
 }
 
 async fn begin(screens: &Screens, request: Request, kind: &'static str) -> Response {
     let (parts, _) = request.into_parts();
     let visit = Visit::new(&parts);
-    let response =
-        open(screens, &visit, &json!({"kind": kind, "locale": visit.language.service()}), "").await;
-    visit.done(response)
+    let what = json!({"kind": kind, "locale": visit.language.service()});
+    visit.done(begun(screens, &visit, &parts.headers, &what).await)
 }
 
-/// Opens a flow and goes there. `back` names the account page it was asked for on.
-pub async fn open(screens: &Screens, visit: &Visit, what: &Value, back: &str) -> Response {
+/// By a link, which may stand on any page: it opens a flow where the browser goes there, and not where a page only
+/// fetches it as a picture or shows it in a frame, which would use up what everybody in that network may open.
+async fn begun(screens: &Screens, visit: &Visit, headers: &HeaderMap, what: &Value) -> Response {
+    if headers.get("sec-fetch-dest").is_some_and(|dest| dest != "document") {
+        return problem(
+            screens,
+            visit.language,
+            &visit.path,
+            StatusCode::FORBIDDEN,
+            &Ended::code("origin_refused"),
+        );
+    }
     let caller = visit.caller.clone().on_own_page(&screens.deployment.issuer);
+    opened(screens, visit, &caller, what, "").await
+}
+
+/// By a form of ours. `back` names the account page it was asked for on.
+pub async fn open(screens: &Screens, visit: &Visit, what: &Value, back: &str) -> Response {
+    opened(screens, visit, &visit.caller, what, back).await
+}
+
+async fn opened(screens: &Screens, visit: &Visit, caller: &Caller, what: &Value, back: &str) -> Response {
     let reply = caller.call(&screens.service, Method::POST, "/v1/flows", Some(what)).await;
     let Some(id) = reply.body["id"].as_str() else {
         let code = match reply.code() {
@@ -151,6 +168,11 @@ fn input(action: &str, form: &Form) -> Value {
             "identifier" if !matches!(action, "email_code/send" | "password/check") => continue,
             "identifier" if form.get("known").is_some() => continue,
             "identifier" | "address" | "number" | "display_name" => value.trim().to_owned(),
+            // What a passkey answered: JSON as it is.
+            "credential" => {
+                input.insert(name.to_owned(), serde_json::from_str(value).unwrap_or_default());
+                continue;
+            }
             // As people copy them: in groups.
             "code" if action != "recovery_code/check" => {
                 value.chars().filter(|c| !c.is_whitespace() && *c != '-').collect()
@@ -180,6 +202,7 @@ async fn answered(
         return ended(screens, visit, &reply);
     };
     typed.way = Way::of(action);
+    typed.unknown = reply.body["signal"]["credential_id"].as_str().map(ToOwned::to_owned);
     if reply.body["flow"].is_object() {
         let body = reply.body["flow"].clone();
         let reply = Reply { status: reply.status, body, cookies: reply.cookies, retry_after: None };

@@ -13,6 +13,8 @@ pub struct Typed {
     pub app: String,
     /// A value that was refused and is worth showing again.
     pub kept: String,
+    /// A passkey nobody knows here, for the browser to forget.
+    pub unknown: Option<String>,
 }
 
 impl Typed {
@@ -26,6 +28,7 @@ impl Typed {
             back: page_name(form.get("back")),
             app: text("app"),
             kept: kept.unwrap_or_default().trim().to_owned(),
+            unknown: None,
         }
     }
 }

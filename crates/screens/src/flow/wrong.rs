@@ -26,6 +26,7 @@ fn refused(words: &Words, action: &str) -> Wrong {
         "password/set" => ("wrong-current-password", Some("current_password")),
         "totp/check" => ("wrong-totp", Some("code")),
         "recovery_code/check" => ("wrong-recovery-code", Some("code")),
+        "passkey/finish" => ("wrong-passkey", None),
         "email_link/redeem" => ("wrong-link", None),
         "email_code/check" | "sms_code/check" | "email/verify" | "phone/verify" => {
             ("wrong-code", Some("code"))

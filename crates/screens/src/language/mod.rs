@@ -140,6 +140,16 @@ impl Words {
         self.say(key, None)
     }
 
+    /// A role as people call it. Those an organization made have the names it gave them.
+    pub fn role(&self, key: &str) -> String {
+        match key {
+            "owner" => self.t("role-owner"),
+            "admin" => self.t("role-admin"),
+            "member" => self.t("role-member"),
+            own => own.to_owned(),
+        }
+    }
+
     pub fn t1(&self, key: &str, name: &str, value: &str) -> String {
         let mut arguments = FluentArgs::new();
         arguments.set(name, FluentValue::from(value));

@@ -43,3 +43,15 @@ async fn asvs_7_4_4_every_page_of_the_account_has_a_way_out() {
     assert_eq!(out.header("location"), "/connect/logout");
     assert_eq!(ana.get("/ui/account/security").await.header("location"), "/ui/sign-in");
 }
+
+#[tokio::test]
+async fn asvs_6_6_1_whoever_adds_a_number_is_told_what_it_is_worth() {
+    let (app, _) = app().await;
+    let mut ana = Person::new(&app);
+    ana.register("ana@example.test").await;
+    let asked = ana.post("/ui/account/security", &[("action", "enrol"), ("kind", "phone")]).await;
+    let flow = asked.header("location").split('?').next().unwrap_or_default().to_owned();
+    let page = ana.get(&flow).await;
+    let page = ana.act(&page, &flow, "password/check", &[("password", "correct horse battery")]).await;
+    assert!(page.text().contains("Text messages can be intercepted; a passkey is safer."), "{}", page.text());
+}

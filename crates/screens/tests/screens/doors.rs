@@ -54,3 +54,51 @@ async fn helpers_of_password_managers_lead_to_the_account() {
     let endpoints = ana.get("/.well-known/passkey-endpoints").await.json();
     assert_eq!(endpoints["enroll"], "https://id.example.test/ui/account/security");
 }
+
+/// Each holds a place among the connections for as long as it likes otherwise.
+#[tokio::test]
+async fn a_form_that_never_ends_is_not_waited_for() {
+    let (app, _) = app().await;
+    let mut nobody = Person::new(&app);
+    for path in ["/connect/logout", "/ui/account/security"] {
+        let waited = tokio::time::timeout(std::time::Duration::from_secs(25), nobody.trickle(path));
+        assert_eq!(waited.await.expect("still waiting").status, 408, "{path}");
+    }
+}
+
+/// A page full of pictures of our sign-in page would use up what everybody in its visitor's network may open.
+#[tokio::test]
+async fn a_picture_or_frame_on_a_page_of_somebody_else_opens_no_flow() {
+    let (app, _) = app().await;
+    let mut ana = Person::new(&app);
+    for path in ["/ui/sign-in", "/ui/register", "/ui/recover", "/device"] {
+        for what in ["image", "iframe", "script", "empty"] {
+            assert_eq!(ana.fetched(path, what).await.status, 403, "{path} as {what}");
+        }
+        assert!(ana.cookies.is_empty());
+        assert_eq!(app.count("SELECT count(*) FROM flow").await, 0);
+    }
+    assert_eq!(ana.fetched("/ui/sign-in", "document").await.status, 303, "a link is followed");
+}
+
+#[tokio::test]
+async fn a_form_on_a_page_of_somebody_else_opens_no_flow() {
+    let (app, _) = app().await;
+    let mut ana = Person::new(&app);
+    ana.register("ana@example.test").await;
+    let flows = app.count("SELECT count(*) FROM flow").await;
+    let before = ana.cookies.clone();
+    ana.origin = "https://evil.example";
+    ana.post("/ui/invitation", &[("action", "register"), ("token", "x")]).await;
+    ana.post("/ui/account/security", &[("action", "enrol"), ("kind", "totp")]).await;
+    assert_eq!(app.count("SELECT count(*) FROM flow").await, flows);
+    assert_eq!(ana.cookies, before);
+}
+
+#[tokio::test]
+async fn no_link_of_a_page_that_is_not_there_leads_elsewhere() {
+    let (app, _) = app().await;
+    let mut ana = Person::new(&app);
+    let text = ana.get("//evil.example/x").await.text();
+    assert!(text.contains("lang=pt") && !text.contains("\"//evil"), "{text}");
+}

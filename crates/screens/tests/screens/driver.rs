@@ -2,7 +2,9 @@
 
 use std::{
     collections::BTreeMap,
+    pin::Pin,
     sync::{Arc, Mutex},
+    task::{Context, Poll},
 };
 
 use axum::{Router, body::Body, extract::Request, middleware::Next};
@@ -36,6 +38,17 @@ pub async fn app() -> (Arc<TestApp>, Record) {
         mount(recorded, deployment)
     });
     (Arc::new(app), record)
+}
+
+/// Of a body that does not come.
+struct Never;
+
+impl futures_core::Stream for Never {
+    type Item = Result<&'static [u8], std::io::Error>;
+
+    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Pending
+    }
 }
 
 pub struct Person {
@@ -74,6 +87,23 @@ impl Person {
 
     pub async fn get(&mut self, path: &str) -> Answer {
         self.send(Request::get(path), Body::empty()).await
+    }
+
+    /// As a browser fetches what stands on a page of somebody else: a picture, a frame.
+    pub async fn fetched(&mut self, path: &str, as_what: &str) -> Answer {
+        let request = Request::get(path)
+            .header("sec-fetch-site", "cross-site")
+            .header("sec-fetch-mode", if as_what == "document" { "navigate" } else { "no-cors" })
+            .header("sec-fetch-dest", as_what);
+        self.send(request, Body::empty()).await
+    }
+
+    /// A form whose end never comes.
+    pub async fn trickle(&mut self, path: &str) -> Answer {
+        let request = Request::post(path)
+            .header(header::ORIGIN, self.origin)
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        self.send(request, Body::from_stream(Never)).await
     }
 
     /// Goes there and wherever that leads here.

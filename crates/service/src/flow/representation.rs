@@ -119,9 +119,12 @@ fn action_json(action: Action, state: &State) -> Value {
     json!({"name": action.path(), "fields": fields})
 }
 
-/// Nothing about an account before a proof that belongs to it.
+/// Nothing about an account before a proof that belongs to it, unless the browser has its session: who is asked once more
+/// is told who they are taken for.
 fn account(state: &State, gathered: &Gathered) -> Value {
-    let Some(account) = gathered.account.as_ref().filter(|_| !state.proofs.is_empty()) else {
+    let Some(account) =
+        gathered.account.as_ref().filter(|_| !state.proofs.is_empty() || state.session.is_some())
+    else {
         return pending(state);
     };
     let address = gathered

@@ -140,11 +140,22 @@ pub(crate) async fn read(request: Request, limit: usize) -> Result<bytes::Bytes,
     if announced.is_some_and(|length: u64| length > limit as u64) {
         return Err(too_large());
     }
-    let body: Body = request.into_body();
+    arrive(request.into_body(), limit).await.map_err(|code| match code {
+        ProblemCode::TooLarge => too_large(),
+        ProblemCode::Malformed => Problem::new(ProblemCode::Malformed, "the body ended early"),
+        other => other.into(),
+    })
+}
+
+/// A whole body, neither larger than `limit` nor slower than anybody sends one: whoever trickles holds a connection.
+///
+/// # Errors
+/// Too large, too slow, or cut off.
+pub async fn arrive(body: Body, limit: usize) -> Result<bytes::Bytes, ProblemCode> {
     match tokio::time::timeout(ARRIVAL, Limited::new(body, limit).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Problem::new(ProblemCode::Malformed, "the body ended early")),
-        Err(_) => Err(ProblemCode::TooSlow.into()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ProblemCode::TooLarge),
+        Ok(Err(_)) => Err(ProblemCode::Malformed),
+        Err(_) => Err(ProblemCode::TooSlow),
     }
 }

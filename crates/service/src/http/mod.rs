@@ -12,7 +12,7 @@ mod problem;
 mod route;
 
 pub use address::{ClientAddress, ClientCertificate, Peer};
-pub use body::{Form, Json, Sent};
+pub use body::{Form, Json, Sent, arrive};
 pub(crate) use body::{json_value, read, typed};
 pub use cache::{Document, cached_json};
 pub use context::{BIND_COOKIE, DEVICE_COOKIE, RequestContext, SESSION_COOKIE, set_cookie};

@@ -82,7 +82,9 @@ pub struct Settings {
     pub metrics_listen: Option<SocketAddr>,
 
     /// The file that holds the master key: 32 random bytes as 64 hexadecimal digits, readable by this
-    /// service only. It encrypts the signing keys at rest. `porteiro keys generate` makes one.
+    /// service only. Signing keys and TOTP secrets are encrypted with it, and people are found and sessions checked
+    /// with it: never replace it under a database that has accounts. `porteiro keys generate --create-master-key`
+    /// makes one.
     pub master_key_file: Option<PathBuf>,
 
     /// The mail server: `smtp://user:password@host:587` (STARTTLS required) or `smtps://…:465` (TLS from

@@ -1,5 +1,6 @@
 //! What an organization may be called.
 
+use porteiro_protocol::plain_text::is_unseen;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +46,7 @@ impl Said {
     /// The first field that cannot be as it is.
     pub fn checked(mut self) -> Result<Self, Wrong> {
         self.name = self.name.trim().to_owned();
-        if !(1..=100).contains(&self.name.chars().count()) || self.name.chars().any(char::is_control) {
+        if !(1..=100).contains(&self.name.chars().count()) || self.name.chars().any(is_unseen) {
             return Err(("name", "has 1 to 100 printable characters"));
         }
         if !is_slug(&self.slug) {
