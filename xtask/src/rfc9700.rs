@@ -7,8 +7,7 @@ use crate::{Finding, claims, files};
 
 const DOCUMENT: &str = "docs/rfc9700.md";
 const DUTIES: usize = 54;
-const MILESTONES: &[&str] =
-    &["device and CIBA", "federation", "hosted screens", "organizations", "token exchange"];
+const MILESTONES: &[&str] = &["CIBA", "federation", "hosted screens", "organizations", "token exchange"];
 
 /// Extensions that must each be answered for.
 const EXTENSIONS: &[&str] = &[

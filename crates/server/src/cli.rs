@@ -121,7 +121,7 @@ pub enum Clients {
     Show { client_id: String },
     /// Set how far a client is trusted: unverified, verified or first_party.
     Trust { client_id: String, level: String },
-    /// End a client. It cannot be brought back.
+    /// Disable a client. What it was granted ends.
     Disable { client_id: String },
 }
 

@@ -33,7 +33,7 @@ const NOTES: &str = "
 - **Password**: 15 characters at least, 256 at most, no other rule. Refused are common passwords (a list made by rule) and
   passwords made of words a guesser would try first (ASVS 6.1.2): the product's name, the labels of the host of
   `base_url`, the person's name, their addresses and the parts before the `@`. Where `breached_password_check` is on,
-  passwords known from breaches too. Names of organizations will join when there are organizations. See
+  passwords known from breaches too. Names of organizations are not among them. See
   [0015](../decisions/0015-password-rules.md). Stored as Argon2id over a keyed hash.
 - **TOTP**: 30-second steps, one step either side, each accepted once; see [0014](../decisions/0014-totp-drift.md).
 - **Recovery codes**: ten, shown once, each good once, stored as Argon2id.

@@ -73,7 +73,8 @@ A flow that was opened in a session ends with it, and with the token it was open
 |---|---|---|
 | The session here | as above | the table above |
 | The flow | as above | completion, its session, its time |
-| Grants, refresh tokens, sessions at clients | not yet | will come with the OAuth endpoints and be coordinated here |
+| Grants and refresh tokens | 14 days unused, 30 in all; of public clients that nobody checked 3 and 14; of devices 7 in all | their session, unless `offline_access` was granted; being taken back; recovery |
+| Sessions at clients | as long as the client likes | back-channel logout, for clients that registered for it |
 | Sessions at upstream providers | not yet | will come with federation |
 ",
         touch = in_words(TOUCH_SECONDS),

@@ -72,7 +72,7 @@ pub fn document() -> String {
     );
     for rule in RULES {
         let counts = match rule.name.rsplit_once('.') {
-            Some((_, whom @ ("address" | "caller" | "organization" | "recipient"))) => whom,
+            Some((_, whom @ ("address" | "caller" | "everybody" | "organization" | "recipient"))) => whom,
             Some(_) | None => "person",
         };
         let _ = writeln!(
@@ -112,6 +112,9 @@ fn takers(rule: &Rule) -> String {
         (true, "request_object.address" | "request_object_client.address") => {
             "`/connect/authorize` with a `request_uri` of the client's; the second per client".to_owned()
         }
+        (true, "device_request.address") => "`/connect/device`, public clients".to_owned(),
+        (true, "audit_export.caller") => "exports of an audit trail".to_owned(),
+        (true, "refusal.subject") => "refusals that are given a reference".to_owned(),
         (true, "push.address") => "`/connect/par`, public clients".to_owned(),
         (true, _) => "the engine; see above".to_owned(),
     }
