@@ -102,15 +102,15 @@ mod tests {
 
     #[test]
     fn whole_and_true_is_fine() {
-        let rows = "| 6.1.1 | 1 | a | b | `tests/src/a.rs::it_holds` | met |\n| 7.1.1 | 2 | a | b | — | later: OAuth |\n";
+        let rows = "| 6.1.1 | 1 | a | b | `tests/src/a.rs::it_holds` | met |\n| 7.1.1 | 2 | a | b | — | later: policies |\n";
         assert_eq!(found(rows), [""; 0]);
-        let rows = rows.replace("later: OAuth", "deviation 0001");
+        let rows = rows.replace("later: policies", "deviation 0001");
         assert_eq!(found(&rows), [""; 0]);
     }
 
     #[test]
     fn what_is_missing_or_untrue_is_found() {
-        let good = "| 7.1.1 | 2 | a | b | — | later: OAuth |\n";
+        let good = "| 7.1.1 | 2 | a | b | — | later: policies |\n";
         for (row, part) in [
             ("", "docs/asvs.md:1: has no row for 6.1.1"),
             ("| 6.1.1 | 1 | a | b | `tests/src/a.rs::gone` | met |\n", "tests/src/a.rs has no test gone"),
@@ -119,16 +119,16 @@ mod tests {
             ("| 6.1.1 | 1 | a | b | — | deviation |\n", "status is 'met'"),
             ("| 6.1.1 | 1 | a | b | — | deviation 0009 |\n", "there is no docs/decisions/0009-*.md"),
             ("| 6.1.1 | 1 | a | b | — | later: some day |\n", "status is 'met'"),
-            ("| 6.1.1 | 2 | a | b | — | later: OAuth |\n", "is of level 1"),
-            ("| 6.1.1 | 1 |  | b | — | later: OAuth |\n", "write both"),
-            ("| 6.1.1 | 1 | a | b | later: OAuth |\n", "six cells"),
+            ("| 6.1.1 | 2 | a | b | — | later: policies |\n", "is of level 1"),
+            ("| 6.1.1 | 1 |  | b | — | later: policies |\n", "write both"),
+            ("| 6.1.1 | 1 | a | b | later: policies |\n", "six cells"),
         ] {
             let found = found(&format!("{row}{good}"));
             assert_eq!(found.len(), 1, "{row}: {found:?}");
             assert!(found[0].contains(part), "{found:?}");
         }
         let found =
-            found(&format!("{good}{good}| 6.1.1 | 1 | a | b | — | later: OAuth |\n| 9.9.9 | 1 | |\n"));
+            found(&format!("{good}{good}| 6.1.1 | 1 | a | b | — | later: policies |\n| 9.9.9 | 1 | |\n"));
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].contains("a second row for 7.1.1") && found[1].contains("9.9.9 is not"));
     }
