@@ -95,7 +95,7 @@ async fn everything(app: &TestApp) -> String {
 }
 
 /// Sends a call while `loss` is open, and commits the loss once the call waits for it (or has not waited).
-async fn overtaken(app: &Arc<TestApp>, request: Request<Body>, loss: &str) -> Answer {
+pub async fn overtaken(app: &Arc<TestApp>, request: Request<Body>, loss: &str) -> Answer {
     let other = app.database.client().await;
     other.batch_execute(&format!("BEGIN; {loss}")).await.unwrap();
     let asking = tokio::spawn({

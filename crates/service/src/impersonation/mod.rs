@@ -34,7 +34,7 @@ use crate::{
     http::{RequestContext, Route},
     jobs::{self, JobError},
     mail::templates,
-    management::{By, Caller, Presented},
+    management::{self, By, Caller, Presented},
     members::{self, Member, Whom},
     oauth::{
         acting::{self, Acting},
@@ -83,9 +83,9 @@ impl Facts {
         Ok(Some(Self { member, account, platform }))
     }
 
-    fn check(&self, caller: &Caller) -> Result<&Account, Refused> {
+    fn check(&self, caller: &Caller, held: &Held) -> Result<&Account, Refused> {
         let is_person = matches!(caller.by, By::Operator(_));
-        let who = Impersonator { is_person, held: &caller.held };
+        let who = Impersonator { is_person, held };
         let whom = Target {
             held: self.member.held(),
             roles: &self.member.roles,
@@ -143,7 +143,9 @@ async fn begin(
             let Some(facts) = Facts::load(&tx, asked.organization, asked.membership).await? else {
                 return Ok(None);
             };
-            let person = match facts.check(caller) {
+            // Nor what they hold themselves, which may have changed since they were let in.
+            let held = management::held_now(&tx, caller).await?.unwrap_or_else(Held::nothing);
+            let person = match facts.check(caller, &held) {
                 Ok(account) => account.clone(),
                 Err(refused) => return Ok(Some(Err(refused))),
             };
@@ -279,7 +281,7 @@ async fn go_on(
         return Ok(None);
     };
     let Some(facts) = Facts::load(&app.store, organization, membership).await? else { return Ok(None) };
-    if let Err(refused) = facts.check(caller) {
+    if let Err(refused) = facts.check(caller, &caller.held) {
         return Ok(Some(Err(refused)));
     }
     let acting = Acting::from(&facts.member);

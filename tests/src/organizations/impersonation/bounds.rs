@@ -1,11 +1,15 @@
 //! What it needs, whom it never reaches, and what stays closed to it.
 
-use http::Method;
+use axum::body::Body;
+use http::{Method, Request, header};
 use porteiro_protocol::time::Duration;
 use serde_json::json;
 
 use super::{
-    super::driver::{PAYROLL, account_of, call, get, join, organization_key, platform_key, role, set_status},
+    super::{
+        driver::{PAYROLL, account_of, call, get, join, organization_key, platform_key, role, set_status},
+        standing::overtaken,
+    },
     Scene, give, second_factor, text,
 };
 use crate::people::register_with_password;
@@ -181,4 +185,27 @@ async fn whatever_lasts_is_closed_to_whoever_acts_as_somebody() {
     assert_eq!(scene.ana.delete(&format!("/v1/account/grants/{client}")).await.status, 204);
     assert!(!scene.is_active(&token).await);
     assert_eq!(scene.next(text(&started, "id")).await.status, 404);
+}
+
+/// Whoever loses the permission while the call waits acts as nobody.
+#[tokio::test]
+async fn an_operator_who_loses_it_after_being_let_in_begins_nothing() {
+    let scene = Scene::new().await;
+    let body = json!({"reason": "ticket 17", "scope": "members:read"});
+    let request = Request::post(scene.path())
+        .header(header::AUTHORIZATION, format!("Bearer {}", scene.token))
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Body::from(body.to_string()))
+        .unwrap();
+    let loss = "UPDATE platform_authority SET permissions = '{}'";
+    let answer = overtaken(&scene.app, request, loss).await;
+    assert_eq!(
+        (answer.status.as_u16(), &answer.json()["code"]),
+        (403, &json!("authority_exceeded")),
+        "{}",
+        answer.text()
+    );
+    assert_eq!(scene.app.count("SELECT count(*) FROM impersonation").await, 0);
+    give(&scene.app, scene.operator, &["members:impersonate"]).await;
+    assert_eq!(scene.start(&body).await.status, 201, "it was refused for the loss alone");
 }
