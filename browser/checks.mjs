@@ -116,18 +116,19 @@ export const focus = async (page) => {
   })
 }
 
-/** How far things moved while the page came, without anybody touching it. */
+/** What moved while the page came, without anybody touching it: [how far, what]. */
 export const shift = (page) =>
   page.evaluate(
     () =>
       new Promise((resolve) => {
-        let sum = 0
+        const moved = []
         const add = (list) => {
-          for (const entry of list.getEntries()) if (!entry.hadRecentInput) sum += entry.value
+          for (const { value, hadRecentInput, sources } of list.getEntries()) {
+            if (!hadRecentInput) moved.push([value, sources.map(({ node }) => node?.nodeName).join(', ')])
+          }
         }
-        const observer = new PerformanceObserver(add)
-        observer.observe({ type: 'layout-shift', buffered: true })
-        setTimeout(() => resolve(sum), 60)
+        new PerformanceObserver(add).observe({ type: 'layout-shift', buffered: true })
+        setTimeout(() => resolve(moved), 60)
       }),
   )
 

@@ -60,6 +60,12 @@ export const someone = (name = 'Ana Souza') => ({
   password: 'a quiet evening by the river',
 })
 
+/** A browser that is slow enough paints a page before it has read it all. */
+export const slow = async ({ context, page }) => {
+  const session = await context.newCDPSession(page)
+  await session.send('Emulation.setCPUThrottlingRate', { rate: 6 })
+}
+
 /** The newest code mailed to an address, from what `porteiro serve --dev` prints. */
 export const mailed = async (address, after = 0) => {
   for (let tries = 0; tries < 100; tries += 1) {
