@@ -68,13 +68,24 @@ export const slow = async ({ context, page }) => {
 
 /** The newest code mailed to an address, from what `porteiro serve --dev` prints. */
 export const mailed = async (address, after = 0) => {
-  for (let tries = 0; tries < 100; tries += 1) {
+  for (let tries = 0; tries < 600; tries += 1) {
     const mails = (await readFile(process.env.PORTEIRO_OUTPUT, 'utf8')).split(`--- mail to ${address} ---\nSubject: `)
     const codes = mails.slice(1).map((mail) => /^\d{6}/.exec(mail)?.[0]).filter(Boolean)
     if (codes.length > after) return { code: codes.at(-1), count: codes.length, text: mails.at(-1) }
     await sleep(100)
   }
   throw new Error(`no mail to ${address}`)
+}
+
+/** What `porteiro serve --dev` printed for an address or a number, as the pattern finds it; not the first `after`. */
+export const printed = async (to, pattern, after = 0) => {
+  for (let tries = 0; tries < 600; tries += 1) {
+    const letters = (await readFile(process.env.PORTEIRO_OUTPUT, 'utf8')).split(` to ${to} ---\n`).slice(1)
+    const found = letters.map((letter) => pattern.exec(letter.split('\n---\n')[0])?.[1]).filter(Boolean)
+    if (found.length > after) return found.at(-1)
+    await sleep(100)
+  }
+  throw new Error(`nothing for ${to}`)
 }
 
 const newest = async (folder, address) => {
@@ -88,7 +99,7 @@ const newest = async (folder, address) => {
 
 /** The newest mail a real server took for an address: its code, and the address of its link. */
 export const delivered = async (address) => {
-  for (let tries = 0; tries < 150; tries += 1) {
+  for (let tries = 0; tries < 600; tries += 1) {
     const mails = await newest(join(process.env.PORTEIRO_MAILDIR, 'new'), address)
     if (mails.length) {
       const text = mails.at(-1).replace(/=\r?\n/g, '').replace(/=([0-9A-F]{2})/g, (_, byte) => String.fromCharCode(Number.parseInt(byte, 16)))
@@ -192,9 +203,8 @@ export const open = (page, path) => page.goto(new URL(path, issuer).href)
 /** Follows a link or presses a plain button, and waits for the page after it. */
 export const follow = (page, selector) => onward(page, () => page.locator(selector).first().click())
 
-/** An authorization request of a client, ready for a browser. */
-export const request = (client, more = {}) => {
-  const parameters = {
+const parameters = (client, more) =>
+  new URLSearchParams({
     response_type: 'code',
     client_id: client.client_id,
     redirect_uri: client.redirect_uri,
@@ -203,8 +213,18 @@ export const request = (client, more = {}) => {
     code_challenge: createHash('sha256').update(randomUUID()).digest('base64url'),
     code_challenge_method: 'S256',
     ...more,
-  }
-  return `/connect/authorize?${new URLSearchParams(parameters)}`
+  })
+
+/** An authorization request of a client, ready for a browser. */
+export const request = (client, more = {}) => `/connect/authorize?${parameters(client, more)}`
+
+/** The same, said to us beforehand (RFC 9126). */
+export const pushed = async (client, more = {}) => {
+  const body = parameters(client, more)
+  const response = await fetch(new URL('/connect/par', issuer), { method: 'POST', headers: elsewhere(), body })
+  const { request_uri, ...problem } = await response.json()
+  if (!request_uri) throw new Error(JSON.stringify(problem))
+  return `/connect/authorize?${new URLSearchParams({ client_id: client.client_id, request_uri })}`
 }
 
 /** A device without a browser. It asks from the network of `page`, or from one of its own. `row` finds it by SQL. */
@@ -300,4 +320,16 @@ export const dress = async (organization, key) => {
   const colours = JSON.stringify({ color: '#7a1f5c', color_dark: '#e9a6cf' })
   const version = await send('PATCH', path, 'application/json', colours, '"0"')
   await send('PUT', `${path}/logo`, 'image/png', logo(), version)
+}
+
+/** Asks somebody to join, with a key of somebody who may; says whom. */
+export const invite = async (organization, key) => {
+  const { address: email } = someone('Convidada')
+  const response = await fetch(new URL(`/v1/organizations/${organization.id}/invitations`, issuer), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ email, role: 'member' }),
+  })
+  if (!response.ok) throw new Error(await response.text())
+  return email
 }

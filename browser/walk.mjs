@@ -1,7 +1,8 @@
 // One walk past every screen that needs no passkey. `look(name, page)` is called on each.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { device, dress, enter, follow, issuer, mailed, open, pair, press, redeemed, request, someone, stranger, totp } from './lib.mjs'
+import { byways } from './byways.mjs'
+import { device, dress, enter, follow, invite, issuer, mailed, open, pair, press, redeemed, request, someone, sql, stranger, totp } from './lib.mjs'
 
 /** Asks people in which organization they act. */
 const teams = { client_id: process.env.PORTEIRO_TEAMS_CLIENT_ID, redirect_uri: process.env.PORTEIRO_CALLBACK }
@@ -124,22 +125,26 @@ export const walk = async (visitor, look) => {
   await open(page, '/ui/account/keys')
   await look('keys-none', page)
   const organizations = []
-  for (const name of ['Acme', 'Padaria do Bairro']) {
+  for (const name of ['Acme', 'Padaria do Bairro', 'Velha Guarda']) {
     const slug = `${name.toLowerCase().replaceAll(' ', '-')}-${person.address.slice(4, 12)}`
     const made = await page.request.post(new URL('/v1/organizations', issuer).href, { data: { name, slug }, headers: { origin: issuer } })
     if (!made.ok()) throw new Error(await made.text())
     organizations.push(await made.json())
   }
+  // Whoever runs the service has closed the last one.
+  await sql(`UPDATE organization SET status = 'suspended', suspended_at = now(), suspended_by = 'operator' WHERE organization_id = '${organizations[2].id}'`)
   await open(page, '/ui/account/organizations')
   await look('organizations', page)
   await open(page, '/ui/account/keys')
   await look('keys-new', page)
   await page.fill('#name', 'Nightly report')
-  await page.check('input[value="organization:read"]')
+  for (const what of ['invitations:write', 'organization:read']) await page.check(`input[value="${what}"]`)
   await page.check('input[value="organization:write"]')
   await press(page, 'make')
   await look('key-made', page)
-  await dress(organizations[0], await page.locator('#secret').innerText())
+  const key = await page.locator('#secret').innerText()
+  await dress(organizations[0], key)
+  const guest = await invite(organizations[0], key)
   await page.click('details.menu summary')
   await press(page, 'revoke')
   await look('key-revoked', page)
@@ -273,5 +278,5 @@ export const walk = async (visitor, look) => {
 
   await open(page, '/ui/link#nothing.here')
   await look('link', page)
-  return { person, issuer }
+  await byways(visitor, { guest }, look)
 }

@@ -19,6 +19,8 @@ pub struct Options {
     pub seconds: u64,
     pub rounds: usize,
     pub concurrency: Vec<usize>,
+    /// Only whether everything runs.
+    pub short: bool,
     /// 2 million rotations, and whether the last cost what the first did.
     pub age: bool,
     pub only: Option<Part>,
@@ -35,6 +37,7 @@ impl Options {
             seconds: 6,
             rounds: 5,
             concurrency: vec![1, 8, 32, 64],
+            short: false,
             age: false,
             only: None,
             state: None,
@@ -54,6 +57,7 @@ impl Options {
                 "--short" => {
                     (options.families, options.seconds, options.rounds) = (20_000, 1, 1);
                     options.concurrency = vec![1, 32];
+                    options.short = true;
                 }
                 "--age" => options.age = true,
                 "--only" => {

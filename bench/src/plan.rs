@@ -184,8 +184,8 @@ impl Bench {
             page_images: report::page_image_bytes(&self.postgres, &before.lsn, &after.lsn).unwrap_or(0),
             transactions: after.transactions - before.transactions,
             statements,
-            database_micros: busy_after.0 - busy.0,
-            service_micros: busy_after.1 - busy.1,
+            database_micros: busy_after.0.saturating_sub(busy.0),
+            service_micros: busy_after.1.saturating_sub(busy.1),
         };
         let row = Row { what, concurrency, measured, counted };
         say(&row.to_string());

@@ -7,7 +7,7 @@ import { createServer as createSecureServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { enter, issuer, mailed, open, press, request, shared, someone, stranger, visitor, website } from '../lib.mjs'
+import { enter, follow, issuer, mailed, open, press, request, shared, someone, stranger, visitor, website } from '../lib.mjs'
 import { register } from '../walk.mjs'
 
 const one = shared(before, after)
@@ -95,6 +95,32 @@ for (const script of [true, false]) {
     await visit.context.close()
   })
 }
+
+test('4 an app on another site signs out, and in, by forms: who is signed in is seen', async () => {
+  const visit = await visitor(one)
+  const { page } = visit
+  await register(visit, someone('Rita Braga'))
+  const site = await website((url) => {
+    const [path, query] = url.split('?')
+    if (path === '/callback') return '<title>App</title>'
+    const fields = [...new URLSearchParams(query)].map(([name, value]) => `<input name="${name}" value="${value}">`)
+    return `<form method="post" action="${issuer}${path}">${fields.join('')}<button>go</button></form>`
+  })
+  const posted = async (path) => {
+    await page.goto(`http://127.0.0.1:${site.port}${path}`)
+    await follow(page, 'button')
+  }
+  const client = await stranger(`http://127.0.0.1:${site.port}/callback`)
+  await posted(request(client))
+  assert.equal(await page.locator('button[value="consent/allow"]').count(), 1, 'nobody signs in twice')
+  await posted('/connect/logout')
+  assert.match(await page.innerText('h1'), /Sign out\?/)
+  await follow(page, 'main form button')
+  assert.match(await page.innerText('h1'), /You are signed out/)
+  assert.deepEqual(visit.reports, [])
+  site.close()
+  await visit.context.close()
+})
 
 test('11 no page of ours is shown inside another', async () => {
   const visit = await visitor(one)

@@ -13,7 +13,7 @@ const heading = (page) => page.innerText('h1')
 
 /** Waits for the mail that says so. */
 const told = async (address) => {
-  for (let tries = 0; tries < 100; tries += 1) {
+  for (let tries = 0; tries < 600; tries += 1) {
     const mails = (await readFile(process.env.PORTEIRO_OUTPUT, 'utf8')).split('--- mail to ')
     if (mails.some((mail) => mail.startsWith(`${address} ---\nSubject: A device was let into your account`))) return
     await sleep(100)

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { authenticator, enter, eventually, focused, follow, issuer, launch, mailed, open, press, request, shared, someone, visitor, website } from '../lib.mjs'
 
 const one = shared(before, after)
@@ -206,6 +207,8 @@ test('2 the button ends the call that waits in the address field; so does a form
   await keys.present(false)
   await open(page, '/ui/sign-in')
   await until(1)
+  // The call is announced a moment before the authenticator hears of it.
+  await sleep(1_000)
   await keys.present(true)
   await page.click('[data-passkey=get]')
   await atAccount(page)

@@ -1,7 +1,7 @@
 // A TLS front for tests only: it completes requests that lack PKCE, and hands on everything else as it is.
 //
 // The OpenID plans of the conformance suite send no PKCE (one module apart), and Porteiro refuses every authorization
-// request without it (docs/decisions/0021). So that their other checks can be run against an unmodified suite and an
+// request without it (docs/decisions/0021). So that their other checks can be run with the suite's own clients and an
 // unmodified server, this front stands at the issuer's address and does what the suite's client would have to do:
 //
 // 1. an authorization request without `code_challenge` and without a pushed `request_uri` gets one;

@@ -124,7 +124,7 @@ async function typeCode(page, person) {
 
 /** The next code to this person, from what `porteiro serve --dev` prints where it has no mail server. */
 async function mailed(person) {
-  for (let tries = 0; tries < 100; tries += 1) {
+  for (let tries = 0; tries < 600; tries += 1) {
     const output = await readFile(process.env.PORTEIRO_OUTPUT, 'utf8')
     const mails = output.split(`--- mail to ${person.address} ---\nSubject: `).slice(1)
     const codes = mails.map((mail) => /^\d{6}/.exec(mail)?.[0]).filter(Boolean)

@@ -98,7 +98,7 @@ export class Person {
 
 /** Reads mail from what `porteiro serve --dev` prints without a mail server. */
 export const mailFrom = (file) => async (address) => {
-  for (let tries = 0; tries < 100; tries += 1) {
+  for (let tries = 0; tries < 600; tries += 1) {
     const mails = (await readFile(file, 'utf8')).split(`--- mail to ${address} ---\nSubject: `)
     const code = mails.length > 1 && /^\d{6}/.exec(mails.at(-1))?.[0]
     if (code) return code

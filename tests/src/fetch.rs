@@ -162,7 +162,7 @@ async fn a_name_with_any_forbidden_address_is_not_connected_to_and_every_failure
                 let start = Instant::now();
                 assert_eq!(fetcher.get_json(to, &url, 1000).await, Err(FetchError));
                 let took = start.elapsed();
-                assert!(to == Operators || (2900..6000).contains(&took.as_millis()), "{took:?}");
+                assert!(to == Operators || (2900..15_000).contains(&took.as_millis()), "{took:?}");
                 assert_eq!(*liar.asked.lock().unwrap(), ["victim.example."], "complete, and asked once");
             });
         }
@@ -239,7 +239,7 @@ async fn bodies_are_cut_when_they_are_long_or_slow() {
     let dribble = Recorder::start(dribble, Duration::from_millis(200)).await;
     let start = Instant::now();
     assert_eq!(dribble.fetcher().get_json(Operators, &dribble.url("/"), 65_536).await, Err(FetchError));
-    assert!((2900..6000).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
+    assert!((2900..15_000).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
 }
 
 #[tokio::test]

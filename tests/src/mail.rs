@@ -40,7 +40,7 @@ async fn enqueue(app: &TestApp, to: &str, subject: &str) {
 /// The mail with this subject, once it has been delivered.
 async fn delivered(subject: &str) -> String {
     let folder = variable("PORTEIRO_TEST_MAILDIR").expect("PORTEIRO_TEST_MAILDIR");
-    for _ in 0..100 {
+    for _ in 0..1200 {
         for entry in std::fs::read_dir(format!("{folder}/new")).into_iter().flatten().flatten() {
             let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
             if text.contains(subject) {

@@ -171,6 +171,7 @@
       if (!response.ok || !flow) return clearInterval(watch)
       if (flow.stage !== 'challenge') again()
     }, 4000)
+    addEventListener('submit', () => clearInterval(watch))
   }
 
   /* A mailed link: what stands behind # is posted only by the browser that began. */

@@ -247,6 +247,7 @@ end-others = Sign out everywhere else
 apps-title = Apps and agents
 apps-text = Who may act for you, and for what.
 apps-none = You have not allowed any app yet.
+app-acts-for = Acts for { $organizations }
 app-offline = Also while you are away
 trust-first-party = Ours
 trust-verified = Checked

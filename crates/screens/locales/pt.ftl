@@ -247,6 +247,7 @@ end-others = Encerrar todas as outras
 apps-title = Aplicativos e agentes
 apps-text = Quem pode agir por você, e para quê.
 apps-none = Você ainda não permitiu nenhum aplicativo.
+app-acts-for = Age por { $organizations }
 app-offline = Também quando você não está
 trust-first-party = Nosso
 trust-verified = Verificado

@@ -61,6 +61,11 @@ async fn a_person_reads_what_is_asked_in_words_and_the_token_says_it() {
     let jwks = app.get("/.well-known/jwks.json").await.json();
     let claims = verify(tokens["access_token"].as_str().unwrap(), &jwks).unwrap();
     assert_eq!(claims["authorization_details"], payment("10.00"));
+    // And so it stands in their account, until they take it back.
+    let held = browser.get("/v1/account/grants").await.json();
+    let may = held["items"][0]["grants"][0]["may"].as_array().unwrap().clone();
+    assert_eq!(may.last(), Some(&json!({"en": "Pay 10.00 to Bea", "pt": "Pagar 10.00 para Bea"})), "{held}");
+    assert_eq!(held["items"][0]["grants"][0]["audience_name"], "Ledger");
     // Each time is asked anew: what was allowed once was allowed once.
     let again = client.ask(&mut browser, &super::driver::verifier(), &more).await.json();
     assert_eq!(again["stage"], "consent");

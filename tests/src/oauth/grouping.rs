@@ -178,7 +178,11 @@ async fn a_row_that_is_held_does_not_hold_up_the_others() {
         let (node, client) = (Arc::clone(&nodes[0]), client.clone());
         tokio::spawn(async move { client.refresh(&node, &held, &[]).await })
     };
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    let locked = "SELECT count(*) FROM pg_stat_activity
+                  WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while nodes[0].count(locked).await == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     let others = tokio::time::timeout(Duration::from_secs(5), at_once(&nodes, &client, &tokens)).await;
     others.expect("the others are served meanwhile").iter().for_each(|answer| drop(next(answer)));
     assert!(!waiting.is_finished());

@@ -78,6 +78,11 @@ fn session(words: &Words, item: &Value) -> Item {
     }
 }
 
+/// What is said in both languages, in this one.
+fn said(words: &Words, value: &Value) -> String {
+    text(&value[if words.language.tag().starts_with("pt") { "pt" } else { "en" }])
+}
+
 fn app(words: &Words, item: &Value) -> Item {
     let grants = item["grants"].as_array().cloned().unwrap_or_default();
     let badge = match item["trust"].as_str() {
@@ -87,14 +92,23 @@ fn app(words: &Words, item: &Value) -> Item {
     };
     let newest = grants.iter().filter_map(|grant| grant["used_at"].as_str()).max();
     let oldest = grants.iter().filter_map(|grant| grant["created_at"].as_str()).min();
+    let mut places: Vec<&str> =
+        grants.iter().filter_map(|grant| grant["organization_name"].as_str()).collect();
+    places.sort_unstable();
+    places.dedup();
     let facts = [
+        (!places.is_empty()).then(|| words.t1("app-acts-for", "organizations", &places.join(", "))),
         oldest.map(|at| words.t1("allowed-at", "when", &words.moment(at))),
         newest.map(|at| words.t1("used-at", "when", &words.moment(at))),
         grants.iter().any(|grant| grant["offline"] == true).then(|| words.t("app-offline")),
     ];
-    let mut list: Vec<String> = grants.iter().flat_map(|grant| scopes(&grant["scope"])).collect();
-    list.sort();
-    list.dedup();
+    let may = grants.iter().filter_map(|grant| grant["may"].as_array()).flatten();
+    let mut list: Vec<String> = Vec::new();
+    for one in may.map(|one| said(words, one)) {
+        if !list.contains(&one) {
+            list.push(one);
+        }
+    }
     let name = item["name"].as_str().filter(|name| !name.is_empty());
     Item {
         id: text(&item["client_id"]),
@@ -106,19 +120,11 @@ fn app(words: &Words, item: &Value) -> Item {
     }
 }
 
-fn scopes(value: &Value) -> Vec<String> {
-    match value {
-        Value::String(text) => text.split(' ').map(ToOwned::to_owned).collect(),
-        Value::Array(all) => all.iter().filter_map(|one| one.as_str().map(ToOwned::to_owned)).collect(),
-        _ => Vec::new(),
-    }
-}
-
 fn names(value: &Value) -> Vec<String> {
     value.as_array().into_iter().flatten().filter_map(|one| one.as_str().map(ToOwned::to_owned)).collect()
 }
 
-/// A key that is gone stays on the list for a while, and says so.
+/// A key that is gone stays on the list, and says so.
 fn key(words: &Words, item: &Value) -> Item {
     let gone = item["revoked_at"].is_string();
     let facts = [
@@ -140,14 +146,14 @@ fn key(words: &Words, item: &Value) -> Item {
 /// A permission: its name, and what it means.
 pub fn permission(words: &Words, item: &Value) -> (String, String) {
     let name = text(&item["permission"]);
-    let meaning = text(&item[if words.language.tag().starts_with("pt") { "pt" } else { "en" }]);
-    (name, meaning)
+    (name, said(words, item))
 }
 
 fn membership(words: &Words, item: &Value) -> Item {
     let organization = &item["organization"];
     let usable = organization["status"] == "enabled" && item["state"] == "active";
     let facts = [
+        organization["slug"].as_str().map(ToOwned::to_owned),
         item["primary_role"].as_str().map(|role| words.t1("role-is", "role", &words.role(role))),
         when(words, "since-at", &item["joined_at"]),
     ];
@@ -164,6 +170,7 @@ fn membership(words: &Words, item: &Value) -> Item {
 /// An organization that waits for a yes.
 pub fn invitation(words: &Words, item: &Value) -> Item {
     let facts = [
+        item["organization"]["slug"].as_str().map(ToOwned::to_owned),
         item["role"].as_str().map(|role| words.t1("role-is", "role", &words.role(role))),
         when(words, "expires-at", &item["expires_at"]),
     ];

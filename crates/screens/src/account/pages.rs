@@ -58,7 +58,7 @@ impl Page {
             Self::Security => "/v1/account/credentials",
             Self::Sessions => "/v1/account/sessions",
             Self::Apps => "/v1/account/grants",
-            Self::Keys => "/v1/account/api-keys",
+            Self::Keys => "/v1/account/api-keys?limit=100",
             Self::Organizations => "/v1/account/organizations",
             Self::Activity => "/v1/account/activity",
         }
@@ -135,7 +135,7 @@ pub async fn draw_with(
     secret: Option<String>,
 ) -> Response {
     let account = visit.caller.get(&screens.service, "/v1/account").await;
-    let reply = visit.caller.get(&screens.service, page.source()).await;
+    let mut reply = whole(screens, visit, page.source()).await;
     for one in [&account, &reply] {
         if one.status == StatusCode::UNAUTHORIZED {
             return page::see_other("/ui/sign-in");
@@ -149,15 +149,24 @@ pub async fn draw_with(
     shell.problem = wrong;
     let title = shell.t(page.title());
     let shell = shell.titled(title);
+    if page == Page::Apps {
+        let found = whole(screens, visit, Page::Organizations.source()).await;
+        name_organizations(&mut reply, &found);
+    }
     let mut items: Vec<Item> = listed(&reply).map(|item| lines::line(&shell, page, item)).collect();
     let mut places = Vec::new();
+    if page == Page::Keys {
+        // The newest first, and what lives before what does not: nobody has to look for a key they would take back.
+        items.reverse();
+        items.sort_by_key(|item| item.current);
+    }
     if page == Page::Organizations {
         let waiting = visit.caller.get(&screens.service, "/v1/account/invitations").await;
         items.extend(listed(&waiting).map(|item| lines::invitation(&shell, item)));
     }
     let (mut place, mut permissions) = (String::new(), Vec::new());
     if page == Page::Keys {
-        let found = visit.caller.get(&screens.service, Page::Organizations.source()).await;
+        let found = whole(screens, visit, Page::Organizations.source()).await;
         places = usable(&found);
         let wished = visit.query.get("in");
         let chosen = places.iter().find(|(id, _)| Some(id.as_str()) == wished).or_else(|| places.first());
@@ -192,11 +201,49 @@ pub async fn draw_with(
     }
 }
 
-/// Organizations one can act in now, by id and name.
+/// A list with everything on it, however many answers that takes.
+async fn whole(screens: &Screens, visit: &Visit, source: &str) -> Reply {
+    let mut reply = visit.caller.get(&screens.service, source).await;
+    while let Some(cursor) = reply.body["next_cursor"].as_str() {
+        let cursor: String = url::form_urlencoded::byte_serialize(cursor.as_bytes()).collect();
+        let joint = if source.contains('?') { '&' } else { '?' };
+        let path = format!("{source}{joint}cursor={cursor}");
+        let mut more = visit.caller.get(&screens.service, &path).await;
+        if !more.status.is_success() {
+            return more;
+        }
+        let mut items: Vec<Value> = listed(&reply).cloned().collect();
+        items.extend(listed(&more).cloned());
+        more.body["items"] = Value::Array(items);
+        reply = more;
+    }
+    reply
+}
+
+/// A grant says by id for whom its client acts; people know names.
+fn name_organizations(reply: &mut Reply, found: &Reply) {
+    let name = |id: &Value| {
+        let known = listed(found).map(|one| &one["organization"]).find(|one| one["id"] == *id);
+        known.map(|one| one["name"].clone())
+    };
+    let apps = reply.body["items"].as_array_mut().into_iter().flatten();
+    for grant in apps.filter_map(|app| app["grants"].as_array_mut()).flatten() {
+        if let Some(name) = name(&grant["organization"]) {
+            grant["organization_name"] = name;
+        }
+    }
+}
+
+/// Organizations one can act in now, by id and name; who shares a name with another is told apart.
 fn usable(reply: &Reply) -> Vec<(String, String)> {
     let usable = |one: &&Value| one["organization"]["status"] == "enabled" && one["state"] == "active";
-    let place = |one: &Value| (text(&one["organization"]["id"]), text(&one["organization"]["name"]));
-    listed(reply).filter(usable).map(place).collect()
+    let found: Vec<&Value> = listed(reply).filter(usable).map(|one| &one["organization"]).collect();
+    let name = |one: &Value| {
+        let alone = found.iter().filter(|other| other["name"] == one["name"]).count() == 1;
+        let (name, slug) = (text(&one["name"]), text(&one["slug"]));
+        if alone { name } else { format!("{name} ({slug})") }
+    };
+    found.iter().map(|one| (text(&one["id"]), name(one))).collect()
 }
 
 fn listed(reply: &Reply) -> impl Iterator<Item = &Value> {

@@ -118,11 +118,37 @@ fn is_for_us(request: &Request) -> bool {
     method && !prefers_json(request.headers())
 }
 
+/// What fits into an address everywhere on the way here.
+const LONGEST_LINK: usize = 4096;
+
+/// A form on another site brings none of our cookies (`SameSite=Lax`): we would not see who is signed in, and say so. A
+/// link brings them. So the same request comes once more, as one.
+async fn with_cookies_this_time(screens: &Screens, request: Request) -> Result<Request, Response> {
+    let origin = request.headers().get(header::ORIGIN);
+    let elsewhere = origin.is_some_and(|origin| origin.as_bytes() != screens.deployment.issuer.as_bytes());
+    if request.method() != Method::POST || !elsewhere {
+        return Ok(request);
+    }
+    let (parts, body) = request.into_parts();
+    let bytes = Form::bytes(body).await.map_err(IntoResponse::into_response)?;
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    let query = query.extend_pairs(Form::parse(&bytes).iter()).finish();
+    let link = format!("{}?{query}", parts.uri.path());
+    if link.len() > LONGEST_LINK {
+        return Ok(Request::from_parts(parts, Body::from(bytes)));
+    }
+    Err(page::see_other(&link))
+}
+
 /// A browser that comes to sign in goes to the flow that was opened for it.
 pub async fn authorize(State(screens): State<Arc<Screens>>, request: Request) -> Response {
     if !is_for_us(&request) {
         return through(&screens, request).await;
     }
+    let request = match with_cookies_this_time(&screens, request).await {
+        Ok(request) => request,
+        Err(answer) => return answer,
+    };
     let language = wished(&request);
     let said = Language::chosen(request.headers()).is_some();
     let post = request.method() == Method::POST;
@@ -170,6 +196,10 @@ pub async fn logout(State(screens): State<Arc<Screens>>, request: Request) -> Re
     if !is_for_us(&request) {
         return through(&screens, request).await;
     }
+    let request = match with_cookies_this_time(&screens, request).await {
+        Ok(request) => request,
+        Err(answer) => return answer,
+    };
     let language = Language::of(request.headers());
     let post = request.method() == Method::POST;
     let (parts, body) = request.into_parts();

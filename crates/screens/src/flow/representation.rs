@@ -142,6 +142,8 @@ pub struct Detail {
 pub struct Organization {
     pub id: String,
     pub name: String,
+    /// Names may be the same, these are not.
+    pub slug: String,
     pub role: String,
     /// Why it cannot be chosen.
     #[serde(default)]

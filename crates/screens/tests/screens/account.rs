@@ -76,6 +76,20 @@ async fn a_key_is_offered_what_the_person_holds_and_nothing_else() {
     assert!(made.contains("<code>audit:read</code>") && made.contains("<code>members:read</code>"));
     let none = ana.post(&path, &fields[..3]).await;
     assert_eq!(none.status, 422, "a key without permissions is none");
+
+    // However many were made and taken back before it: a key that lives is on the page, and first.
+    app.sql(
+        "INSERT INTO api_key (key_id, kind, organization_id, membership_id, name, secret_hash, permissions, \
+         allowed_networks, created_by, created_at, expires_at, revoked_at) \
+         SELECT 'old' || n, kind, organization_id, membership_id, 'Old ' || n, 'x', permissions, allowed_networks, \
+         created_by, created_at - interval '1 day' + n * interval '1 second', expires_at, now() \
+         FROM api_key, generate_series(1, 130) n",
+    )
+    .await;
+    let page = ana.get("/ui/account/keys").await.text();
+    let at = |name: &str| page.find(&format!("<strong>{name}</strong>"));
+    assert!(at("Report").is_some() && at("Report") < at("Old 130"), "{page}");
+    assert!(at("Old 130") < at("Old 1") && at("Old 1").is_some(), "{page}");
 }
 
 #[tokio::test]
@@ -119,4 +133,11 @@ async fn what_is_consented_to_is_said_in_the_language_of_the_page() {
     assert!(page.text().contains(email.en));
     let page = ana.get(&format!("{path}?lang=pt")).await.text();
     assert!(page.contains(email.pt) && !page.contains(email.en), "{page}");
+
+    // And so it stands in their account.
+    let page = ana.get(&path).await;
+    ana.act(&page, &path, "consent/allow", &[]).await;
+    app.sql("UPDATE oauth_grant SET generation = 1").await;
+    let page = ana.get("/ui/account/apps?lang=en").await.text();
+    assert!(page.contains(&format!("<li>{}</li>", email.en)) && !page.contains("<code>email"), "{page}");
 }

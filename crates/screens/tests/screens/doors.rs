@@ -95,6 +95,31 @@ async fn a_form_on_a_page_of_somebody_else_opens_no_flow() {
     assert_eq!(ana.cookies, before);
 }
 
+/// The browser keeps our cookies back (`SameSite=Lax`): nobody is told that they are signed out who is not, and what other
+/// tabs are doing goes on.
+#[tokio::test]
+async fn a_form_of_an_app_comes_once_more_as_a_link() {
+    let (app, _) = app().await;
+    let mut ana = Person::new(&app);
+    ana.register("ana@example.test").await;
+    let mut from_app = Person::new(&app);
+    from_app.origin = "https://app.example";
+    let again = from_app.post("/connect/logout", &[("state", "a b&c")]).await;
+    assert_eq!(
+        (again.status, again.header("location")),
+        (StatusCode::SEE_OTHER, "/connect/logout?state=a+b%26c")
+    );
+    assert_eq!(title(&ana.get("/connect/logout?state=a+b%26c").await), "Sign out?");
+    let again =
+        from_app.post("/connect/authorize", &[("client_id", "nobody"), ("response_type", "code")]).await;
+    assert_eq!(again.header("location"), "/connect/authorize?client_id=nobody&response_type=code");
+    assert!(from_app.cookies.is_empty(), "nothing takes the place of what the browser has");
+    // Too long for an address: it is taken as it came.
+    let long = "x".repeat(5000);
+    let answer = from_app.post("/connect/authorize", &[("client_id", "nobody"), ("state", &long)]).await;
+    assert_eq!(title(&answer), "We can’t continue");
+}
+
 #[tokio::test]
 async fn no_link_of_a_page_that_is_not_there_leads_elsewhere() {
     let (app, _) = app().await;

@@ -24,7 +24,7 @@ async fn an_open_request_is_answered_before_the_node_ends() {
     proxy.faults.stalled.store(true, Ordering::Relaxed);
     let address = node.address;
     let open = tokio::task::spawn_blocking(move || get(address, "/readyz"));
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     node.terminate();
     let answer = open.await.unwrap().expect("the open request was dropped");
     assert_eq!(answer.status, 503);
@@ -53,7 +53,7 @@ async fn f13_slow_headers_are_cut_off_while_others_are_served() {
         assert!(rest.is_empty() || rest.starts_with(b"HTTP/1.1 408"), "{}", String::from_utf8_lossy(&rest));
     }
     let seconds = started.elapsed().as_secs();
-    assert!((4..9).contains(&seconds), "cut off after {seconds} s");
+    assert!((4..14).contains(&seconds), "cut off after {seconds} s");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

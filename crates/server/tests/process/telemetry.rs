@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use porteiro_testkit::get;
+use porteiro_testkit::{Node, get};
 
 use crate::installation::Installation;
 
@@ -18,9 +18,8 @@ async fn metrics_have_labels_from_closed_sets_and_an_address_of_their_own() {
         node.get(path);
     }
     assert_eq!(node.get("/metrics").status, 404, "never on the public address");
-    let output = node.output();
-    let line =
-        output.lines().find(|line| line.contains("\"metrics\"")).expect("the metrics address in the log");
+    let output = logged(&node, "\"metrics\"").await;
+    let line = output.lines().find(|line| line.contains("\"metrics\"")).unwrap();
     let address = line.split("\"address\":\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
     let metrics = get(address, "/metrics").unwrap().body;
     assert!(metrics.contains(r#"route="/healthz""#), "{metrics}");
@@ -32,8 +31,19 @@ async fn metrics_have_labels_from_closed_sets_and_an_address_of_their_own() {
 
     let answer = node.get("/healthz");
     let id = answer.head.lines().find_map(|line| line.strip_prefix("x-request-id: ")).unwrap().to_owned();
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    assert!(node.output().contains(&id), "the log knows the request");
+    logged(&node, &id).await;
+}
+
+/// What the node has printed, once this is in it.
+async fn logged(node: &Node, what: &str) -> String {
+    for _ in 0..400 {
+        let output = node.output();
+        if output.contains(what) {
+            return output;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("nowhere in the log: {what}\n{}", node.output());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -19,7 +19,7 @@ use crate::{
     App, accounts, audit,
     credentials::{self, CredentialKind, recovery_code},
     http::{Json, Problem, ProblemCode, RequestContext, Route, SESSION_COOKIE, set_cookie},
-    oauth::{authorization, clients, grants},
+    oauth::{apis, authorization, clients, grants},
     sessions::{self, Ended, SignedIn},
 };
 
@@ -209,6 +209,7 @@ async fn list_grants(
     Extension(me): Extension<SignedIn>,
 ) -> Result<Response, Problem> {
     let held = grants::list(&app.store, me.account_id).await?;
+    let apis = apis::list(&app.store).await?;
     let mut ids = authorization::allowed_clients(&app.store, me.account_id).await?;
     ids.extend(held.iter().map(|grant| grant.client_id.clone()));
     ids.sort();
@@ -220,9 +221,12 @@ async fn list_grants(
             .iter()
             .filter(|grant| grant.client_id == id)
             .map(|grant| {
+                let api = apis.iter().find(|api| api.identifier == grant.audience);
                 json!({
                     "organization": grant.organization,
                     "audience": grant.audience,
+                    "audience_name": api.map(|api| api.name.as_str()),
+                    "may": authorization::in_words(api, &grant.scope, &grant.details),
                     "scope": grant.scope,
                     "details": grant.details,
                     "offline": grant.offline,

@@ -35,9 +35,10 @@ async fn whoever_asks_too_often_waits_longer_from_then_on() {
 async fn slowing_down_loses_nothing() {
     let app = app().await;
     let device = television(&app, Trust::Verified).await;
+    let mut ana = person(&app).await;
     let asked = asks(&app, &device, &[("scope", "openid")]).await;
     assert_eq!(error(&polls(&app, &device, &asked.device_code).await), "authorization_pending");
-    allows(&mut person(&app).await, &asked.user_code).await;
+    allows(&mut ana, &asked.user_code).await;
     assert_eq!(error(&polls(&app, &device, &asked.device_code).await), "slow_down");
     assert_eq!(polls_in_time(&app, &device, &asked.device_code).await.status, 200);
 }

@@ -5,6 +5,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::{
     super::{
+        apis::Api,
         clients::{Client, Trust},
         scopes,
     },
@@ -79,14 +80,33 @@ fn client(client: &Client) -> Value {
 }
 
 fn words(prepared: &Prepared, name: &str, locale: &str) -> String {
-    let portuguese = locale.starts_with("pt");
-    let choose = |en: &str, pt: &str| if portuguese { pt.to_owned() } else { en.to_owned() };
+    let [en, pt] = scope_in_words(prepared.api.as_ref(), name);
+    if locale.starts_with("pt") { pt } else { en }
+}
+
+/// In English and in Portuguese; a name nobody knows any more stays itself.
+fn scope_in_words(api: Option<&Api>, name: &str) -> [String; 2] {
+    let both = |en: &str, pt: &str| [en.to_owned(), pt.to_owned()];
     if let Some(scope) = scopes::STANDARD_SCOPES.iter().find(|scope| scope.name == name) {
-        return choose(scope.en, scope.pt);
+        return both(scope.en, scope.pt);
     }
-    if let (None, Some(own)) = (&prepared.api, permissions::find(name)) {
-        return choose(own.en, own.pt);
+    if let (None, Some(own)) = (api, permissions::find(name)) {
+        return both(own.en, own.pt);
     }
-    let scope = prepared.api.as_ref().and_then(|api| api.scope(name));
-    scope.map_or_else(|| name.to_owned(), |scope| choose(&scope.description.en, &scope.description.pt))
+    let scope = api.and_then(|api| api.scope(name));
+    scope.map_or_else(|| both(name, name), |scope| both(&scope.description.en, &scope.description.pt))
+}
+
+/// What a grant lets its client do, in the words the person agreed to.
+pub fn in_words(api: Option<&Api>, scope: &str, details: &[Value]) -> Vec<Value> {
+    let scopes = scope.split_ascii_whitespace().map(|name| scope_in_words(api, name));
+    let types = api.map(|api| api.details.as_slice()).unwrap_or_default();
+    let known = |detail: &&Value| types.iter().find(|one| detail["type"] == one.name.as_str());
+    let details = details.iter().map(|detail| {
+        known(&detail).map_or_else(
+            || [detail.to_string(), detail.to_string()],
+            |known| [known.render(detail, "en"), known.render(detail, "pt")],
+        )
+    });
+    scopes.chain(details).map(|[en, pt]| json!({"en": en, "pt": pt})).collect()
 }

@@ -34,7 +34,7 @@ use serde_json::json;
 
 pub use begin::{Begun, Beside, begin, continued_from, hinted, own_id_token};
 pub use continued::{Continued, Way};
-pub use describe::describe;
+pub use describe::{describe, in_words};
 pub use issue::{Sitting, issue};
 pub use respond::{Confirmed, Delivery, refusal};
 pub use store::{allowed_clients, forget, forget_in_organization, remembered};
