@@ -1,25 +1,51 @@
 // Sends the same requests every time and prints the answers, with what is random or the time replaced.
 
-import { readFile } from 'node:fs/promises'
+import { readFile, readdir } from 'node:fs/promises'
 import { request } from 'node:http'
 import { randomInt } from 'node:crypto'
 
-const [base, routes] = process.argv.slice(2)
+// ROUTES: docs/routes.md. SCREENS: the source of the crate, whose router says which addresses are its own.
+const [base, routes, screens] = process.argv.slice(2)
 
-const paths = new Set(['/', '/nowhere', '/ui', '/ui/', '/ui/sign-in', '/ui/account', '/ui/account/security', '/ui/assets/x/y', '/ui/link'])
-paths.add('/.well-known/change-password').add('/.well-known/passkey-endpoints').add('/device').add('/%ff').add('/v1/../ui')
-for (const [, path] of (await readFile(routes, 'utf8')).matchAll(/^\| [A-Z]+ \| `([^`]+)`/gm)) {
+const found = (text, pattern) => [...text.matchAll(pattern)]
+
+const ownPaths = async () => {
+  const files = (await readdir(screens, { recursive: true })).filter((name) => name.endsWith('.rs')).sort()
+  const sources = await Promise.all(files.map((name) => readFile(`${screens}/${name}`, 'utf8')))
+  const constants = new Map(sources.flatMap((text) => found(text, /const (\w+): &str = "([^"]+)"/g)).map(([, name, value]) => [name, value]))
+  const patterns = sources.flatMap((text) => found(text, /\.route\(\s*(?:"([^"]+)"|(\w+))/g)).map(([, path, name]) => path ?? constants.get(name))
+  const pages = found(await readFile(`${screens}/account/pages.rs`, 'utf8'), /Self::\w+ => "([a-z]+)"/g).map(([, name]) => name)
+  const names = { page: [...pages, 'nothing'], file: ['screens.css', 'screens.js', 'mark.svg', 'logo'], version: ['x'], colours: ['7a1f5c-none.css', 'x'] }
+  const filled = (path) => {
+    const [whole, name] = path.match(/\{(\w+)\}/) ?? []
+    if (!whole) return [path]
+    return (names[name] ?? ['00000000-0000-7000-8000-000000000000']).flatMap((value) => filled(path.replace(whole, value)))
+  }
+  if (pages.length < 2 || patterns.length < 10 || patterns.includes(undefined)) throw new Error(`the router of ${screens} cannot be read`)
+  return patterns.flatMap(filled)
+}
+
+const paths = new Set(['/nowhere', '/ui', '/ui/', '/v1/../ui', ...(await ownPaths())])
+for (const [, path] of found(await readFile(routes, 'utf8'), /^\| [A-Z]+ \| `([^`]+)`/gm)) {
   paths.add(path.replace(/\{[^}]*\}/g, '00000000-0000-7000-8000-000000000000'))
 }
 for (const path of ['/connect/authorize?client_id=x', '/connect/authorize?response_type=code&client_id=x&redirect_uri=y', '/connect/logout?state=x']) {
   paths.add(path)
 }
+// Malformed: no UTF-8, no percent-encoding, a segment that would climb, more than any address of ours has (16 KiB at most).
+for (const path of ['/%ff', '/%zz', '/ui/flow/%ff', '/ui/flow/%zz', '/ui/account/%', '/ui/flow/%2e%2e%2f', '/device?user_code=%zz', '//ui/account']) {
+  paths.add(path)
+}
+for (const length of [4, 17]) paths.add(`/ui/flow/${'a'.repeat(length * 1024)}`)
 const accepts = [undefined, 'text/html,application/xhtml+xml,*/*;q=0.8', 'application/json', '*/*']
 const bodies = [
   ['application/json', '{}'],
   ['application/json', '{'],
   ['application/json', '{"kind":"sign_in"}'],
   ['application/x-www-form-urlencoded', 'client_id=x&action=email_code%2Fsend&step=1'],
+  // Broken encoding, and a type nobody takes.
+  ['application/x-www-form-urlencoded', 'action=%zz&step=%ff%fe&=&&client_id'],
+  ['text/plain', 'action=cancel&step=1'],
 ]
 
 // Everybody comes from somewhere else: limits count addresses.

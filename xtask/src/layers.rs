@@ -42,6 +42,13 @@ const LAYERS: &[Layer] = &[
         banned: &["porteiro_screens"],
         instead: "the service cannot name a screen; screens depend on the service",
     },
+    // What `Surroundings` holds of the application it does not give away.
+    Layer {
+        folder: "crates/screens/src",
+        file: None,
+        banned: &["App", "Store", "Tx", "store", "run_tx", "tokio_postgres", "deadpool_postgres"],
+        instead: "a screen holds no database handle; ask the service by the call anybody may make (call/)",
+    },
     Layer {
         folder: "crates/protocol/src",
         file: None,
@@ -155,6 +162,13 @@ mod tests {
         one(&feature("decide"), "use axum::Json;", "names axum");
         one(&feature("store"), "use crate::http::Route;", "names http");
         one(&feature("mod"), "//! Device.\nuse porteiro_screens::x;", "names porteiro_screens");
+        one(
+            "crates/screens/src/visit.rs",
+            "use porteiro_service::App;",
+            "names App; a screen holds no database",
+        );
+        one("crates/screens/src/flow/mod.rs", "fn a(it: &porteiro_service::store::X) {}", "names store");
+        one("crates/screens/src/flow/draw.rs", "async fn a(tx: Tx) {}", "names Tx");
         one("crates/protocol/src/pkce.rs", "use tokio::time;", "names tokio");
     }
 

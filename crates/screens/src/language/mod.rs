@@ -171,7 +171,7 @@ impl Words {
         self.say(key, Some(&arguments))
     }
 
-    /// The key itself where there is no such message; a test sees to it that nobody ever reads one.
+    /// The key itself where there is no such message; the build sees to it that nobody ever reads one.
     fn say(&self, key: &str, arguments: Option<&FluentArgs<'_>>) -> String {
         let Some(pattern) = self.bundle.get_message(key).and_then(|message| message.value()) else {
             return key.to_owned();

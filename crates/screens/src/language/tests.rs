@@ -1,78 +1,70 @@
-//! The catalogues say the same things, and nothing that nobody shows.
+//! What the build asks of the catalogues, and that everything in them can be read.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::Path,
-};
+#[path = "../../build/catalogues.rs"]
+mod catalogues;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Catalogues, Language, catalogue::source};
 
-/// Every message with the variables it uses.
 fn messages(language: Language) -> BTreeMap<String, BTreeSet<String>> {
-    let mut messages: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let mut current = String::new();
-    for line in source(language).lines().filter(|line| !line.starts_with('#')) {
-        if let Some((key, _)) = line.split_once(" =").filter(|_| !line.starts_with(' ')) {
-            key.clone_into(&mut current);
-            assert!(messages.insert(key.to_owned(), BTreeSet::new()).is_none(), "{key} is there twice");
-        }
-        for variable in line.split('$').skip(1) {
-            let name = variable.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
-            messages.entry(current.clone()).or_default().insert(name.to_owned());
-        }
-    }
-    messages
+    catalogues::messages(source(language)).0
 }
 
-fn read(folder: &Path, text: &mut String) {
-    for entry in fs::read_dir(folder).expect("a folder").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            read(&path, text);
-        } else if path.file_name().is_some_and(|name| name != "tests.rs") {
-            text.push_str(&fs::read_to_string(&path).expect("text"));
-        }
-    }
-}
-
-/// All templates and all code.
-fn everything() -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut text = String::new();
-    read(&root.join("templates"), &mut text);
-    read(&root.join("src"), &mut text);
-    text
+/// What the build would say about these.
+fn said(english: &str, portuguese: &str, users: &[(&str, &str)]) -> Vec<String> {
+    let catalogues = [("en", "en.ftl", english.to_owned()), ("pt", "pt.ftl", portuguese.to_owned())];
+    let users: Vec<_> = users.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect();
+    catalogues::check(&catalogues, &users)
 }
 
 #[test]
-fn both_languages_say_the_same_things() {
-    let (english, portuguese) = (messages(Language::English), messages(Language::Portuguese));
-    assert_eq!(english, portuguese);
-    assert!(english.len() > 100);
-}
-
-#[test]
-fn every_message_is_used() {
-    let text = everything();
-    let unused: Vec<String> =
-        messages(Language::English).into_keys().filter(|key| !text.contains(&format!("\"{key}\""))).collect();
-    assert_eq!(unused, Vec::<String>::new());
-}
-
-#[test]
-fn every_message_that_is_asked_for_exists() {
-    let known = messages(Language::English);
-    let text = everything();
-    let mut asked = 0;
-    for call in [".t(\"", ".t1(\"", ".t2(\"", ".count(\"", ".say(\""] {
-        for rest in text.split(call).skip(1) {
-            let key = rest.split('"').next().unwrap_or_default();
-            assert!(known.contains_key(key), "there is no message {key}");
-            asked += 1;
-        }
+fn a_message_that_is_missing_unused_or_different_stops_the_build() {
+    let page = ("a.html", "{{ s.t(\"hello\") }}\n{{ s.t1(\n  \"to\", \"app\", x) }}");
+    let (english, portuguese) = ("hello = Hello\nto = To { $app }\n", "hello = Olá\nto = Para { $app }\n");
+    assert_eq!(said(english, portuguese, &[page]), [""; 0]);
+    for (english, portuguese, users, expected) in [
+        (
+            english,
+            "hello = Olá\n",
+            [page].as_slice(),
+            "pt.ftl (pt): there is no message to, and a.html:3 asks for it",
+        ),
+        (
+            english,
+            portuguese,
+            &[page, ("b.rs", "match x { _ => \"event-x\" }")],
+            "en.ftl (en): there is no message event-x, and b.rs:1 asks for it",
+        ),
+        (
+            english,
+            "hello = Olá\nto = Para { $aplicativo }\n",
+            &[page],
+            "pt.ftl (pt): the message to has other variables",
+        ),
+        (english, "hello = Olá\nto = Para { $app\n", &[page], "pt.ftl (pt): line 2: "),
+        (
+            "hello = Hello\nto = To { $app }\nold = Old\n",
+            portuguese,
+            &[page],
+            "en.ftl (en): nobody uses the message old; remove it",
+        ),
+        (
+            "hello = Hello\nto = To { $app }\nold = Old\n",
+            portuguese,
+            &[page],
+            "pt.ftl (pt): there is no message old, and en.ftl has it",
+        ),
+        (
+            "hello = Hello\nto = To { $app }\nto = { $app }\n",
+            portuguese,
+            &[page],
+            "en.ftl (en): the message to is there twice",
+        ),
+    ] {
+        let said = said(english, portuguese, users);
+        assert!(said.iter().any(|finding| finding.starts_with(expected)), "{expected}: {said:?}");
     }
-    assert!(asked > 100);
 }
 
 #[test]

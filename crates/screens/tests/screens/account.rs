@@ -2,39 +2,14 @@
 
 use std::sync::Arc;
 
-use porteiro_protocol::id::{AccountId, Id, OrganizationId};
 use porteiro_screens::{Deployment, mount};
-use porteiro_service::{
-    members::{self, NewMember, Source},
-    oauth::{
-        clients::{self, Trust},
-        scopes::STANDARD_SCOPES,
-    },
-    organizations,
-};
+use porteiro_service::oauth::{clients::Trust, scopes::STANDARD_SCOPES};
 use porteiro_testkit::TestApp;
-use serde_json::json;
 
-use crate::driver::{Person, app, title};
-
-/// Somebody in a new organization.
-async fn belongs(
-    app: &TestApp,
-    account: AccountId,
-    slug: &'static str,
-    role: &'static str,
-) -> OrganizationId {
-    let (organization, id) = (Id::random(&*app.app.entropy), Id::random(&*app.app.entropy));
-    let work = |tx| async move {
-        assert!(organizations::insert(&tx, organization, slug, slug, "en").await?);
-        let (display_name, source) = ("Ana", Source::Admin);
-        let account = Some(account);
-        let new = NewMember { organization, id, account, client_id: None, display_name, role, source };
-        members::insert(&tx, &new).await
-    };
-    app.app.store.run_tx("test.belongs", work).await.expect("a member");
-    organization
-}
+use crate::{
+    around::{asking, belongs, client},
+    driver::{Person, app, title},
+};
 
 #[tokio::test]
 async fn a_key_is_offered_what_the_person_holds_and_nothing_else() {
@@ -112,22 +87,10 @@ async fn a_phone_can_be_added_where_codes_can_be_sent() {
 #[tokio::test]
 async fn what_is_consented_to_is_said_in_the_language_of_the_page() {
     let (app, _) = app().await;
-    let metadata = json!({
-        "client_name": "Ledger",
-        "redirect_uris": ["https://app.example.test/callback"],
-        "grant_types": ["authorization_code"],
-        "token_endpoint_auth_method": "none",
-    });
-    let made = clients::create(&app.app.store, &*app.app.entropy, &metadata, Trust::Verified).await;
-    let client = made.expect("a client").client_id;
+    let client = client(&app, Trust::Verified).await;
     let mut ana = Person::new(&app);
     ana.register("ana@example.test").await;
-    let asking = format!(
-        "/connect/authorize?client_id={client}&redirect_uri=https%3A%2F%2Fapp.example.test%2Fcallback\
-         &response_type=code&scope=openid%20email&state=s&code_challenge={}&code_challenge_method=S256",
-        "A".repeat(43)
-    );
-    let (path, page) = ana.visit(&asking).await;
+    let (path, page) = ana.visit(&asking(&client, "openid%20email")).await;
     assert_eq!(title(&page), "Allow Ledger?", "{}", page.text());
     let email = STANDARD_SCOPES.iter().find(|scope| scope.name == "email").expect("a scope");
     assert!(page.text().contains(email.en));

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use porteiro_screens::{Deployment, mount};
-use porteiro_service::oauth::clients::{self, Trust};
+use porteiro_service::oauth::clients::Trust;
 use porteiro_testkit::TestApp;
-use serde_json::json;
 
-use crate::driver::{Person, app};
+use crate::{
+    around::{asking, client},
+    driver::{Person, app},
+};
 
 #[tokio::test]
 async fn a_deployment_looks_like_itself() {
@@ -44,28 +46,6 @@ async fn a_deployment_looks_like_itself() {
     std::fs::remove_file(&file).expect("the logo goes");
 }
 
-/// A client that asks on this installation, made as a person of the platform would.
-async fn client(app: &TestApp, trust: Trust) -> String {
-    let metadata = json!({
-        "client_name": "Ledger",
-        "redirect_uris": ["https://app.example.test/callback"],
-        "grant_types": ["authorization_code"],
-        "token_endpoint_auth_method": "none",
-        "policy_uri": "https://app.example.test/privacy",
-        "tos_uri": "https://app.example.test/terms",
-    });
-    let made = clients::create(&app.app.store, &*app.app.entropy, &metadata, trust).await;
-    made.expect("a client").client_id
-}
-
-fn asking(client: &str) -> String {
-    format!(
-        "/connect/authorize?client_id={client}&redirect_uri=https%3A%2F%2Fapp.example.test%2Fcallback\
-         &response_type=code&scope=openid&state=s&code_challenge={}&code_challenge_method=S256",
-        "A".repeat(43)
-    )
-}
-
 #[tokio::test]
 async fn a_client_somebody_checked_looks_like_itself_and_the_service_stays_in_sight() {
     let (app, _) = app().await;
@@ -76,7 +56,7 @@ async fn a_client_somebody_checked_looks_like_itself_and_the_service_stays_in_si
          SELECT client_id, '#7a1f5c', '\\x00', 'image/png', 48, 20, 'digest' FROM client",
     )
     .await;
-    let text = Person::new(&app).visit(&asking(&checked)).await.1.text();
+    let text = Person::new(&app).visit(&asking(&checked, "openid")).await.1.text();
     let picture = format!("src=\"https://id.example.test/v1/branding/clients/{checked}/digest\"");
     assert!(text.contains(&picture) && text.contains("<span>Ledger</span>"), "{text}");
     assert!(text.contains("href=\"/ui/look/7a1f5c-none.css\""));
@@ -88,7 +68,7 @@ async fn a_client_somebody_checked_looks_like_itself_and_the_service_stays_in_si
     assert_eq!(style.text(), "@media (prefers-color-scheme:light){main{--accent:#7a1f5c}}");
     assert_eq!(Person::new(&app).get("/ui/look/ffffff-none.css").await.status, 404);
 
-    let text = Person::new(&app).visit(&asking(&stranger)).await.1.text();
+    let text = Person::new(&app).visit(&asking(&stranger, "openid")).await.1.text();
     assert!(!text.contains("/v1/branding/") && !text.contains("/ui/look/"), "{text}");
     assert!(!text.contains("https://app.example.test/privacy"), "nobody is sent to a stranger's pages");
 }

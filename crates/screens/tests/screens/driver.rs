@@ -56,14 +56,23 @@ pub struct Person {
     pub cookies: BTreeMap<String, String>,
     pub language: &'static str,
     pub origin: &'static str,
+    /// Where this browser has been.
+    pub been: Vec<String>,
 }
 
 impl Person {
     pub fn new(app: &Arc<TestApp>) -> Self {
-        Self { app: Arc::clone(app), cookies: BTreeMap::new(), language: "en", origin: ORIGIN }
+        Self {
+            app: Arc::clone(app),
+            cookies: BTreeMap::new(),
+            language: "en",
+            origin: ORIGIN,
+            been: Vec::new(),
+        }
     }
 
     async fn send(&mut self, request: http::request::Builder, body: Body) -> Answer {
+        self.been.extend(request.uri_ref().map(|uri| uri.path().to_owned()));
         let cookies: Vec<String> =
             self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let mut request = request

@@ -1,6 +1,11 @@
 //! What goes with every page.
 
-use crate::driver::{Person, app, one};
+use porteiro_service::oauth::clients::Trust;
+
+use crate::{
+    around::{asking, client},
+    driver::{Person, app, one, title},
+};
 
 #[tokio::test]
 async fn every_page_has_the_header_set() {
@@ -45,6 +50,34 @@ async fn every_page_has_the_header_set() {
             assert!(!text.contains(inline), "{path} has {inline}");
         }
     }
+}
+
+/// Browsers hold redirects after a form to `form-action` as well, and where a client leads on to only it knows.
+#[tokio::test]
+async fn a_page_that_posts_to_the_client_says_nothing_of_forms_and_keeps_the_rest() {
+    let (app, _) = app().await;
+    let client = client(&app, Trust::Verified).await;
+    let mut ana = Person::new(&app);
+    ana.register("ana@example.test").await;
+    let asking = format!("{}&response_mode=form_post", asking(&client, "openid%20email"));
+    let (path, page) = ana.visit(&asking).await;
+    assert!(one(&page.headers, "content-security-policy").contains(" form-action 'self';"), "asked here");
+    let page = ana.act(&page, &path, "consent/allow", &[]).await;
+    assert_eq!(title(&page), "Continuing to app.example.test", "{}", page.text());
+    let text = page.text();
+    assert!(text.contains("<form method=\"post\" action=\"https://app.example.test/callback\""), "{text}");
+    assert_eq!(text.matches("<form ").count(), 1, "{text}");
+    let policy = one(&page.headers, "content-security-policy");
+    let nonce = policy.split("'nonce-").nth(1).unwrap().split('\'').next().unwrap();
+    assert_eq!(
+        policy,
+        format!(
+            "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic'; style-src 'self'; \
+             img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+        )
+    );
+    assert_eq!(one(&page.headers, "referrer-policy"), "same-origin");
+    assert_eq!(one(&page.headers, "cache-control"), "no-store");
 }
 
 #[tokio::test]

@@ -1,0 +1,79 @@
+//! What people come from and belong to: apps that ask for them, and organizations.
+
+use porteiro_protocol::id::{AccountId, Id, OrganizationId};
+use porteiro_service::{
+    members::{self, NewMember, Source},
+    oauth::{
+        apis,
+        clients::{self, Trust},
+    },
+    organizations,
+};
+use porteiro_testkit::TestApp;
+use serde_json::{Value, json};
+
+/// A client that asks on this installation, made as a person of the platform would.
+pub async fn client(app: &TestApp, trust: Trust) -> String {
+    made(app, trust, &json!({"redirect_uris": ["https://app.example.test/callback"], "grant_types": ["authorization_code"]})).await
+}
+
+/// Something that cannot open a browser (RFC 8628).
+pub async fn television(app: &TestApp) -> String {
+    let grants = ["urn:ietf:params:oauth:grant-type:device_code"];
+    made(app, Trust::Verified, &json!({"redirect_uris": [], "grant_types": grants})).await
+}
+
+async fn made(app: &TestApp, trust: Trust, more: &Value) -> String {
+    let mut metadata = json!({
+        "client_name": "Ledger",
+        "token_endpoint_auth_method": "none",
+        "policy_uri": "https://app.example.test/privacy",
+        "tos_uri": "https://app.example.test/terms",
+    });
+    for (name, value) in more.as_object().into_iter().flatten() {
+        metadata[name] = value.clone();
+    }
+    let made = clients::create(&app.app.store, &*app.app.entropy, &metadata, trust).await;
+    made.expect("a client").client_id
+}
+
+/// Where the client sends people.
+pub fn asking(client: &str, scope: &str) -> String {
+    format!(
+        "/connect/authorize?client_id={client}&redirect_uri=https%3A%2F%2Fapp.example.test%2Fcallback\
+         &response_type=code&scope={scope}&state=s&code_challenge={}&code_challenge_method=S256",
+        "A".repeat(43)
+    )
+}
+
+/// An API whose tokens speak for an organization.
+pub async fn payroll(app: &TestApp) {
+    let words = json!({"en": "See salaries", "pt": "Ver salários"});
+    let api = json!({
+        "identifier": "https://payroll.example.test",
+        "name": "Payroll",
+        "organizational": true,
+        "scopes": [{"name": "salaries:read", "description": words}],
+    });
+    let api: apis::Api = serde_json::from_value(api).expect("an API");
+    apis::register(&app.app.store, &api).await.expect("an API");
+}
+
+/// Somebody in a new organization.
+pub async fn belongs(
+    app: &TestApp,
+    account: AccountId,
+    slug: &'static str,
+    role: &'static str,
+) -> OrganizationId {
+    let (organization, id) = (Id::random(&*app.app.entropy), Id::random(&*app.app.entropy));
+    let work = |tx| async move {
+        assert!(organizations::insert(&tx, organization, slug, slug, "en").await?);
+        let (display_name, source) = ("Ana", Source::Admin);
+        let account = Some(account);
+        let new = NewMember { organization, id, account, client_id: None, display_name, role, source };
+        members::insert(&tx, &new).await
+    };
+    app.app.store.run_tx("test.belongs", work).await.expect("a member");
+    organization
+}
