@@ -120,3 +120,25 @@ async fn what_is_consented_to_is_said_in_the_language_of_the_page() {
     let page = ana.get(&format!("{path}?lang=pt")).await.text();
     assert!(page.contains(email.pt) && !page.contains(email.en), "{page}");
 }
+
+#[tokio::test]
+async fn leaving_an_organization_is_asked_for_with_a_proof_and_then_done() {
+    let (app, _) = app().await;
+    let mut ana = Person::new(&app);
+    ana.register("ana@example.test").await;
+    let account = ana.get("/v1/account").await.json()["id"].as_str().expect("an id").parse().expect("an id");
+    let joined = belongs(&app, account, "joined", "member").await.to_string();
+    let fields = [("action", "leave"), ("id", joined.as_str())];
+    // A password set a moment ago is not a fresh proof: the person is asked, and comes back.
+    let asked = ana.post("/ui/account/organizations", &fields).await;
+    let flow = asked.header("location").to_owned();
+    assert!(flow.starts_with("/ui/flow/"), "{flow}");
+    assert!(ana.get("/ui/account/organizations").await.text().contains("joined"), "still there");
+    let step = ana.get(&flow).await;
+    let at = flow.split('?').next().unwrap_or_default().to_owned();
+    let proof = [("password", "correct horse battery"), ("back", "organizations"), ("known", "1")];
+    let back = ana.act(&step, &at, "password/check", &proof).await;
+    assert_eq!(back.header("location"), "/ui/account/organizations");
+    let left = ana.post("/ui/account/organizations", &fields).await;
+    assert_eq!(left.header("location"), "/ui/account/organizations?done=left");
+}
