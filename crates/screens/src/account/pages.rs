@@ -149,7 +149,7 @@ pub async fn draw_with(
     shell.problem = wrong;
     let title = shell.t(page.title());
     let shell = shell.titled(title);
-    let mut items: Vec<Item> = listed(&reply).map(|item| lines::line(&shell, page, item)).collect();
+    let mut items: Vec<Item> = lines::lines(&shell, page, listed(&reply));
     let mut places = Vec::new();
     if page == Page::Organizations {
         let waiting = visit.caller.get(&screens.service, "/v1/account/invitations").await;

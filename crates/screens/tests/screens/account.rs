@@ -142,3 +142,30 @@ async fn leaving_an_organization_is_asked_for_with_a_proof_and_then_done() {
     let left = ana.post("/ui/account/organizations", &fields).await;
     assert_eq!(left.header("location"), "/ui/account/organizations?done=left");
 }
+
+#[tokio::test]
+async fn attempts_of_strangers_are_one_line_and_bury_nothing() {
+    let (app, _) = app().await;
+    let mut ana = Person::new(&app);
+    ana.register("ana@example.test").await;
+    let mut stranger = Person::new(&app);
+    let (path, page) = stranger.visit("/ui/sign-in").await;
+    let guess = [("identifier", "ana@example.test"), ("password", "a wild guess, and wrong")];
+    stranger.act(&page, &path, "password/check", &guess).await;
+    let page = ana.get("/ui/account/activity").await.text();
+    assert_eq!(page.matches("<strong>Sign-in attempt refused</strong>").count(), 1, "{page}");
+    // As many more as the limits allow within some weeks.
+    app.sql(
+        "INSERT INTO security_log (entry_id, subject_id, kind, payload, at)
+         SELECT overlay(entry_id::text placing '7fff-bfff-' || lpad(n::text, 12, '0') from 15)::uuid, subject_id, kind,
+                payload, at
+         FROM security_log, generate_series(1, 149) n WHERE kind = 'proof.refused'",
+    )
+    .await;
+    let page = ana.get("/ui/account/activity").await.text();
+    assert_eq!(page.matches("<strong>100 sign-in attempts refused</strong>").count(), 1, "{page}");
+    assert!(page.contains("<strong>Account created</strong>") && page.contains("<strong>Signed in</strong>"));
+    ana.language = "pt";
+    let page = ana.get("/ui/account/activity").await.text();
+    assert!(page.contains("<strong>100 tentativas de entrada recusadas</strong>"), "{page}");
+}
