@@ -12,7 +12,8 @@ zeros where nobody is known. Network address and device stand apart, in `securit
 erased and the record stays. A payload never holds a secret or an address; its members are each present or absent, and
 there are no others.
 
-People read the entries about themselves at `GET /v1/account/activity`.
+People read the entries about themselves at `GET /v1/account/activity`: the newest 100, and besides the newest 100 of
+`proof.refused` and `proof.limited`, which anybody can cause who knows an address.
 
 | Kind | Means | Payload |
 |---|---|---|

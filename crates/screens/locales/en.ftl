@@ -299,7 +299,7 @@ wrong-authority = A key can hold only what you hold yourself. Take something out
 wrong-quota = You have as many as you may. Revoke one first.
 wrong-key = Give the key a name, at least one permission, and 1 to 365 days.
 activity-title = Activity
-activity-text = What happened in your account lately.
+activity-text = What happened in your account lately. Of refused sign-in attempts, only the newest are counted.
 done-removed = Removed.
 done-renamed = Renamed.
 done-recovery-stopped = Stopped. Nobody can get in that way.
@@ -314,6 +314,10 @@ event-account-recovery-stopped = Recovery stopped
 event-sign-in-succeeded = Signed in
 event-proof-refused = Sign-in attempt refused
 event-proof-limited = Too many attempts stopped
+event-attempts = { $count ->
+    [one] Sign-in attempt refused
+   *[other] { $count } sign-in attempts refused
+}
 event-credential-added = Sign-in method added
 event-credential-changed = Sign-in method changed
 event-credential-removed = Sign-in method removed

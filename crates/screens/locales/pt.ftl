@@ -299,7 +299,7 @@ wrong-authority = Uma chave só pode ter o que você tem. Tire alguma permissão
 wrong-quota = Você já tem o máximo permitido. Revogue alguma antes.
 wrong-key = Dê à chave um nome, pelo menos uma permissão e de 1 a 365 dias.
 activity-title = Atividade
-activity-text = O que aconteceu na sua conta nos últimos tempos.
+activity-text = O que aconteceu na sua conta nos últimos tempos. Das tentativas de entrada recusadas, só as mais recentes são contadas.
 done-removed = Removido.
 done-renamed = Renomeado.
 done-recovery-stopped = Pronto. Ninguém consegue entrar por aí.
@@ -314,6 +314,10 @@ event-account-recovery-stopped = Recuperação impedida
 event-sign-in-succeeded = Entrada na conta
 event-proof-refused = Tentativa de entrada recusada
 event-proof-limited = Excesso de tentativas bloqueado
+event-attempts = { $count ->
+    [one] Tentativa de entrada recusada
+   *[other] { $count } tentativas de entrada recusadas
+}
 event-credential-added = Forma de entrar adicionada
 event-credential-changed = Forma de entrar alterada
 event-credential-removed = Forma de entrar removida

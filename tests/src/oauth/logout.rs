@@ -4,7 +4,7 @@ use porteiro_service::oauth::{
     clients::{self, Trust},
     logout,
 };
-use porteiro_testkit::{Browser, verify};
+use porteiro_testkit::{Browser, nothing, verify};
 use serde_json::{Value, json};
 
 use super::{
@@ -12,6 +12,7 @@ use super::{
     driver::{Relying, get_json, person, userinfo, verifier},
     encode,
 };
+use crate::people::PASSWORD;
 
 const AFTER: &str = "https://app.example.test/bye";
 
@@ -169,4 +170,40 @@ async fn the_bare_page_signs_out() {
         assert!(answer.text().contains(expected), "{origin}: {}", answer.text());
     }
     assert_eq!(browser.get("/v1/account").await.status, 401);
+}
+
+/// On a browser that many use: what was proved in a flow that waits is not there for whoever comes next.
+#[tokio::test]
+async fn a_flow_that_waits_is_not_open_to_whoever_comes_after_a_sign_out() {
+    let app = app().await;
+    let client = client(&app).await;
+    person(&app).await;
+    for by_client in [true, false] {
+        let mut browser = Browser::new(&app);
+        // Proved, and left standing at the question; then signed in beside it.
+        let mut waiting = browser.open(json!({"kind": "sign_in"})).await;
+        let mut flow = browser.open(json!({"kind": "sign_in"})).await;
+        let input = json!({"identifier": "ana@example.test", "password": PASSWORD});
+        waiting.act(&mut browser, "password/check", input.clone()).await;
+        assert_eq!(waiting.stage(), "enrol", "{}", waiting.now);
+        flow.act(&mut browser, "password/check", input).await;
+        flow.act(&mut browser, "enrol/skip", nothing()).await;
+        let path = format!("/v1/flows/{}", waiting.id());
+        assert_eq!(browser.get(&path).await.status, 200);
+        if by_client {
+            let tokens = client.tokens(&mut browser, &app, &[]).await;
+            let hint = tokens["id_token"].as_str().unwrap();
+            assert_eq!(leave(&mut browser, &[("id_token_hint", hint)]).await.1["stage"], "complete");
+        } else {
+            let sessions = browser.get("/v1/account/sessions").await.json();
+            let own =
+                sessions["items"].as_array().unwrap().iter().find(|one| one["current"] == true).unwrap();
+            let path = format!("/v1/account/sessions/{}", own["id"].as_str().unwrap());
+            assert_eq!(browser.delete(&path).await.status, 204);
+        }
+        assert!(browser.session().is_none());
+        let reopened = browser.get(&path).await;
+        assert_eq!(reopened.status, 404, "{}", reopened.text());
+        app.forget_limits().await;
+    }
 }

@@ -181,13 +181,17 @@ async fn a_flow_wears_what_was_named_or_proved_and_never_what_was_typed() {
 #[tokio::test]
 async fn a_client_nobody_checked_looks_like_nobody() {
     let app = house().await;
-    dressed(&app).await;
+    let (here, ..) = dressed(&app).await;
     let client = Relying::with(&app, Trust::Unverified, json!({})).await;
     let uri = dress_client(&app, &client).await;
     assert_eq!(picture(&app, &uri).await.status, 404);
     for more in [&[][..], &[("organization", "here")]] {
         assert_eq!(look(&client, &mut Browser::new(&app), more).await, Value::Null);
     }
+    // Not for those who belong there either: where somebody works is easily guessed.
+    let mut ana = person(&app).await;
+    join(&app, here, account_of(&mut ana).await, "owner").await;
+    assert_eq!(look(&client, &mut ana, &[("organization", "here")]).await, Value::Null);
     let key = platform_key(&app, &["platform.clients:write"]).await;
     let path = "/v1/platform/clients/nobody/branding";
     assert_eq!(patch(&app, path, &key, &json!({}), "\"0\"").await.status, 404);

@@ -9,7 +9,10 @@ use super::{
     driver::{call, get, house, join, key, organization, organization_key, platform_key, role},
     staff::{MANAGES, Staff, account, change, context, members, patch, post, refusal},
 };
-use crate::oauth::{driver::Relying, service};
+use crate::{
+    oauth::{driver::Relying, service},
+    people::PASSWORD,
+};
 
 const WHY: [(&str, &str); 1] = [("porteiro-reason", "ticket 17")];
 
@@ -278,6 +281,10 @@ async fn whoever_leaves_is_gone_at_once_and_asks_nobody() {
     let token = ana.token(&app, &client, here, MANAGES).await;
     let personal = key(&app, KeyKind::Personal, Some(here), Some(ana.member), &["members:read"]).await;
     let path = format!("/v1/account/organizations/{here}");
+    // It cannot be undone: whoever finds an open browser must not do it for them.
+    assert_eq!(refusal(&ana.browser.delete(&path).await), (403, "step_up_required".into()));
+    let mut flow = ana.browser.open(json!({"kind": "reauthenticate"})).await;
+    flow.act(&mut ana.browser, "password/check", json!({"password": PASSWORD})).await;
     assert_eq!(ana.browser.delete(&path).await.status, 204);
     for bearer in [&token, &personal] {
         assert_eq!(get(&app, &members(here), bearer).await.status, 401);

@@ -204,6 +204,31 @@ async fn a_person_sees_their_own_activity() {
     assert!(kinds.contains(&"sign_in.succeeded") && kinds.contains(&"account.created"), "{kinds:?}");
 }
 
+/// Anybody who knows an address can try passwords for weeks, and make a key or sign in once in between.
+#[tokio::test]
+async fn wrong_passwords_do_not_push_the_rest_of_the_activity_out() {
+    let app = app().await;
+    let mut browser = register_with_password(&app, "ana@example.test").await;
+    let mut stranger = Browser::new(&app);
+    let mut flow = stranger.open(json!({"kind": "sign_in"})).await;
+    let guess = json!({"identifier": "ana@example.test", "password": "a wild guess, and wrong"});
+    flow.attempt(&mut stranger, "password/check", guess).await;
+    // As many more as the limits allow within some weeks.
+    app.sql(
+        "INSERT INTO security_log (entry_id, subject_id, kind, payload, at)
+         SELECT overlay(entry_id::text placing '7fff-bfff-' || lpad(n::text, 12, '0') from 15)::uuid, subject_id, kind,
+                payload, at
+         FROM security_log, generate_series(1, 149) n WHERE kind = 'proof.refused'",
+    )
+    .await;
+    assert_eq!(app.count("SELECT count(*) FROM security_log WHERE kind = 'proof.refused'").await, 150);
+    let activity = browser.get("/v1/account/activity").await.json();
+    let items = activity["items"].as_array().unwrap();
+    let of = |kind: &str| items.iter().filter(|item| item["kind"] == kind).count();
+    assert_eq!((of("proof.refused"), of("account.created"), of("sign_in.succeeded")), (100, 1, 1));
+    assert!(items.is_sorted_by(|one, next| one["id"].as_str() > next["id"].as_str()), "newest first");
+}
+
 /// By trigger, which holds for a superuser, and by privilege, for the role a deployment would use.
 #[tokio::test]
 async fn the_security_log_cannot_be_changed() {

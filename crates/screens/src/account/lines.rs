@@ -21,7 +21,16 @@ pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-pub fn line(words: &Words, page: Page, item: &Value) -> Item {
+pub fn lines<'a>(words: &Words, page: Page, items: impl Iterator<Item = &'a Value>) -> Vec<Item> {
+    match page {
+        Page::Activity => activity(words, &items.collect::<Vec<_>>()),
+        Page::Security | Page::Sessions | Page::Apps | Page::Keys | Page::Organizations => {
+            items.map(|item| line(words, page, item)).collect()
+        }
+    }
+}
+
+fn line(words: &Words, page: Page, item: &Value) -> Item {
     match page {
         Page::Security => credential(words, item),
         Page::Sessions => session(words, item),
@@ -234,6 +243,39 @@ const NOT_OURS: &[&str] = &[
     "client.removed",
     "stuffing.suspected",
 ];
+
+/// What anybody can do to an account whose address they know, as often as the limits let them.
+fn is_attempt(item: &Value) -> bool {
+    matches!(item["kind"].as_str(), Some("proof.refused" | "proof.limited"))
+}
+
+/// Attempts in a row are one line, or a stranger would bury what the person has to see.
+fn activity(words: &Words, items: &[&Value]) -> Vec<Item> {
+    let runs = items.chunk_by(|one, next| is_attempt(one) && is_attempt(next));
+    runs.flat_map(|run| match run {
+        [newest, .., oldest] => vec![attempts(words, run, newest, oldest)],
+        few => few.iter().map(|item| event(words, item)).collect(),
+    })
+    .collect()
+}
+
+/// From where, only if all of them came from there.
+fn attempts(words: &Words, run: &[&Value], newest: &Value, oldest: &Value) -> Item {
+    let address =
+        newest["address"].as_str().filter(|_| run.iter().all(|one| one["address"] == newest["address"]));
+    let facts = [
+        newest["at"].as_str().map(|at| words.moment(at)),
+        when(words, "since-at", &oldest["at"]),
+        address.map(ToOwned::to_owned),
+    ];
+    Item {
+        id: text(&newest["id"]),
+        kind: text(&newest["kind"]),
+        title: words.count("event-attempts", i64::try_from(run.len()).unwrap_or(i64::MAX)),
+        facts: facts.into_iter().flatten().collect(),
+        ..Item::default()
+    }
+}
 
 fn event(words: &Words, item: &Value) -> Item {
     let kind = text(&item["kind"]);

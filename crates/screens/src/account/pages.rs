@@ -153,7 +153,7 @@ pub async fn draw_with(
         let found = whole(screens, visit, Page::Organizations.source()).await;
         name_organizations(&mut reply, &found);
     }
-    let mut items: Vec<Item> = listed(&reply).map(|item| lines::line(&shell, page, item)).collect();
+    let mut items: Vec<Item> = lines::lines(&shell, page, listed(&reply));
     let mut places = Vec::new();
     if page == Page::Keys {
         // The newest first, and what lives before what does not: nobody has to look for a key they would take back.

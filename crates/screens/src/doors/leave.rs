@@ -82,8 +82,10 @@ pub fn leave(
     after_form: bool,
 ) -> Response {
     let shell = Shell::new(screens, language, "/ui/account");
+    // What follows a scheme of an app's own is chosen as freely as the scheme: it is nobody's host.
     let shown = |uri: &str| {
-        let host = url::Url::parse(uri).ok().and_then(|uri| uri.host_str().map(ToOwned::to_owned));
+        let web = url::Url::parse(uri).ok().filter(|uri| matches!(uri.scheme(), "https" | "http"));
+        let host = web.and_then(|uri| uri.host_str().map(ToOwned::to_owned));
         client.map(ToOwned::to_owned).or(host).unwrap_or_else(|| shell.t("an-app"))
     };
     match next {

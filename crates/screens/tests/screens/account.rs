@@ -104,3 +104,52 @@ async fn what_is_consented_to_is_said_in_the_language_of_the_page() {
     let page = ana.get("/ui/account/apps?lang=en").await.text();
     assert!(page.contains(&format!("<li>{}</li>", email.en)) && !page.contains("<code>email"), "{page}");
 }
+
+#[tokio::test]
+async fn leaving_an_organization_is_asked_for_with_a_proof_and_then_done() {
+    let (app, _) = app().await;
+    let mut ana = Person::new(&app);
+    ana.register("ana@example.test").await;
+    let account = ana.get("/v1/account").await.json()["id"].as_str().expect("an id").parse().expect("an id");
+    let joined = belongs(&app, account, "joined", "member").await.to_string();
+    let fields = [("action", "leave"), ("id", joined.as_str())];
+    // A password set a moment ago is not a fresh proof: the person is asked, and comes back.
+    let asked = ana.post("/ui/account/organizations", &fields).await;
+    let flow = asked.header("location").to_owned();
+    assert!(flow.starts_with("/ui/flow/"), "{flow}");
+    assert!(ana.get("/ui/account/organizations").await.text().contains("joined"), "still there");
+    let step = ana.get(&flow).await;
+    let at = flow.split('?').next().unwrap_or_default().to_owned();
+    let proof = [("password", "correct horse battery"), ("back", "organizations"), ("known", "1")];
+    let back = ana.act(&step, &at, "password/check", &proof).await;
+    assert_eq!(back.header("location"), "/ui/account/organizations");
+    let left = ana.post("/ui/account/organizations", &fields).await;
+    assert_eq!(left.header("location"), "/ui/account/organizations?done=left");
+}
+
+#[tokio::test]
+async fn attempts_of_strangers_are_one_line_and_bury_nothing() {
+    let (app, _) = app().await;
+    let mut ana = Person::new(&app);
+    ana.register("ana@example.test").await;
+    let mut stranger = Person::new(&app);
+    let (path, page) = stranger.visit("/ui/sign-in").await;
+    let guess = [("identifier", "ana@example.test"), ("password", "a wild guess, and wrong")];
+    stranger.act(&page, &path, "password/check", &guess).await;
+    let page = ana.get("/ui/account/activity").await.text();
+    assert_eq!(page.matches("<strong>Sign-in attempt refused</strong>").count(), 1, "{page}");
+    // As many more as the limits allow within some weeks.
+    app.sql(
+        "INSERT INTO security_log (entry_id, subject_id, kind, payload, at)
+         SELECT overlay(entry_id::text placing '7fff-bfff-' || lpad(n::text, 12, '0') from 15)::uuid, subject_id, kind,
+                payload, at
+         FROM security_log, generate_series(1, 149) n WHERE kind = 'proof.refused'",
+    )
+    .await;
+    let page = ana.get("/ui/account/activity").await.text();
+    assert_eq!(page.matches("<strong>100 sign-in attempts refused</strong>").count(), 1, "{page}");
+    assert!(page.contains("<strong>Account created</strong>") && page.contains("<strong>Signed in</strong>"));
+    ana.language = "pt";
+    let page = ana.get("/ui/account/activity").await.text();
+    assert!(page.contains("<strong>100 tentativas de entrada recusadas</strong>"), "{page}");
+}

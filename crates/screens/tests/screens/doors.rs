@@ -2,6 +2,8 @@
 
 use axum::{body::Body, extract::Request};
 use http::{StatusCode, header};
+use porteiro_service::oauth::clients::{self, Trust};
+use serde_json::json;
 
 use crate::driver::{Person, app, title};
 
@@ -126,4 +128,31 @@ async fn no_link_of_a_page_that_is_not_there_leads_elsewhere() {
     let mut ana = Person::new(&app);
     let text = ana.get("//evil.example/x").await.text();
     assert!(text.contains("lang=pt") && !text.contains("\"//evil"), "{text}");
+}
+
+/// An app chooses its scheme and what follows it freely: what stands where a host would is nobody's host.
+#[tokio::test]
+async fn what_an_app_puts_where_a_host_would_be_is_not_shown_as_one() {
+    let (app, _) = app().await;
+    let callback = "com.evil.app://your-bank.example/cb";
+    let metadata = json!({
+        "client_name": "Calculator",
+        "redirect_uris": [callback],
+        "grant_types": ["authorization_code"],
+        "token_endpoint_auth_method": "none",
+        "application_type": "native",
+    });
+    let made = clients::create(&app.app.store, &*app.app.entropy, &metadata, Trust::Unverified).await;
+    let client = made.expect("a client").client_id;
+    let mut ana = Person::new(&app);
+    ana.register("ana@example.test").await;
+    let asking = format!(
+        "/connect/authorize?client_id={client}&redirect_uri=com.evil.app%3A%2F%2Fyour-bank.example%2Fcb\
+         &response_type=code&scope=openid&state=s&code_challenge={}&code_challenge_method=S256",
+        "A".repeat(43)
+    );
+    let (path, page) = ana.visit(&asking).await;
+    let left = ana.act(&page, &path, "consent/deny", &[]).await;
+    assert_eq!(title(&left), "Continuing to the app");
+    assert!(left.text().contains(callback), "it goes there all the same: {}", left.text());
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::{
     Extension,
     extract::{Path, State},
-    http::{HeaderValue, StatusCode, header},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     App, accounts, audit,
     credentials::{self, CredentialKind, recovery_code},
-    http::{Json, Problem, ProblemCode, RequestContext, Route, SESSION_COOKIE, set_cookie},
+    http::{Json, Problem, ProblemCode, RequestContext, Route, forget_person},
     oauth::{apis, authorization, clients, grants},
     sessions::{self, Ended, SignedIn},
 };
@@ -179,8 +179,8 @@ async fn end_one(
         return Err(ProblemCode::NotFound.into());
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
-    if own && let Ok(gone) = HeaderValue::from_str(&set_cookie(SESSION_COOKIE, "", 0)) {
-        response.headers_mut().insert(header::SET_COOKIE, gone);
+    if own {
+        forget_person(response.headers_mut());
     }
     Ok(response)
 }

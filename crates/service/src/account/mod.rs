@@ -1,7 +1,7 @@
 //! `/v1/account`: what a person sees of their own account and can change about it.
 //!
-//! Reading needs a session; changing how the account is entered needs a fresh proof as strong as the account can give
-//! (ASVS 7.5.1), asked for as `step_up_required`.
+//! Reading needs a session; changing how the account is entered, and leaving an organization, needs a fresh proof as
+//! strong as the account can give (ASVS 7.5.1), asked for as `step_up_required`.
 
 mod endpoint;
 mod organizations;

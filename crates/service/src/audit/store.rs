@@ -2,7 +2,7 @@ use porteiro_protocol::{id::Id, time::OffsetDateTime};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Event, Origin};
+use super::{Event, EventKind, Origin};
 use crate::store::{Decode, Store, StoreError, Tx};
 
 /// One entry as its subject may read it.
@@ -71,16 +71,27 @@ pub(super) async fn append_all(
     .map(|_| ())
 }
 
-/// The newest entries about one account.
+/// What anybody can have written about an account whose address they know.
+const ATTEMPTS: &[EventKind] = &[EventKind::ProofRefused, EventKind::ProofLimited];
+
+/// The newest entries about one account, and the newest attempts of whomever: these have a share of their own, or a
+/// stranger could push out what its owner has to see.
 pub async fn recent(store: &Store, subject: Uuid, most: i64) -> Result<Vec<Entry>, StoreError> {
+    let attempts: Vec<&str> = ATTEMPTS.iter().map(|kind| kind.as_str()).collect();
     let rows = store
         .read(
             "audit.recent",
             "SELECT log.entry_id, kind, at, payload, personal->>'address' AS address,
                     personal->>'user_agent' AS user_agent
-             FROM security_log log LEFT JOIN security_log_personal personal USING (entry_id, subject_id)
-             WHERE log.subject_id = $1 ORDER BY log.entry_id DESC LIMIT $2",
-            &[&subject, &most],
+             FROM (
+                 (SELECT * FROM security_log WHERE subject_id = $1 AND kind <> ALL ($3)
+                  ORDER BY entry_id DESC LIMIT $2)
+                 UNION ALL
+                 (SELECT * FROM security_log WHERE subject_id = $1 AND kind = ANY ($3)
+                  ORDER BY entry_id DESC LIMIT $2)
+             ) log LEFT JOIN security_log_personal personal USING (entry_id, subject_id)
+             ORDER BY log.entry_id DESC",
+            &[&subject, &most, &attempts],
         )
         .await?;
     rows.iter()

@@ -77,9 +77,9 @@ pub fn logo(bytes: &[u8], said: Format) -> Result<Picture, String> {
     Ok(picture)
 }
 
-/// Whose look a request may be shown in. What a stranger asks for dresses up as nobody: not as itself, and not as an
-/// organization it names. What somebody proved to belong to is theirs, whoever asks.
-pub const fn may_name(trust: Trust) -> bool {
+/// Whether a request may be shown in anybody's look. What a stranger asks for dresses up as nobody: not as itself, and not
+/// as an organization it names. To whoever belongs there, the look would say that theirs is asking.
+pub const fn may_dress(trust: Trust) -> bool {
     match trust {
         Trust::Unverified => false,
         Trust::Verified | Trust::FirstParty => true,

@@ -4,7 +4,8 @@
 //! 1. Whoever may change the organization sets its look; a client's is set by the platform. That they still may is asked
 //!    under the lock. Colours nobody could read are refused, and a logo is rebuilt from what draws it.
 //! 2. A flow says in whose look it is shown ([`shown`]): an organization's once the request names it or the person proved
-//!    to belong to it, else the client's. An address somebody typed decides nothing.
+//!    to belong to it, else the client's. An address somebody typed decides nothing, and for a client nobody checked
+//!    there is no look at all.
 //! 3. The logo is served from here, at an address that never shows another one.
 
 mod decide;
@@ -84,14 +85,14 @@ pub async fn shown(
     reader: &impl Reader,
     prepared: &Prepared,
 ) -> Result<Option<Value>, StoreError> {
+    if !decide::may_dress(prepared.client.trust) {
+        return Ok(None);
+    }
     if let Some(organization) = organization(reader, prepared).await? {
         let owner = Owner::from(organization.id);
         if let Some(brand) = store::find(reader, &owner).await?.filter(|brand| !brand.is_plain()) {
             return Ok(Some(worn(app, "organization", &owner, brand, Some(organization.name))));
         }
-    }
-    if !decide::may_name(prepared.client.trust) {
-        return Ok(None);
     }
     let owner = Owner::Client(prepared.client.id.clone());
     let brand = store::find(reader, &owner).await?.filter(|brand| !brand.is_plain());
@@ -102,7 +103,6 @@ pub async fn shown(
 async fn organization(reader: &impl Reader, prepared: &Prepared) -> Result<Option<Organization>, StoreError> {
     let found = match (&prepared.member, &prepared.request.organization, prepared.client.organization) {
         (Some(member), _, _) => Some(member.organization.clone()),
-        (None, _, _) if !decide::may_name(prepared.client.trust) => None,
         (None, Some(text), own) => {
             let named = organizations::find_named(reader, &Name::parse(text)).await?;
             named.filter(|named| own.is_none_or(|own| own == named.id))

@@ -154,7 +154,7 @@ async fn once(
             if let (Some(asking), Some(account)) = (asking(&moved.state), moved.state.account()) {
                 device::refuse(app, tx, context, asking, account).await?;
             }
-            if let Some(delivery) = told(app, &moved.state, &gathered, refused).await? {
+            if let Some(delivery) = told(app, &moved.state, &gathered, refusal, refused).await? {
                 body["continue"] = delivery.to_json();
             }
             Some(body)
@@ -175,11 +175,13 @@ fn asking(state: &State) -> Option<Uuid> {
     state.continuation.as_ref()?.device.as_ref().map(|device| device.id)
 }
 
-/// What the client is told of a flow that ended without success.
+/// What the client is told of a flow that ended without success. One nobody checked hears of the person's own no and of
+/// nothing else, or a request that cannot be satisfied would send everybody who signs in to it (decision 0022).
 async fn told(
     app: &Arc<App>,
     state: &State,
     gathered: &Gathered,
+    refusal: Refusal,
     refused: Refused,
 ) -> Result<Option<Delivery>, StoreError> {
     let turned = match &gathered.prepared {
@@ -187,6 +189,9 @@ async fn told(
         Some(Err(authorization::Stopped::Client(turned))) => turned.as_ref().clone(),
         Some(Ok(_) | Err(authorization::Stopped::Page { .. })) | None => return Ok(None),
     };
+    if refusal != Refusal::Denied && !authorization::decide::may_redirect_errors(&turned.client) {
+        return Ok(None);
+    }
     let delivery = authorization::refusal(app, &turned).await;
     delivery.map(Some).map_err(|error| StoreError::Inconsistent(error.to_string()))
 }

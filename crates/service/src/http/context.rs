@@ -4,7 +4,7 @@ use std::{convert::Infallible, net::IpAddr, sync::Arc};
 
 use axum::{
     extract::FromRequestParts,
-    http::{HeaderMap, header, request::Parts},
+    http::{HeaderMap, HeaderValue, header, request::Parts},
 };
 use porteiro_protocol::id::RequestId;
 
@@ -110,6 +110,16 @@ fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     match (found.next(), found.next()) {
         (Some(value), None) => Some(value),
         (_, _) => None,
+    }
+}
+
+/// Whoever signs out leaves nothing for the next person at this browser: not the session, and not what binds the flows
+/// that wait, with what was proved in them. Which device it is stays: that is nobody's.
+pub fn forget_person(headers: &mut HeaderMap) {
+    for name in [SESSION_COOKIE, BIND_COOKIE] {
+        if let Ok(gone) = HeaderValue::from_str(&set_cookie(name, "", 0)) {
+            headers.append(header::SET_COOKIE, gone);
+        }
     }
 }
 

@@ -15,7 +15,7 @@ pub use address::{ClientAddress, ClientCertificate, Peer};
 pub use body::{Form, Json, Sent, arrive};
 pub(crate) use body::{json_value, read, typed};
 pub use cache::{Document, cached_json};
-pub use context::{BIND_COOKIE, DEVICE_COOKIE, RequestContext, SESSION_COOKIE, set_cookie};
+pub use context::{BIND_COOKIE, DEVICE_COOKIE, RequestContext, SESSION_COOKIE, forget_person, set_cookie};
 pub use layers::{RequestInfo, Surroundings, build};
 pub use oauth_error::{OAuthError, unreadable_form};
 pub use page::{form_post_page, plain_page, prefers_json};

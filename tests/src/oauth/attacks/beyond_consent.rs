@@ -246,6 +246,41 @@ async fn a_stranger_learns_nothing_and_redirects_nobody_without_consent() {
     assert!(broken.status != 303 && said[0] == said[1], "{} {said:?}", broken.header("location"));
 }
 
+/// The same behind a sign-in: of a request that nobody can satisfy, only a client somebody checked is told. What the
+/// person says themselves, a stranger hears, too.
+#[tokio::test]
+async fn a_request_nobody_can_satisfy_sends_nobody_to_a_stranger() {
+    let app = app().await;
+    person(&app).await;
+    let checked = Relying::web(&app).await;
+    let (client, _) = stranger(&app, json!({})).await;
+    let nobody = json!({"id_token": {"sub": {"value": "0190a5a0-0000-7000-8000-000000000000"}}}).to_string();
+    let demands = [("claims", nobody.as_str()), ("organization", "elsewhere"), ("acr_values", "aal2")];
+    for demand in demands {
+        for (asking, told) in [(&checked, true), (&client, false)] {
+            let mut browser = Browser::new(&app);
+            let mut flow = Flow::new(asking.ask(&mut browser, &verifier(), &[demand]).await.json());
+            let input = json!({"identifier": "ana@example.test", "password": PASSWORD});
+            flow.act(&mut browser, "password/check", input).await;
+            assert_eq!(flow.stage(), "denied", "{demand:?}: {}", flow.now);
+            assert_eq!(parameter(&flow.now, "error").is_some(), told, "{demand:?}: {}", flow.now["continue"]);
+            assert_eq!(flow.now["continue"].is_null(), !told);
+            let again = browser.get(&format!("/v1/flows/{}", flow.id())).await.json();
+            assert_eq!(again["continue"], flow.now["continue"]);
+        }
+        app.forget_limits().await;
+    }
+    let mut browser = Browser::new(&app);
+    let mut flow = Flow::new(client.ask(&mut browser, &verifier(), &[]).await.json());
+    let input = json!({"identifier": "ana@example.test", "password": PASSWORD});
+    flow.act(&mut browser, "password/check", input).await;
+    if flow.stage() == "enrol" {
+        flow.act(&mut browser, "enrol/skip", nothing()).await;
+    }
+    flow.act(&mut browser, "consent/deny", nothing()).await;
+    assert_eq!(parameter(&flow.now, "error").as_deref(), Some("access_denied"), "{}", flow.now);
+}
+
 /// RFC 9449 §10.1: a request pushed with a DPoP proof binds the code to that key. Where the request is signed and
 /// must be, the key is lost with the parameters around the object; and an object that names *another* key is believed.
 #[tokio::test]

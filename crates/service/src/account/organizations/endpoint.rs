@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::{
     App,
+    account::require_fresh,
     http::{Access, Problem, ProblemCode, RequestContext, Route},
     management::{Operation, Time},
     members::{self, Member, State as MemberState, Whom},
@@ -111,13 +112,15 @@ async fn held(
     Ok(axum::Json(HeldPermissions { items }).into_response())
 }
 
-/// Everything they had allowed there ends with it; the rest of the account is not touched.
+/// Everything they had allowed there ends with it; the rest of the account is not touched. Only an invitation leads back:
+/// it takes a fresh proof.
 async fn leave(
     State(app): State<Arc<App>>,
     Path(organization): Path<String>,
     context: RequestContext,
     Extension(me): Extension<SignedIn>,
 ) -> Result<Response, Problem> {
+    require_fresh(&app, &me).await?;
     let organization = organization.parse().map_err(|_| ProblemCode::NotFound)?;
     Box::pin(members::leave(&app, &context, me.account_id, organization)).await??;
     Ok(StatusCode::NO_CONTENT.into_response())

@@ -13,9 +13,7 @@ use serde_json::json;
 use super::{Left, leave};
 use crate::{
     App,
-    http::{
-        Access, OAuthError, RequestContext, Route, SESSION_COOKIE, Sent, plain_page, prefers_json, set_cookie,
-    },
+    http::{Access, OAuthError, RequestContext, Route, Sent, forget_person, plain_page, prefers_json},
 };
 
 pub fn routes() -> Vec<Route> {
@@ -64,8 +62,8 @@ fn present(left: Left, json: bool) -> Response {
                 }
                 None => plain_page("You are signed out.", None),
             };
-            if ended && let Ok(gone) = HeaderValue::from_str(&set_cookie(SESSION_COOKIE, "", 0)) {
-                response.headers_mut().append(header::SET_COOKIE, gone);
+            if ended {
+                forget_person(response.headers_mut());
             }
             response
         }
