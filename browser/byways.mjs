@@ -1,20 +1,15 @@
 // Screens that few people see: the second half of the walk. Whoever walks is signed in, with two organizations.
 
-import { authenticator, enter, follow, issuer, mailed, open, press, printed, pushed, someone, sql } from './lib.mjs'
+import { authenticator, enter, follow, introduced, issuer, mailed, open, press, printed, pushed, someone, sql } from './lib.mjs'
 
 const app = { client_id: process.env.PORTEIRO_PAYING_CLIENT_ID, redirect_uri: process.env.PORTEIRO_CALLBACK }
 
 const flow = (page) => new URL(page.url()).pathname.split('/').at(-1)
 
 /** Registers without looking, with a password. Signed in afterwards. */
-export const joined = async (visitor, person) => {
+const joined = async (visitor, person) => {
   const { page } = visitor
-  await open(page, '/ui/register')
-  await page.fill('#identifier', person.address)
-  await press(page, 'email_code/send')
-  await enter(visitor, (await mailed(person.address)).code, 'email_code/check')
-  await page.fill('#display_name', person.name)
-  await press(page, 'profile/set')
+  await introduced(visitor, person)
   await page.click('details.more summary')
   await page.fill('#new_password', person.password)
   await press(page, 'password/set')

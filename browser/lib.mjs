@@ -198,6 +198,17 @@ export const enter = async ({ page, script }, code, action) => {
   await press(page, action)
 }
 
+/** Registers up to the offer of a passkey: address, code and name. */
+export const introduced = async (visitor, person) => {
+  const { page } = visitor
+  await open(page, '/ui/register')
+  await page.fill('#identifier', person.address)
+  await press(page, 'email_code/send')
+  await enter(visitor, (await mailed(person.address)).code, 'email_code/check')
+  await page.fill('#display_name', person.name)
+  await press(page, 'profile/set')
+}
+
 export const open = (page, path) => page.goto(new URL(path, issuer).href)
 
 /** Follows a link or presses a plain button, and waits for the page after it. */

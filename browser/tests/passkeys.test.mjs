@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { authenticator, enter, eventually, focused, follow, issuer, launch, mailed, open, press, request, shared, someone, visitor, website } from '../lib.mjs'
+import { authenticator, enter, eventually, focused, follow, introduced, issuer, launch, mailed, open, press, request, shared, someone, visitor, website } from '../lib.mjs'
 
 const one = shared(before, after)
 
@@ -13,12 +13,7 @@ const problem = '#script-problem:not([hidden])'
 /** Registers with a passkey. Signed in afterwards. */
 const registered = async (visit, person) => {
   const { page } = visit
-  await open(page, '/ui/register')
-  await page.fill('#identifier', person.address)
-  await press(page, 'email_code/send')
-  await enter(visit, (await mailed(person.address)).code, 'email_code/check')
-  await page.fill('#display_name', person.name)
-  await press(page, 'profile/set')
+  await introduced(visit, person)
   await page.click('[data-passkey=create]')
   await atAccount(page)
 }

@@ -57,7 +57,7 @@ step-up, and the one before is dead at once, on every node: there is no cache to
 
 | By | Ended |
 |---|---|
-| Signing out, `DELETE /v1/account/sessions/{{id}}` with one's own | that session |
+| Signing out, `DELETE /v1/account/sessions/{{id}}` with one's own | that session; the browser forgets what binds its open flows |
 | The owner, `DELETE /v1/account/sessions/{{id}}` or `/v1/account/sessions`, with fresh proofs | that one, or all but this |
 | A new sign-in in the same browser | the session that browser had |
 | Recovery | every session of the account |

@@ -1,5 +1,6 @@
 //! What a person is shown of a request: who asks, how far we trust them, where the answer goes, what for.
 
+use porteiro_protocol::authorization_details::DetailType;
 use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 
@@ -48,12 +49,17 @@ pub fn describe(prepared: &Prepared, locale: &str) -> Value {
 
 /// Each in its API's own words, and as it is.
 fn details(prepared: &Prepared, locale: &str) -> Vec<Value> {
-    let types = prepared.api.as_ref().map(|api| api.details.as_slice()).unwrap_or_default();
+    let api = prepared.api.as_ref();
     let shown = |detail: &Value| {
-        let known = types.iter().find(|one| detail["type"] == one.name.as_str());
+        let known = kind(api, detail);
         json!({"text": known.map(|known| known.render(detail, locale)), "detail": detail})
     };
     prepared.authority.details().iter().map(shown).collect()
+}
+
+/// What the API says about details of this kind.
+fn kind<'a>(api: Option<&'a Api>, detail: &Value) -> Option<&'a DetailType> {
+    api?.details.iter().find(|one| detail["type"] == one.name.as_str())
 }
 
 /// Pictures and links only of clients somebody has checked: a stranger's are for deceiving.
@@ -100,13 +106,9 @@ fn scope_in_words(api: Option<&Api>, name: &str) -> [String; 2] {
 /// What a grant lets its client do, in the words the person agreed to.
 pub fn in_words(api: Option<&Api>, scope: &str, details: &[Value]) -> Vec<Value> {
     let scopes = scope.split_ascii_whitespace().map(|name| scope_in_words(api, name));
-    let types = api.map(|api| api.details.as_slice()).unwrap_or_default();
-    let known = |detail: &&Value| types.iter().find(|one| detail["type"] == one.name.as_str());
-    let details = details.iter().map(|detail| {
-        known(&detail).map_or_else(
-            || [detail.to_string(), detail.to_string()],
-            |known| [known.render(detail, "en"), known.render(detail, "pt")],
-        )
+    let details = details.iter().map(|detail| match kind(api, detail) {
+        Some(known) => [known.render(detail, "en"), known.render(detail, "pt")],
+        None => [detail.to_string(), detail.to_string()],
     });
     scopes.chain(details).map(|[en, pt]| json!({"en": en, "pt": pt})).collect()
 }
