@@ -22,6 +22,7 @@ mod organizations;
 mod people;
 mod pgbouncer;
 mod readiness;
+mod review;
 mod sms;
 mod store;
 mod surroundings;

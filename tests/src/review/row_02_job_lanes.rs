@@ -1,0 +1,1 @@
+//! A slow or dead destination delays nobody else's jobs.

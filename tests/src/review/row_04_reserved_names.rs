@@ -1,0 +1,1 @@
+//! No API takes the issuer's identifier or a reserved permission name.

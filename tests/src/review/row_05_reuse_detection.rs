@@ -1,0 +1,1 @@
+//! A superseded code or refresh token ends its family, whatever else is wrong with the request.

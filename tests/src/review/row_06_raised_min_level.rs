@@ -1,0 +1,1 @@
+//! A raised `min_level` reaches grants that exist.

@@ -1,0 +1,1 @@
+//! `default_acr_values` is enforced.

@@ -1,0 +1,1 @@
+//! A session that rests on a replaced credential ends.

@@ -1,0 +1,1 @@
+//! A mailbox proof alone does not sign in to an account with a second factor.

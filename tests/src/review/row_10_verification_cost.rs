@@ -1,0 +1,1 @@
+//! Anonymous signature verification is bounded and off the async threads.

@@ -1,0 +1,1 @@
+//! Nothing anonymous writes an unbounded number of rows; unused clients expire.

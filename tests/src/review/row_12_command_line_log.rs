@@ -1,0 +1,1 @@
+//! Changes made on the command line are in the security log.

@@ -1,0 +1,1 @@
+//! An error never spends a refresh token.

@@ -1,0 +1,1 @@
+//! Another organization's private client is treated as unknown.

@@ -1,0 +1,1 @@
+//! Retry-After, sign-out, denied flows, languages, names, OpenAPI, passkeys first.

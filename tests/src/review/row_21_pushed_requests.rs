@@ -1,0 +1,1 @@
+//! Pushed authorization requests are limited for every kind of client.

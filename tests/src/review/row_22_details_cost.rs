@@ -1,0 +1,1 @@
+//! authorization_details cost little before a token is used.

@@ -1,0 +1,1 @@
+//! One person cannot be recognised across organizations.

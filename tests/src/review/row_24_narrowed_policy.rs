@@ -1,0 +1,1 @@
+//! A narrowed client policy or trust reaches living tokens and ends grants.

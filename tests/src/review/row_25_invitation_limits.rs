@@ -1,0 +1,1 @@
+//! One organization cannot exhaust another's invitations.

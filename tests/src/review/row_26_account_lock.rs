@@ -1,0 +1,1 @@
+//! Waiting for an account's lock takes no database connection.

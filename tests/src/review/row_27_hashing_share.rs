@@ -1,0 +1,1 @@
+//! Known devices keep a share of the hashing queue.

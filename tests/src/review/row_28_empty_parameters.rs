@@ -1,0 +1,1 @@
+//! An empty or unknown query value is refused.

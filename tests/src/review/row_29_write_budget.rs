@@ -1,0 +1,1 @@
+//! A member's keys cannot use up the organization's write budget.

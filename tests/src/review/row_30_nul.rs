@@ -1,0 +1,1 @@
+//! NUL in a form field is invalid_request.

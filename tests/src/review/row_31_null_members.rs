@@ -1,0 +1,1 @@
+//! PATCH with a null member does what the document says.
