@@ -5,23 +5,26 @@ use std::time::Duration;
 use porteiro_service::{
     jobs,
     mail::{self, Mail},
-    settings::Sensitive,
+    settings::{Sensitive, Settings},
 };
 use porteiro_testkit::{TestApp, TestAppBuilder, variable};
 
 fn with_mail_server() -> TestAppBuilder {
+    TestApp::builder().settings(use_mail_server)
+}
+
+/// Sends mail through the server that `scripts/up` started.
+pub fn use_mail_server(settings: &mut Settings) {
     let wanted = |name| {
         variable(name).unwrap_or_else(|| panic!("{name} is not set; run: eval \"$(scripts/up --fast)\""))
     };
     let (url, authority) = (wanted("PORTEIRO_TEST_SMTP_URL"), wanted("PORTEIRO_TEST_SMTP_CA"));
-    TestApp::builder().settings(move |settings| {
-        settings.smtp_url = Some(Sensitive::new(url));
-        settings.smtp_ca_file = Some(authority.into());
-        settings.mail_from = "Porteiro <porteiro@example.test>".into();
-    })
+    settings.smtp_url = Some(Sensitive::new(url));
+    settings.smtp_ca_file = Some(authority.into());
+    settings.mail_from = "Porteiro <porteiro@example.test>".into();
 }
 
-async fn enqueue(app: &TestApp, to: &str, subject: &str) {
+pub async fn enqueue(app: &TestApp, to: &str, subject: &str) {
     let mail = Mail {
         to: to.into(),
         subject: subject.into(),
@@ -38,7 +41,7 @@ async fn enqueue(app: &TestApp, to: &str, subject: &str) {
 }
 
 /// The mail with this subject, once it has been delivered.
-async fn delivered(subject: &str) -> String {
+pub async fn delivered(subject: &str) -> String {
     let folder = variable("PORTEIRO_TEST_MAILDIR").expect("PORTEIRO_TEST_MAILDIR");
     for _ in 0..1200 {
         for entry in std::fs::read_dir(format!("{folder}/new")).into_iter().flatten().flatten() {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use porteiro_service::oauth::apis;
-use porteiro_testkit::TestApp;
+use porteiro_testkit::{TestApp, TestAppBuilder};
 use serde_json::Value;
 use tokio::{io::AsyncWriteExt, net::TcpListener};
 
@@ -85,11 +85,17 @@ impl Site {
         self.app_with(4).await
     }
 
-    pub async fn app_with(&self, connections: usize) -> Arc<TestApp> {
-        let app = TestApp::builder().people().settings(|settings| {
+    /// The same, for a test that changes more.
+    pub fn builder(&self) -> TestAppBuilder {
+        TestApp::builder().people().settings(|settings| {
             settings.outbound_client_hosts = vec![format!("localhost:{}", self.port)];
             settings.outbound_ca_file = Some(self.authority.path().into());
             settings.client_registrations_per_hour = 1_000;
+        })
+    }
+
+    pub async fn app_with(&self, connections: usize) -> Arc<TestApp> {
+        let app = self.builder().settings(|settings| {
             settings.database_pool_size = settings.database_pool_size.min(connections);
         });
         let app = app.start().await;

@@ -11,13 +11,24 @@ use super::Destination;
 
 const PER_HOST: usize = 2;
 const TOGETHER: usize = 50;
-/// Strangers leave some room, so that codes still reach phones while somebody floods us with addresses.
-const STRANGERS: usize = 40;
+/// Documents of strangers, which somebody waits for. Together with the next they leave some room, so that codes still
+/// reach phones while somebody floods us with addresses.
+const READ: usize = 24;
+/// What strangers are told, which nobody waits for: apart, so that neither can keep the other from leaving.
+const TOLD: usize = 16;
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Errand {
+    Read,
+    Tell,
+}
 
 #[derive(Debug)]
 pub(super) struct Lanes {
     together: Semaphore,
-    strangers: Semaphore,
+    read: Semaphore,
+    told: Semaphore,
     hosts: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
 
@@ -28,17 +39,19 @@ impl Lanes {
     pub(super) fn new() -> Self {
         Self {
             together: Semaphore::new(TOGETHER),
-            strangers: Semaphore::new(STRANGERS),
+            read: Semaphore::new(READ),
+            told: Semaphore::new(TOLD),
             hosts: Mutex::default(),
         }
     }
 
     /// Waits for a place. First at the host: who waits there takes no place from others.
-    pub(super) async fn enter(&self, to: Destination, host: &str) -> Option<Lane<'_>> {
+    pub(super) async fn enter(&self, to: Destination, errand: Errand, host: &str) -> Option<Lane<'_>> {
         let at_host = self.host(host).acquire_owned().await.ok()?;
-        let as_stranger = match to {
-            Destination::Strangers => Some(self.strangers.acquire().await.ok()?),
-            Destination::Operators => None,
+        let as_stranger = match (to, errand) {
+            (Destination::Strangers, Errand::Read) => Some(self.read.acquire().await.ok()?),
+            (Destination::Strangers, Errand::Tell) => Some(self.told.acquire().await.ok()?),
+            (Destination::Operators, Errand::Read | Errand::Tell) => None,
         };
         Some((at_host, as_stranger, self.together.acquire().await.ok()?))
     }
@@ -62,23 +75,28 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn two_at_a_host_and_fifty_together_of_which_forty_are_strangers() {
-        let lanes = Lanes::new();
+    async fn two_at_a_host_and_strangers_leave_room_for_operators_and_each_other() {
+        let (lanes, read, tell) = (Lanes::new(), Errand::Read, Errand::Tell);
         let mut inside = Vec::new();
-        for number in 0..STRANGERS {
+        for number in 0..READ {
             let host = format!("host-{}.example", number / PER_HOST);
-            inside.push(lanes.enter(Destination::Strangers, &host).await.unwrap());
+            inside.push(lanes.enter(Destination::Strangers, read, &host).await.unwrap());
         }
-        assert!(waits(lanes.enter(Destination::Strangers, "other.example")).await);
-        assert!(waits(lanes.enter(Destination::Operators, "host-0.example")).await, "two at a host");
-        for number in STRANGERS..TOGETHER {
+        assert!(waits(lanes.enter(Destination::Strangers, read, "other.example")).await);
+        assert!(waits(lanes.enter(Destination::Operators, tell, "host-0.example")).await, "two at a host");
+        for number in 0..TOLD {
+            let host = format!("told-{}.example", number / PER_HOST);
+            inside.push(lanes.enter(Destination::Strangers, tell, &host).await.unwrap());
+        }
+        assert!(waits(lanes.enter(Destination::Strangers, tell, "other.example")).await);
+        for number in READ + TOLD..TOGETHER {
             let host = format!("ours-{number}.example");
-            inside.push(lanes.enter(Destination::Operators, &host).await.unwrap());
+            inside.push(lanes.enter(Destination::Operators, tell, &host).await.unwrap());
         }
-        assert!(waits(lanes.enter(Destination::Operators, "last.example")).await);
+        assert!(waits(lanes.enter(Destination::Operators, tell, "last.example")).await);
 
         inside.clear();
-        let _lane = lanes.enter(Destination::Strangers, "host-0.example").await.unwrap();
+        let _lane = lanes.enter(Destination::Strangers, read, "host-0.example").await.unwrap();
         assert_eq!(lanes.hosts.lock().unwrap().len(), 1, "hosts that nobody asks are forgotten");
     }
 }

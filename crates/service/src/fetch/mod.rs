@@ -26,7 +26,11 @@ use url::form_urlencoded;
 pub use policy::{Destination, FetchPolicy};
 pub use resolver::{Answers, Lookup};
 
-use self::{lanes::Lanes, policy::Way, resolver::Resolver};
+use self::{
+    lanes::{Errand, Lanes},
+    policy::Way,
+    resolver::Resolver,
+};
 
 const CONNECT: Duration = Duration::from_secs(1);
 const TOTAL: Duration = Duration::from_secs(3);
@@ -39,8 +43,10 @@ pub struct FetchError;
 
 pub struct Fetcher {
     policy: FetchPolicy,
-    /// Two clients: a connection that was opened for an operator is never found by a stranger's request.
-    guarded: Client,
+    /// Clients of their own: a connection that was opened for an operator is never found by a stranger's request, and
+    /// names of strangers that take long to resolve keep no operator's waiting.
+    strangers: Client,
+    operators: Client,
     listed: Client,
     lanes: Lanes,
 }
@@ -61,7 +67,7 @@ impl Fetcher {
     /// # Errors
     /// What is wrong with the policy or the certificate authorities, in words.
     pub fn new(policy: FetchPolicy) -> Result<Self, String> {
-        Self::with_lookup(policy, Arc::new(resolver::System::new()))
+        Self::with_lookups(policy, Arc::new(resolver::System::new()), Arc::new(resolver::System::new()))
     }
 
     /// With names resolved elsewhere: tests lie about them.
@@ -69,15 +75,24 @@ impl Fetcher {
     /// # Errors
     /// As [`Fetcher::new`].
     pub fn with_lookup(policy: FetchPolicy, lookup: Arc<dyn Lookup>) -> Result<Self, String> {
+        Self::with_lookups(policy, Arc::clone(&lookup), lookup)
+    }
+
+    fn with_lookups(
+        policy: FetchPolicy,
+        strangers: Arc<dyn Lookup>,
+        operators: Arc<dyn Lookup>,
+    ) -> Result<Self, String> {
         policy.check_hosts()?;
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        let guarded = client(Resolver { lookup: Arc::clone(&lookup), way: Way::Guarded }, roots.clone())?;
+        let guarded = |lookup| client(Resolver { lookup, way: Way::Guarded }, roots.clone());
+        let (strangers, ours) = (guarded(strangers)?, guarded(Arc::clone(&operators))?);
         if let Some(file) = &policy.private_ca_file {
             believe(&mut roots, file)?;
         }
-        let listed = client(Resolver { lookup, way: Way::Listed }, roots)?;
-        Ok(Self { policy, guarded, listed, lanes: Lanes::new() })
+        let listed = client(Resolver { lookup: operators, way: Way::Listed }, roots)?;
+        Ok(Self { policy, strangers, operators: ours, listed, lanes: Lanes::new() })
     }
 
     /// A JSON document, read as strictly as a request's.
@@ -162,13 +177,15 @@ impl Fetcher {
     ) -> Result<T, FetchError> {
         let (url, way) = self.policy.judge(to, url).map_err(|why| failed(to, why))?;
         let deadline = Instant::now() + TOTAL;
-        let client = match way {
-            Way::Guarded => &self.guarded,
-            Way::Listed => &self.listed,
+        let client = match (way, to) {
+            (Way::Guarded, Destination::Strangers) => &self.strangers,
+            (Way::Guarded, Destination::Operators) => &self.operators,
+            (Way::Listed, Destination::Strangers | Destination::Operators) => &self.listed,
         };
         let attempt = async {
             let host = url.host_str().unwrap_or_default().to_owned();
-            let _lane = self.lanes.enter(to, &host).await.ok_or("found no place")?;
+            let errand = if method == Method::GET { Errand::Read } else { Errand::Tell };
+            let _lane = self.lanes.enter(to, errand, &host).await.ok_or("found no place")?;
             let request = dress(client.request(method, url).header(header::ACCEPT_ENCODING, "identity"));
             let answer = request.send().await.map_err(|error| in_words(&error))?;
             read(answer).await

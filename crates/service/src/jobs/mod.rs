@@ -1,12 +1,15 @@
 //! Work that must happen, though not now: a transactional outbox and the runner that empties it.
 //!
 //! 1. [`enqueue`] writes the job in the transaction of the change that wants it: both happen or neither.
-//! 2. A runner on any node leases due jobs with `FOR UPDATE SKIP LOCKED`; taking one counts an attempt.
+//! 2. A runner on any node leases due jobs with `FOR UPDATE SKIP LOCKED`, from every lane as much as it has room for;
+//!    taking one counts an attempt. A lane is a kind, or a kind and a host where strangers choose the host ([`Lanes`]).
 //! 3. Done: the row leaves, an outcome stays for a week. Failed: later again. A node killed half-way: its lease
 //!    runs out and another node takes the job. So a job is done *at least* once; its work must bear that.
 //! 4. Tried too often, it is parked: visible in `porteiro jobs list`, `doctor` and the metrics, and tried again
 //!    only when somebody says so.
 
+mod lanes;
+mod leases;
 mod runner;
 mod schedule;
 mod store;
@@ -17,10 +20,12 @@ use porteiro_protocol::id::JobId;
 use serde::Serialize;
 use serde_json::Value;
 
+pub use lanes::Lanes;
 pub use runner::{run_due, run_until};
 pub use schedule::{SCHEDULES, Schedule};
 pub use store::{Parked, count_waiting, parked, retry_parked};
 
+use self::lanes::Lane;
 use crate::{
     App,
     store::{StoreError, Tx},
@@ -35,6 +40,8 @@ pub struct JobKind {
     pub max_attempts: i32,
     /// How long one attempt may take; a node that needs longer is presumed dead.
     pub lease: Duration,
+    /// Which of them may wait for each other.
+    pub lanes: Lanes,
     work: Work,
 }
 
@@ -50,56 +57,72 @@ pub const KINDS: &[JobKind] = &[
         name: crate::mail::JOB,
         max_attempts: 16,
         lease: Duration::from_mins(1),
+        lanes: Lanes::One,
         work: |app, payload| Box::pin(crate::mail::deliver(app, payload)),
     },
     JobKind {
         name: crate::sms::JOB,
         max_attempts: 8,
         lease: Duration::from_mins(1),
+        lanes: Lanes::One,
         work: |app, payload| Box::pin(async move { crate::sms::deliver(&app, &payload).await }),
     },
     JobKind {
         name: crate::oauth::logout::JOB,
         max_attempts: 8,
         lease: Duration::from_mins(1),
+        lanes: Lanes::PerHost,
         work: |app, payload| Box::pin(crate::oauth::logout::deliver(app, payload)),
     },
     JobKind {
         name: crate::impersonation::JOB,
         max_attempts: 8,
         lease: Duration::from_mins(1),
+        lanes: Lanes::One,
         work: |app, payload| Box::pin(crate::impersonation::time_is_up(app, payload)),
     },
     JobKind {
         name: schedule::PARTITIONS,
         max_attempts: 5,
         lease: Duration::from_mins(2),
+        lanes: Lanes::One,
         work: |app, _| Box::pin(schedule::maintain_partitions(app)),
     },
     JobKind {
         name: schedule::HOLDS,
         max_attempts: 5,
         lease: Duration::from_mins(5),
+        lanes: Lanes::One,
         work: |app, _| Box::pin(async move { Ok(crate::flow::remind_of_holds(&app).await.map(|_| ())?) }),
     },
     JobKind {
         name: schedule::LIMITS,
         max_attempts: 5,
         lease: Duration::from_mins(1),
+        lanes: Lanes::One,
         work: |app, _| Box::pin(async move { Ok(crate::limits::sweep(&app.store).await.map(|_| ())?) }),
     },
     JobKind {
         name: schedule::DEVICES,
         max_attempts: 5,
         lease: Duration::from_mins(1),
+        lanes: Lanes::One,
         work: |app, _| {
             Box::pin(async move { Ok(crate::oauth::device::sweep(&app.store).await.map(|_| ())?) })
         },
     },
     JobKind {
+        name: schedule::JOBS,
+        max_attempts: 5,
+        lease: Duration::from_mins(1),
+        lanes: Lanes::One,
+        work: |app, _| Box::pin(schedule::give_up_jobs(app)),
+    },
+    JobKind {
         name: schedule::KEYS,
         max_attempts: 5,
         lease: Duration::from_mins(1),
+        lanes: Lanes::One,
         work: |app, _| Box::pin(crate::oauth::keys::advance(app)),
     },
 ];
@@ -123,9 +146,7 @@ pub async fn enqueue<P: Serialize>(
     kind: &'static str,
     payload: &P,
 ) -> Result<(), StoreError> {
-    let payload =
-        serde_json::to_value(payload).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
-    store::insert(tx, job_id, kind, &payload, 0.0).await
+    store::insert(tx, job_id, &Lane::of_kind(kind), &stored(payload)?, 0.0).await
 }
 
 /// The same for something that is not to be done before so many seconds are over.
@@ -136,7 +157,21 @@ pub async fn enqueue_later<P: Serialize>(
     payload: &P,
     seconds: f64,
 ) -> Result<(), StoreError> {
-    let payload =
-        serde_json::to_value(payload).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
-    store::insert(tx, job_id, kind, &payload, seconds).await
+    store::insert(tx, job_id, &Lane::of_kind(kind), &stored(payload)?, seconds).await
+}
+
+/// The same for something that goes to an address a stranger chose, for kinds with [`Lanes::PerHost`].
+pub async fn enqueue_to<P: Serialize>(
+    tx: &Tx,
+    job_id: JobId,
+    kind: &'static str,
+    address: &str,
+    payload: &P,
+) -> Result<(), StoreError> {
+    let lane = Lane { kind, destination: lanes::destination(address) };
+    store::insert(tx, job_id, &lane, &stored(payload)?, 0.0).await
+}
+
+fn stored(payload: &impl Serialize) -> Result<Value, StoreError> {
+    serde_json::to_value(payload).map_err(|error| StoreError::Inconsistent(error.to_string()))
 }

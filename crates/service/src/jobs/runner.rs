@@ -1,77 +1,164 @@
-//! Leases due jobs, runs them side by side, and gives each a definite end.
+//! Leases due jobs lane by lane, runs them side by side, and gives each a definite end. Nothing waits for the slowest:
+//! a lane is looked at again as soon as it has room.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use porteiro_protocol::id::Id;
-use tokio::{sync::watch, task::JoinSet};
+use tokio::{
+    sync::watch,
+    task::{self, JoinError, JoinSet},
+};
 
 use super::{
-    JobError, JobKind, KINDS, schedule,
-    store::{self, Leased, RunnerId},
+    JobError, JobKind, KINDS,
+    lanes::{Lane, Lanes, UnderWay, WINDOW, next_after},
+    leases::{self, Failure, Leased, RunnerId, Wanted},
+    schedule,
 };
 use crate::{App, store::StoreError};
 
 /// How often a node looks for work.
 const POLL: Duration = Duration::from_millis(500);
-/// How many jobs one node takes at a time.
-const BATCH: i64 = 8;
 
 /// Runs until told to stop. What is under way when that happens finishes; what was only leased is taken over by
 /// another node when the lease runs out.
 pub async fn run_until(app: Arc<App>, mut stop: watch::Receiver<bool>) {
-    let runner = Id::random(&*app.entropy);
+    let mut runner = Runner::new(app);
     while !*stop.borrow() {
-        let worked = match round(&app, runner).await {
-            Ok(count) => count > 0,
-            Err(error) => {
-                tracing::warn!(%error, "job runner cannot reach the database");
-                false
-            }
-        };
-        if worked {
-            continue;
+        if let Err(error) = runner.take().await {
+            tracing::warn!(%error, "job runner cannot reach the database");
         }
         tokio::select! {
+            () = runner.one_ended(), if !runner.tasks.is_empty() => {}
             () = tokio::time::sleep(POLL) => {}
             _ = stop.changed() => {}
         }
     }
+    runner.finish().await;
 }
 
 /// Does everything that is due right now; how tests and commands run jobs without waiting.
 pub async fn run_due(app: &Arc<App>) -> Result<usize, StoreError> {
-    let runner = Id::random(&*app.entropy);
+    let mut runner = Runner::new(Arc::clone(app));
     let mut total = 0;
     loop {
-        let count = round(app, runner).await?;
-        if count == 0 {
+        let taken = runner.take().await;
+        if taken.is_err() {
+            runner.finish().await;
+        }
+        let count = taken?;
+        total += count;
+        if count == 0 && runner.tasks.is_empty() && runner.after.values().all(String::is_empty) {
             return Ok(total);
         }
-        total += count;
+        runner.one_ended().await;
     }
 }
 
-async fn round(app: &Arc<App>, runner: RunnerId) -> Result<usize, StoreError> {
-    schedule::enqueue_due(app).await?;
-    let kinds: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-    let leases: Vec<i32> =
-        KINDS.iter().map(|kind| i32::try_from(kind.lease.as_secs()).unwrap_or(i32::MAX)).collect();
-    let jobs = store::lease(&app.store, runner, &kinds, &leases, BATCH).await?;
-    let count = jobs.len();
-    let mut running = JoinSet::new();
-    for job in jobs {
-        running.spawn(attempt(Arc::clone(app), runner, job));
+struct Runner {
+    app: Arc<App>,
+    id: RunnerId,
+    tasks: JoinSet<()>,
+    under_way: UnderWay<task::Id>,
+    /// After which host of a kind the next round looks.
+    after: HashMap<&'static str, String>,
+}
+
+impl Runner {
+    fn new(app: Arc<App>) -> Self {
+        let id = Id::random(&*app.entropy);
+        Self { app, id, tasks: JoinSet::new(), under_way: UnderWay::new(), after: HashMap::new() }
     }
-    while let Some(ended) = running.join_next().await {
-        if let Err(error) = ended {
-            tracing::error!(%error, "a job's task ended abnormally; its lease will run out");
+
+    /// Starts what is due and has room; says how many.
+    async fn take(&mut self) -> Result<usize, StoreError> {
+        schedule::enqueue_due(&self.app).await?;
+        let mut count = self.take_own().await?;
+        for kind in KINDS {
+            count += match kind.lanes {
+                Lanes::One => 0,
+                Lanes::PerHost => self.take_to_hosts(kind).await?,
+            };
+        }
+        Ok(count)
+    }
+
+    /// From the lanes of the kinds. Kinds this binary does not know are left for one that does.
+    async fn take_own(&mut self) -> Result<usize, StoreError> {
+        let wanted = |kind: &JobKind| {
+            let lane = Lane::of_kind(kind.name);
+            let most = self.under_way.room(&lane, 0);
+            (most > 0).then_some(Wanted { lane, lease: kind.lease, most })
+        };
+        let wanted: Vec<Wanted> = KINDS.iter().filter_map(wanted).collect();
+        let jobs = leases::lease(&self.app.store, self.id, &wanted, usize::MAX).await?;
+        Ok(self.start(jobs))
+    }
+
+    /// From the lanes of hosts, each in its turn.
+    async fn take_to_hosts(&mut self, kind: &'static JobKind) -> Result<usize, StoreError> {
+        let room = self.under_way.room_to_hosts();
+        if room == 0 {
+            return Ok(0);
+        }
+        let after = self.after.get(kind.name).map_or("", String::as_str);
+        let seen = leases::hosts(&self.app.store, kind.name, after, WINDOW).await?;
+        let wanted = seen.iter().filter(|host| host.open).filter_map(|host| {
+            let lane = Lane { kind: kind.name, destination: host.destination.clone() };
+            let most = self.under_way.room(&lane, host.failures);
+            (most > 0).then_some(Wanted { lane, lease: kind.lease, most })
+        });
+        let wanted: Vec<Wanted> = wanted.collect();
+        let jobs = match wanted.as_slice() {
+            [] => Vec::new(),
+            wanted => leases::lease(&self.app.store, self.id, wanted, room).await?,
+        };
+        let served: Vec<&str> = jobs.iter().map(|job| job.destination.as_str()).collect();
+        self.after.insert(kind.name, next_after(&seen, &served, room));
+        Ok(self.start(jobs))
+    }
+
+    fn start(&mut self, jobs: Vec<Leased>) -> usize {
+        let mut count = 0;
+        for job in jobs {
+            let Some(kind) = KINDS.iter().find(|kind| kind.name == job.kind) else { continue };
+            let lane = Lane { kind: kind.name, destination: job.destination.clone() };
+            let task = self.tasks.spawn(attempt(Arc::clone(&self.app), self.id, kind, job));
+            self.under_way.started(task.id(), lane);
+            count += 1;
+        }
+        count
+    }
+
+    /// Waits for one to end, and notes whichever ended with it. Nothing to wait for: at once.
+    async fn one_ended(&mut self) {
+        let mut ended = self.tasks.join_next_with_id().await;
+        while let Some(one) = ended {
+            self.ended(one);
+            ended = self.tasks.try_join_next_with_id();
         }
     }
-    Ok(count)
+
+    /// Waits for what is under way.
+    async fn finish(&mut self) {
+        while !self.tasks.is_empty() {
+            self.one_ended().await;
+        }
+    }
+
+    fn ended(&mut self, ended: Result<(task::Id, ()), JoinError>) {
+        let task = match ended {
+            Ok((task, ())) => task,
+            Err(error) => {
+                tracing::error!(%error, "a job's task ended abnormally; its lease will run out");
+                error.id()
+            }
+        };
+        self.under_way.ended(&task);
+    }
 }
 
-async fn attempt(app: Arc<App>, runner: RunnerId, job: Leased) {
-    let Some(kind) = KINDS.iter().find(|kind| kind.name == job.kind) else { return };
+async fn attempt(app: Arc<App>, runner: RunnerId, kind: &'static JobKind, job: Leased) {
     let outcome = if job.attempts > kind.max_attempts {
         // It was taken max_attempts times and nobody lived to say how it ended.
         Err(JobError::Hopeless("every attempt ended with the node that made it".into()))
@@ -81,17 +168,31 @@ async fn attempt(app: Arc<App>, runner: RunnerId, job: Leased) {
     let label = if outcome.is_ok() { "done" } else { "failed" };
     metrics::counter!("porteiro_jobs_total", "kind" => kind.name, "outcome" => label).increment(1);
     let recorded = match outcome {
-        Ok(()) => store::done(&app.store, runner, &job).await.map(|_| ()),
-        Err(error) => {
-            let again_after = retry_after(&error, kind, job.attempts);
-            tracing::warn!(job = %job.job_id, kind = kind.name, attempts = job.attempts, %error,
-                parked = again_after.is_none(), "job failed");
-            store::failed(&app.store, runner, &job, &error.to_string(), again_after).await
-        }
+        Ok(()) => leases::done(&app.store, runner, &job).await.map(|_| ()),
+        Err(error) => failed(&app, runner, kind, &job, &error).await,
     };
     if let Err(error) = recorded {
         tracing::warn!(job = %job.job_id, %error, "job outcome not recorded; it will run again");
     }
+}
+
+async fn failed(
+    app: &App,
+    runner: RunnerId,
+    kind: &JobKind,
+    job: &Leased,
+    error: &JobError,
+) -> Result<(), StoreError> {
+    let again_after = retry_after(error, kind, job.attempts);
+    tracing::warn!(job = %job.job_id, kind = kind.name, attempts = job.attempts, %error,
+        parked = again_after.is_none(), "job failed");
+    let host = match error {
+        JobError::Failed(_) => true,
+        // It answered, or our own database did not.
+        JobError::Hopeless(_) | JobError::Store(_) => false,
+    };
+    let failure = Failure { error: &error.to_string(), again_after, host };
+    leases::failed(&app.store, runner, job, &failure).await
 }
 
 /// A panic and a hang are failures like any other.

@@ -12,6 +12,7 @@ use crate::{
 };
 
 pub(super) const PARTITIONS: &str = "partitions.maintain";
+pub(super) const JOBS: &str = "jobs.sweep";
 pub(super) const KEYS: &str = "keys.advance";
 pub(super) const LIMITS: &str = "limits.sweep";
 pub(super) const DEVICES: &str = "device_requests.sweep";
@@ -34,6 +35,7 @@ pub const SCHEDULES: &[Schedule] = &[
     Schedule { kind: PARTITIONS, every_seconds: |_| 3_600 },
     Schedule { kind: HOLDS, every_seconds: |_| 86_400 },
     Schedule { kind: LIMITS, every_seconds: |_| 3_600 },
+    Schedule { kind: JOBS, every_seconds: |_| 3_600 },
     Schedule { kind: DEVICES, every_seconds: |_| 600 },
     // Often enough that no step of a key's life is late by more than a tenth.
     Schedule {
@@ -90,5 +92,14 @@ async fn enqueue_one(app: &Arc<App>, schedule: &Schedule) -> Result<(), StoreErr
 pub(super) async fn maintain_partitions(app: Arc<App>) -> Result<(), JobError> {
     let done = partitions::maintain(&app.store).await?;
     tracing::info!(created = done.created, dropped = done.dropped, "partitions maintained");
+    Ok(())
+}
+
+pub(super) async fn give_up_jobs(app: Arc<App>) -> Result<(), JobError> {
+    let given_up = super::store::sweep(&app.store).await?;
+    if given_up > 0 {
+        tracing::warn!(given_up, "jobs for hosts that took nothing for a day were given up");
+        metrics::counter!("porteiro_jobs_given_up_total").increment(given_up);
+    }
     Ok(())
 }

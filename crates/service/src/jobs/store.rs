@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use porteiro_protocol::{
     id::{Id, JobId},
     time::OffsetDateTime,
@@ -8,20 +6,8 @@ use serde_json::Value;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+use super::lanes::Lane;
 use crate::store::{Decode, RowError, Store, StoreError, Tx};
-
-/// One process that runs jobs, for as long as it lives.
-#[derive(Debug)]
-pub enum Runner {}
-pub type RunnerId = Id<Runner>;
-
-#[derive(Debug)]
-pub(super) struct Leased {
-    pub job_id: JobId,
-    pub kind: String,
-    pub payload: Value,
-    pub attempts: i32,
-}
 
 /// A job that was tried too often, as operators see it.
 #[derive(Debug, serde::Serialize)]
@@ -32,19 +18,6 @@ pub struct Parked {
     #[serde(with = "time::serde::rfc3339")]
     pub parked_at: OffsetDateTime,
     pub last_error: Option<String>,
-}
-
-impl TryFrom<&Row> for Leased {
-    type Error = RowError;
-    fn try_from(row: &Row) -> Result<Self, RowError> {
-        let (job, key) = Decode::keyed::<Uuid>("job", "job_id", row)?;
-        Ok(Self {
-            job_id: key.into(),
-            kind: job.get("kind")?,
-            payload: job.get("payload")?,
-            attempts: job.get("attempts")?,
-        })
-    }
 }
 
 impl TryFrom<&Row> for Parked {
@@ -64,80 +37,17 @@ impl TryFrom<&Row> for Parked {
 pub(super) async fn insert(
     tx: &Tx,
     job_id: JobId,
-    kind: &str,
+    lane: &Lane,
     payload: &Value,
     seconds: f64,
 ) -> Result<(), StoreError> {
     tx.execute(
-        "INSERT INTO job (job_id, kind, payload, run_at) VALUES ($1, $2, $3, now() + make_interval(secs => $4))",
-        &[&job_id.uuid(), &kind, &payload, &seconds],
+        "INSERT INTO job (job_id, kind, destination, payload, run_at)
+         VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5))",
+        &[&job_id.uuid(), &lane.kind, &lane.destination, &payload, &seconds],
     )
     .await
     .map(|_| ())
-}
-
-/// Takes up to `most` due jobs. Kinds this binary does not know are left for one that does.
-pub(super) async fn lease(
-    store: &Store,
-    runner: RunnerId,
-    kinds: &[&str],
-    leases: &[i32],
-    most: i64,
-) -> Result<Vec<Leased>, StoreError> {
-    let rows = store
-        .write(
-            "jobs.lease",
-            "UPDATE job SET attempts = attempts + 1, leased_by = $1,
-                    leased_until = now() + make_interval(secs => k.seconds)
-             FROM unnest($2::text[], $3::int[]) AS k(kind, seconds)
-             WHERE job.kind = k.kind AND job.job_id IN (
-                 SELECT job_id FROM job
-                 WHERE parked_at IS NULL AND run_at <= now() AND kind = ANY($2)
-                   AND (leased_until IS NULL OR leased_until < now())
-                 ORDER BY run_at LIMIT $4 FOR UPDATE SKIP LOCKED)
-             RETURNING job.job_id, job.kind, payload, attempts",
-            &[&runner.uuid(), &kinds, &leases, &most],
-        )
-        .await?;
-    rows.iter().map(|row| Leased::try_from(row).map_err(StoreError::from)).collect()
-}
-
-/// The job leaves if this attempt still holds it; the outcome is written from what left.
-pub(super) async fn done(store: &Store, runner: RunnerId, job: &Leased) -> Result<bool, StoreError> {
-    let rows = store
-        .write(
-            "jobs.done",
-            "WITH done AS (
-                 DELETE FROM job WHERE job_id = $1 AND leased_by = $2 AND attempts = $3
-                 RETURNING job_id, kind, attempts)
-             INSERT INTO job_outcome (job_id, kind, attempts) SELECT job_id, kind, attempts FROM done
-             RETURNING job_id",
-            &[&job.job_id.uuid(), &runner.uuid(), &job.attempts],
-        )
-        .await?;
-    Ok(!rows.is_empty())
-}
-
-/// Later again, or never without a person's word.
-pub(super) async fn failed(
-    store: &Store,
-    runner: RunnerId,
-    job: &Leased,
-    error: &str,
-    again_after: Option<Duration>,
-) -> Result<(), StoreError> {
-    let seconds = again_after.map(|wait| wait.as_secs_f64());
-    store
-        .write(
-            "jobs.failed",
-            "UPDATE job SET leased_by = NULL, leased_until = NULL, last_error = $4,
-                    run_at = now() + make_interval(secs => coalesce($5::float8, 0)),
-                    parked_at = CASE WHEN $5::float8 IS NULL THEN now() END
-             WHERE job_id = $1 AND leased_by = $2 AND attempts = $3",
-            &[&job.job_id.uuid(), &runner.uuid(), &job.attempts, &error, &seconds],
-        )
-        .await
-        .map(|_| ())
 }
 
 pub async fn parked(store: &Store) -> Result<Vec<Parked>, StoreError> {
@@ -152,13 +62,14 @@ pub async fn parked(store: &Store) -> Result<Vec<Parked>, StoreError> {
     rows.iter().map(|row| Parked::try_from(row).map_err(StoreError::from)).collect()
 }
 
-/// Jobs waiting and parked, for the metrics.
+/// Jobs waiting and parked, for the metrics. Whoever is alarmed by parked jobs must not be alarmed by strangers, who
+/// choose their hosts.
 pub async fn count_waiting(store: &Store) -> Result<(i64, i64), StoreError> {
     let rows = store
         .read(
             "jobs.count",
             "SELECT count(*) FILTER (WHERE parked_at IS NULL) AS waiting,
-                    count(*) FILTER (WHERE parked_at IS NOT NULL) AS parked FROM job",
+                    count(*) FILTER (WHERE parked_at IS NOT NULL AND destination = '') AS parked FROM job",
             &[],
         )
         .await?;
@@ -167,15 +78,45 @@ pub async fn count_waiting(store: &Store) -> Result<(i64, i64), StoreError> {
     Ok((counts.get("waiting")?, counts.get("parked")?))
 }
 
-/// Gives parked jobs another full set of attempts.
+/// Gives parked jobs another full set of attempts, at once, also where their host is paused.
 pub async fn retry_parked(store: &Store, only: Option<JobId>) -> Result<u64, StoreError> {
     let rows = store
         .write(
             "jobs.retry",
-            "UPDATE job SET parked_at = NULL, attempts = 0, run_at = now()
-             WHERE parked_at IS NOT NULL AND ($1::uuid IS NULL OR job_id = $1) RETURNING job_id",
+            "WITH again AS (
+                 UPDATE job SET parked_at = NULL, attempts = 0, run_at = now(), enqueued_at = now()
+                 WHERE parked_at IS NOT NULL AND ($1::uuid IS NULL OR job_id = $1)
+                 RETURNING job_id, kind, destination),
+             resumed AS (
+                 DELETE FROM job_pause WHERE (kind, destination) IN (SELECT kind, destination FROM again))
+             SELECT job_id FROM again",
             &[&only.map(Id::uuid)],
         )
         .await?;
     Ok(rows.len() as u64)
+}
+
+/// Gives up what no host took in time. Strangers choose the hosts: what waits for them must not grow for ever. Parked
+/// jobs of theirs stay a week, for an operator to look at; those of other lanes stay until somebody says so.
+pub(super) async fn sweep(store: &Store) -> Result<u64, StoreError> {
+    let given_up = store
+        .sweep(
+            "jobs.sweep",
+            "DELETE FROM job WHERE job_id IN (
+                 SELECT job_id FROM job
+                 WHERE destination <> '' AND (leased_until IS NULL OR leased_until < now())
+                   AND enqueued_at < now() - CASE WHEN parked_at IS NULL THEN interval '1 day' ELSE interval '7 days' END
+                 LIMIT $1 FOR UPDATE SKIP LOCKED)
+             RETURNING 1 AS swept",
+        )
+        .await?;
+    store
+        .sweep(
+            "jobs.sweep_pauses",
+            "DELETE FROM job_pause WHERE (kind, destination) IN (
+                 SELECT kind, destination FROM job_pause WHERE resume_at < now() - interval '1 day' LIMIT $1)
+             RETURNING 1 AS swept",
+        )
+        .await?;
+    Ok(given_up)
 }

@@ -35,6 +35,7 @@ migrations! {
     5, "0005_organizations", compatible from 1;
     6, "0006_branding", compatible from 1;
     7, "0007_devices", compatible from 1;
+    8, "0008_job_lanes", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

@@ -55,20 +55,21 @@ pub(super) async fn tell_all(
     tx: &Tx,
     ended: BTreeSet<(&str, Uuid, SessionId)>,
 ) -> Result<(), StoreError> {
-    let mut known: Option<(&str, bool)> = None;
+    let mut known: Option<(&str, Option<String>)> = None;
     for (client_id, subject, session) in ended {
-        let wants = match known {
-            Some((id, wants)) if id == client_id => wants,
+        let address = match known {
+            Some((id, address)) if id == client_id => address,
             Some(_) | None => {
                 let client = clients::find(tx, client_id).await?;
-                client.is_some_and(|client| client.metadata.backchannel_logout_uri.is_some())
+                client.and_then(|client| client.metadata.backchannel_logout_uri)
             }
         };
-        known = Some((client_id, wants));
-        if wants {
+        if let Some(address) = &address {
             let job: JobId = Id::ordered(app.clock.now(), &*app.entropy);
-            jobs::enqueue(tx, job, JOB, &Ended { client_id: client_id.to_owned(), subject, session }).await?;
+            let payload = Ended { client_id: client_id.to_owned(), subject, session };
+            jobs::enqueue_to(tx, job, JOB, address, &payload).await?;
         }
+        known = Some((client_id, address));
     }
     Ok(())
 }

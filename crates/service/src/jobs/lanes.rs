@@ -1,0 +1,158 @@
+//! Which jobs may run side by side: pure, so that fairness can be tried without a database (docs/decisions/0070).
+//!
+//! Every kind has a lane of its own. Where strangers choose the destination, every host has one, so that a host that
+//! does not answer delays nobody's jobs but its own.
+
+use std::{collections::HashMap, hash::Hash};
+
+use url::Url;
+
+/// Jobs of one kind that a node runs at once.
+const PER_KIND: usize = 8;
+/// Jobs a node sends to one host at once. The fetcher allows no more either.
+const PER_HOST: usize = 2;
+/// Jobs a node sends to strangers' hosts at once: fewer than the fetcher has places for strangers, so that somebody
+/// waiting for a client's keys does not wait for deliveries.
+const TO_HOSTS: usize = 16;
+/// Hosts a node looks at in one round. The next round goes on after the last one.
+pub(super) const WINDOW: usize = 100;
+/// A host that failed so often in a row is paused; then one job at a time finds out whether it is back.
+pub(super) const TOLERATED: i32 = 3;
+/// The longest pause. It doubles up to this.
+pub(super) const LONGEST_PAUSE_SECONDS: f64 = 900.0;
+
+/// How the jobs of a kind are kept apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lanes {
+    /// One lane: they go nowhere, or where the operator says.
+    One,
+    /// One lane per host: strangers choose where they go.
+    PerHost,
+}
+
+/// The host an address names, with its port where that is not the usual one. Empty where it names none, which the
+/// fetcher refuses.
+pub(super) fn destination(address: &str) -> String {
+    let Some(url) = Url::parse(address).ok() else { return String::new() };
+    match (url.host_str(), url.port()) {
+        (Some(host), Some(port)) => format!("{host}:{port}"),
+        (Some(host), None) => host.to_owned(),
+        (None, _) => String::new(),
+    }
+}
+
+/// Where a job waits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Lane {
+    pub kind: &'static str,
+    /// Empty for the kind's own lane.
+    pub destination: String,
+}
+
+impl Lane {
+    pub(super) const fn of_kind(kind: &'static str) -> Self {
+        Self { kind, destination: String::new() }
+    }
+}
+
+/// A host for which jobs wait, as the database knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Host {
+    pub destination: String,
+    /// Something is due and the host is not paused.
+    pub open: bool,
+    /// Failures in a row.
+    pub failures: i32,
+}
+
+/// The jobs a node is at, by task.
+#[derive(Debug)]
+pub(super) struct UnderWay<T>(HashMap<T, Lane>);
+
+impl<T: Hash + Eq> UnderWay<T> {
+    pub(super) fn new() -> Self {
+        Self(HashMap::new())
+    }
+
+    pub(super) fn started(&mut self, task: T, lane: Lane) {
+        self.0.insert(task, lane);
+    }
+
+    pub(super) fn ended(&mut self, task: &T) {
+        self.0.remove(task);
+    }
+
+    /// How many more a lane takes.
+    pub(super) fn room(&self, lane: &Lane, failures: i32) -> usize {
+        let most = match (lane.destination.is_empty(), failures >= TOLERATED) {
+            (true, _) => PER_KIND,
+            (false, false) => PER_HOST,
+            (false, true) => 1,
+        };
+        most.saturating_sub(self.0.values().filter(|running| *running == lane).count())
+    }
+
+    /// How many more go to strangers' hosts, whichever they are.
+    pub(super) fn room_to_hosts(&self) -> usize {
+        TO_HOSTS.saturating_sub(self.0.values().filter(|running| !running.destination.is_empty()).count())
+    }
+}
+
+/// After which host the next round looks: the last one served where there was no room for more, else the last one seen,
+/// else from the start. So every host has its turn, however many there are.
+pub(super) fn next_after(seen: &[Host], served: &[&str], room: usize) -> String {
+    let last_served = || seen.iter().rev().find(|host| served.contains(&host.destination.as_str()));
+    let last =
+        if served.len() >= room { last_served() } else { seen.last().filter(|_| seen.len() >= WINDOW) };
+    last.map(|host| host.destination.clone()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(name: &str) -> Host {
+        Host { destination: name.into(), open: true, failures: 0 }
+    }
+
+    fn to(destination: &str) -> Lane {
+        Lane { kind: "logout.tell", destination: destination.into() }
+    }
+
+    #[test]
+    fn a_full_lane_leaves_the_others_their_room() {
+        let mut under_way = UnderWay::new();
+        for task in 0..TO_HOSTS {
+            under_way.started(task, to(&format!("host-{}.example", task / PER_HOST)));
+        }
+        assert_eq!(under_way.room_to_hosts(), 0);
+        assert_eq!(under_way.room(&to("host-0.example"), 0), 0);
+        assert_eq!(under_way.room(&Lane::of_kind("mail.send"), 0), PER_KIND);
+        assert_eq!(under_way.room(&Lane::of_kind("logout.tell"), 0), PER_KIND);
+        under_way.ended(&0);
+        assert_eq!(under_way.room_to_hosts(), 1);
+        assert_eq!(under_way.room(&to("host-0.example"), 0), 1);
+        assert_eq!(under_way.room(&to("host-0.example"), TOLERATED), 0, "one at a time finds out");
+        assert_eq!(under_way.room(&to("new.example"), TOLERATED), 1);
+    }
+
+    #[test]
+    fn paths_cases_and_the_usual_port_make_no_new_lane() {
+        for address in ["https://app.example/a", "https://APP.example:443/b?c", "https://app.example"] {
+            assert_eq!(destination(address), "app.example");
+        }
+        assert_eq!(destination("https://app.example:8443/"), "app.example:8443");
+        assert_eq!(destination("nonsense"), "");
+    }
+
+    #[test]
+    fn every_host_has_its_turn() {
+        let few = [host("a"), host("b"), host("c")];
+        assert_eq!(next_after(&few, &["a", "a"], 16), "", "all were seen");
+        assert_eq!(next_after(&few, &["a", "b"], 2), "b", "no room for c");
+        assert_eq!(next_after(&[], &[], 16), "");
+        let many: Vec<Host> = (0..WINDOW).map(|number| host(&format!("{number:04}"))).collect();
+        assert_eq!(next_after(&many, &[], 16), format!("{:04}", WINDOW - 1), "nothing due among them");
+        assert_eq!(next_after(&many, &["0003"; 16], 16), "0003");
+    }
+}
