@@ -41,8 +41,8 @@ An empty bucket answers `429 slow_down` with `Retry-After`, the same for known a
   account: mail and every other credential still work, and what must be proved to change the account stays as strong as
   before.
 
-What a stranger can still do: with enough networks, keep `password.subject` empty, so that a person without a passkey
-cannot use the password *on a new device* for as long as it lasts; and ask for mails to somebody's address until
+What a stranger can still do: with enough networks, keep `password.subject` empty or the hashing queue full (below), so
+that a person without a passkey cannot use the password *on a new device* for as long as it lasts; and ask for mails to somebody's address until
 `email_send.subject_day` is empty, so that the next mail comes only every few hours. The second is the price of not being
 a way to fill mailboxes. Either leaves every other way in as it is.
 
@@ -62,8 +62,15 @@ one kills the one before.
 
 ## Hashing
 
-Argon2id runs on a bounded number of threads with a bounded queue. A flood beyond it is answered `429` at once; what was
-taken from the buckets is given back, and the rest of the service stays fast.
+Argon2id runs on a bounded number of threads with a bounded queue: as many at once as there are cores, four times as many
+waiting, per node. A flood beyond it is answered `429` at once; what was taken from the buckets is given back, and the
+rest of the service stays fast. Codes have a queue of their own.
+
+A password typed on a known device of its account (`__Host-device`, as above) does not wait behind the flood. It has a
+reserve: a quarter as many threads as there are cores, at least one, beside the others, and a queue of 32. Each account has
+one place in it at a time, since somebody who knows a password may repeat it as often as they like. A stranger cannot take
+one of these places; filling them takes known devices of 33 accounts that all try at the same moment, and then known
+devices queue with everybody. See [0071](../decisions/0071-reserved-hashing-for-known-devices.md).
 ";
 
 pub fn document() -> String {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{actions::Action, store::Loaded};
 use crate::{
     App,
+    credentials::hashing::Typed,
     http::RequestContext,
     limits::{
         Bucket, CODE_ADDRESS, CODE_SUBJECT, DEVICE_CODE_ADDRESS, DEVICE_CODE_ALL, DEVICE_CODE_SUBJECT,
@@ -13,7 +14,7 @@ use crate::{
         PASSWORD_SUBJECT, RECOVERY_ADDRESS, RECOVERY_SUBJECT, Rule, SEND_ADDRESS, SMS_SUBJECT,
         SMS_SUBJECT_DAY, STEP_ADDRESS, STUFFING_ADDRESS, STUFFING_SEEN, TOTP_ADDRESS, TOTP_SUBJECT, network,
     },
-    secrets::HandleKind,
+    secrets::{HandleKind, Presented},
     store::StoreError,
 };
 
@@ -62,7 +63,10 @@ pub fn buckets(
     let address = network(context.address);
     let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
     // A device this person signed in on before has a bucket of its own: a stranger cannot use it up.
-    let spared = if known_device(app, context, &subject) { PASSWORD_SUBJECT } else { PASSWORD_KNOWN_DEVICE };
+    let spared = match known_device(app, context, &subject) {
+        Typed::OnKnownDevice(_) => PASSWORD_SUBJECT,
+        Typed::Anywhere => PASSWORD_KNOWN_DEVICE,
+    };
     let (by_address, by_subject): (Vec<Rule>, Vec<Rule>) =
         rules(action).iter().filter(|rule| **rule != spared).partition(|rule| rule.counts_addresses());
     let recipient = recipient(app, action, input);
@@ -133,10 +137,20 @@ fn subject(app: &App, loaded: &Loaded, action: Action, input: &Value) -> Vec<u8>
     }
 }
 
+/// Whether a step comes from a device of the person it is about.
+pub fn typed(app: &App, context: &RequestContext, loaded: &Loaded, action: Action, input: &Value) -> Typed {
+    known_device(app, context, &subject(app, loaded, action, input))
+}
+
 /// The device cookie names, sealed, the identifier its owner signed in with.
-fn known_device(app: &App, context: &RequestContext, subject: &[u8]) -> bool {
-    let Some(text) = context.device.as_deref() else { return false };
-    let Some(device) = app.secrets.handles.open(HandleKind::Device, text) else { return false };
-    subject.len() >= 16
-        && (subject[..16] == *device.route.row.as_bytes() || subject == device.route.owner.as_bytes())
+fn known_device(app: &App, context: &RequestContext, subject: &[u8]) -> Typed {
+    let device = context.device.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Device, text));
+    let theirs = |device: &Presented| {
+        subject.len() >= 16
+            && (subject[..16] == *device.route.row.as_bytes() || subject == device.route.owner.as_bytes())
+    };
+    match device.filter(theirs) {
+        Some(device) => Typed::OnKnownDevice(device.route.owner.into()),
+        None => Typed::Anywhere,
+    }
 }

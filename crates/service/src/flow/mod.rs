@@ -195,6 +195,7 @@ pub async fn act(
         account: gathered.account.as_ref(),
         credentials: &gathered.credentials,
         challenges: &gathered.challenges,
+        typed: limits::typed(app, context, &loaded, action, input),
         now: loaded.now,
     };
     match dispatch::run(&step, action, input).await {

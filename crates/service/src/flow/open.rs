@@ -22,7 +22,7 @@ use super::{
 use crate::{
     App,
     bootstrap::BootstrapKey,
-    credentials::{CredentialKind, passkey},
+    credentials::{CredentialKind, hashing::Typed, passkey},
     http::RequestContext,
     invitations,
     limits::{Bucket, FLOW_ADDRESS, network},
@@ -239,6 +239,7 @@ fn first_challenge(
         account: None,
         credentials: &[],
         challenges: &[],
+        typed: Typed::Anywhere,
         now: facts.now,
     };
     match passkey::begin(&step) {

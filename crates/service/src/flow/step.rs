@@ -17,7 +17,9 @@ use super::{
 use crate::{
     App,
     accounts::{Account, IdentifierKind},
-    credentials::{Credential, CredentialKind, CredentialState, NewCredential, password::Unfit},
+    credentials::{
+        Credential, CredentialKind, CredentialState, NewCredential, hashing::Typed, password::Unfit,
+    },
     http::RequestContext,
     mail::Mail,
     oauth::authorization::Continued,
@@ -37,6 +39,8 @@ pub struct Step<'a> {
     pub account: Option<&'a Account>,
     pub credentials: &'a [Credential],
     pub challenges: &'a [Challenge],
+    /// On whose device a password was typed, if it was.
+    pub typed: Typed,
     pub now: OffsetDateTime,
 }
 

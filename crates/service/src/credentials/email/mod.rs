@@ -14,7 +14,7 @@ use porteiro_protocol::{
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
-use super::{CredentialKind, NewCredential, hashing::Cost};
+use super::{CredentialKind, NewCredential};
 use crate::{
     accounts::{self, IdentifierKind},
     flow::{
@@ -122,7 +122,7 @@ fn expires_at(step: &Step<'_>) -> i64 {
 /// With the keyed step first: a million codes are quickly tried by whoever has only the database.
 async fn hash(step: &Step<'_>, code: &OneTimeCode) -> Result<String, Stopped> {
     let secret = step.app.secrets.peppered(code.reveal().as_bytes()).to_vec();
-    Ok(step.app.hasher.hash(Cost::Code, secret, &*step.app.entropy).await?)
+    Ok(step.app.hasher.hash_code(secret, &*step.app.entropy).await?)
 }
 
 /// The code of a live challenge, each attempt counted before it is looked at.

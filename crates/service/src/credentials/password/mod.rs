@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     Credential, CredentialKind, CredentialState, NewCredential,
-    hashing::{Cost, HashError, Hasher},
+    hashing::{HashError, Hasher},
 };
 use crate::{
     accounts,
@@ -46,7 +46,7 @@ pub async fn check(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let candidate = find(step, input).await?;
     let usable = candidate.as_ref().filter(|credential| credential.state == CredentialState::Active);
     let peppered = step.app.secrets.peppered(normal.as_bytes()).to_vec();
-    let matches = step.app.hasher.verify(usable.and_then(stored_hash), peppered.clone()).await?;
+    let matches = step.app.hasher.verify(step.typed, usable.and_then(stored_hash), peppered.clone()).await?;
     match (matches, usable) {
         (true, Some(credential)) => {
             let stored = upgraded(step, credential, peppered).await?;
@@ -91,7 +91,7 @@ async fn upgraded(
     if stored_hash(credential).is_some_and(|hash| Hasher::is_current(&hash)) {
         return Ok(None);
     }
-    let hash = step.app.hasher.hash(Cost::Password, peppered, &*step.app.entropy).await?;
+    let hash = step.app.hasher.hash(step.typed, peppered, &*step.app.entropy).await?;
     Ok(Some((credential.id, json!({"hash": hash}))))
 }
 
@@ -105,7 +105,7 @@ pub async fn set(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
         })?;
         let peppered = step.app.secrets.peppered(normal.as_bytes()).to_vec();
         let usable = Some(current).filter(|current| current.state == CredentialState::Active);
-        if !step.app.hasher.verify(usable.and_then(stored_hash), peppered).await? {
+        if !step.app.hasher.verify(step.typed, usable.and_then(stored_hash), peppered).await? {
             return Err(failed(Method::Password, current, "wrong current password"));
         }
     }
@@ -118,7 +118,7 @@ pub async fn set(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
         return Err(Stopped::Password(Unfit::Breached));
     }
     let peppered = step.app.secrets.peppered(normal.as_bytes()).to_vec();
-    let hash = step.app.hasher.hash(Cost::Password, peppered, &*step.app.entropy).await?;
+    let hash = step.app.hasher.hash(step.typed, peppered, &*step.app.entropy).await?;
     Ok(Effect::Bind {
         new: NewCredential {
             id: step.new_credential_id(),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 pub use store::{remaining, replace_all, spend};
 
-use super::{CredentialKind, NewCredential, hashing::Cost};
+use super::{CredentialKind, NewCredential};
 use crate::flow::step::{Effect, Once, Step, Stopped, failed, refused};
 
 const SET: u8 = 10;
@@ -44,7 +44,7 @@ pub async fn generate(step: &Step<'_>) -> Result<Effect, Stopped> {
         let Some((selector, secret)) = recovery_code::parse(&revealed) else {
             return Err(Stopped::Internal("a recovery code that does not parse".into()));
         };
-        let hash = step.app.hasher.hash(Cost::Code, secret.as_bytes().to_vec(), &*step.app.entropy).await?;
+        let hash = step.app.hasher.hash_code(secret.as_bytes().to_vec(), &*step.app.entropy).await?;
         hashed.push((selector, hash));
         shown.push(revealed.to_string());
     }

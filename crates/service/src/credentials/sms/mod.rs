@@ -6,7 +6,7 @@ use porteiro_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::{CredentialKind, NewCredential, email::answer, hashing::Cost};
+use super::{CredentialKind, NewCredential, email::answer};
 use crate::{
     accounts::IdentifierKind,
     flow::{
@@ -44,7 +44,7 @@ async fn challenge(
     let code = OneTimeCode::generate(&*step.app.entropy);
     let revealed = code.reveal();
     let secret = step.app.secrets.peppered(revealed.as_bytes()).to_vec();
-    body["hash"] = json!(step.app.hasher.hash(Cost::Code, secret, &*step.app.entropy).await?);
+    body["hash"] = json!(step.app.hasher.hash_code(secret, &*step.app.entropy).await?);
     let not_after = Some((step.now + Duration::minutes(10)).unix_timestamp());
     let letter = Sms { to: to.as_str().to_owned(), text: text(step, revealed), not_after };
     Ok(Effect::Challenge {

@@ -1,0 +1,179 @@
+//! Argon2id with a bound on how many run at once and how many may wait: a flood of guesses is answered with "try again"
+//! and the rest of the service stays fast (fault F12). Passwords from known devices have places of their own, which no
+//! flood of strangers can fill (docs/decisions/0071).
+
+mod queue;
+
+use argon2::{
+    Algorithm, Argon2, Params, Version,
+    password_hash::{
+        PasswordHasher, PasswordVerifier,
+        phc::{PasswordHash, Salt},
+    },
+};
+use porteiro_protocol::{entropy::Entropy, id::AccountId};
+
+use self::queue::{Lane, Place, Reserved};
+
+/// How hard a secret is to guess decides what one guess must cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cost {
+    /// A password: 19 MiB, two passes (OWASP's minimum, NIST SP 800-63B-4 §3.1.1.2).
+    Password,
+    /// A code that lives minutes and allows a handful of tries (ASVS 6.5.2).
+    Code,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HashError {
+    #[error("too many are waiting")]
+    Busy,
+    #[error("hashing failed")]
+    Failed,
+}
+
+/// Waiters per core before a caller is turned away.
+const QUEUE_PER_CORE: usize = 4;
+
+/// Waiters in the places of known devices. Each is another account, and one hash ahead of the next: the last still waits
+/// only seconds.
+const KNOWN_QUEUE: usize = 32;
+
+/// On whose device a password was typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Typed {
+    /// Nobody vouches for it.
+    Anywhere,
+    /// This account signed in on it before, and it is this account's password.
+    OnKnownDevice(AccountId),
+}
+
+#[derive(Debug)]
+pub struct Hasher {
+    passwords: Lane,
+    known: Reserved,
+    codes: Lane,
+    /// What an unknown person's password is compared with, at the same cost as a real one.
+    dummy: String,
+    dummy_code: String,
+}
+
+impl Hasher {
+    pub fn new(entropy: &dyn Entropy) -> Result<Self, HashError> {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+        let dummy = hash_now(Cost::Password, &entropy.bytes::<32>(), &entropy.bytes::<16>())?;
+        let dummy_code = hash_now(Cost::Code, &entropy.bytes::<32>(), &entropy.bytes::<16>())?;
+        Ok(Self {
+            passwords: Lane::new(cores, cores * QUEUE_PER_CORE),
+            // Beside the cores: an idle reserve costs strangers nothing.
+            known: Reserved::new((cores / 4).max(1), KNOWN_QUEUE),
+            // A code costs a hundredth of a password.
+            codes: Lane::new(cores, cores * QUEUE_PER_CORE * 100),
+            dummy,
+            dummy_code,
+        })
+    }
+
+    pub async fn hash(
+        &self,
+        typed: Typed,
+        secret: Vec<u8>,
+        entropy: &dyn Entropy,
+    ) -> Result<String, HashError> {
+        let (salt, secret) = (entropy.bytes(), zeroize::Zeroizing::new(secret));
+        off_thread(self.place(typed).await, move || hash_now(Cost::Password, &secret, &salt)).await?
+    }
+
+    /// The same for a code, in the codes' own queue.
+    pub async fn hash_code(&self, secret: Vec<u8>, entropy: &dyn Entropy) -> Result<String, HashError> {
+        let (salt, secret) = (entropy.bytes(), zeroize::Zeroizing::new(secret));
+        off_thread(self.codes.place().await, move || hash_now(Cost::Code, &secret, &salt)).await?
+    }
+
+    /// Compares with a stored hash, or with the dummy where there is none: the same work either way.
+    pub async fn verify(
+        &self,
+        typed: Typed,
+        stored: Option<String>,
+        secret: Vec<u8>,
+    ) -> Result<bool, HashError> {
+        compare(self.place(typed).await, stored, &self.dummy, secret).await
+    }
+
+    /// The same for a code, in the codes' own queue.
+    pub async fn verify_code(&self, stored: Option<String>, secret: Vec<u8>) -> Result<bool, HashError> {
+        compare(self.codes.place().await, stored, &self.dummy_code, secret).await
+    }
+
+    /// Where anybody may hash at once, so does a known device; else it has the reserve; where that is full, it queues with
+    /// everybody.
+    async fn place(&self, typed: Typed) -> Result<Place, HashError> {
+        let Typed::OnKnownDevice(account) = typed else { return self.passwords.place().await };
+        if let Some(place) = self.passwords.place_now() {
+            return Ok(place);
+        }
+        match self.known.place(account).await {
+            Err(HashError::Busy) => self.passwords.place().await,
+            place @ (Ok(_) | Err(HashError::Failed)) => place,
+        }
+    }
+
+    /// Whether a stored hash was made with today's parameters.
+    pub fn is_current(stored: &str) -> bool {
+        let expected = params(Cost::Password);
+        PasswordHash::new(stored).ok().and_then(|hash| Params::try_from(&hash).ok()).is_some_and(|params| {
+            Ok((params.m_cost(), params.t_cost(), params.p_cost()))
+                == expected
+                    .as_ref()
+                    .map(|wanted| (wanted.m_cost(), wanted.t_cost(), wanted.p_cost()))
+                    .map_err(|_| ())
+        })
+    }
+}
+
+async fn compare(
+    place: Result<Place, HashError>,
+    stored: Option<String>,
+    dummy: &str,
+    secret: Vec<u8>,
+) -> Result<bool, HashError> {
+    let known = stored.is_some();
+    let stored = stored.unwrap_or_else(|| dummy.to_owned());
+    let secret = zeroize::Zeroizing::new(secret);
+    let matches = off_thread(place, move || verify_now(&stored, &secret)).await?;
+    Ok(matches && known)
+}
+
+async fn off_thread<T: Send + 'static>(
+    place: Result<Place, HashError>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, HashError> {
+    if place.as_ref().is_err_and(|error| *error == HashError::Busy) {
+        metrics::counter!("porteiro_hashing_refused_total").increment(1);
+    }
+    let place = place?;
+    let work = move || {
+        let _place = place;
+        work()
+    };
+    tokio::task::spawn_blocking(work).await.map_err(|_| HashError::Failed)
+}
+
+fn params(cost: Cost) -> Result<Params, HashError> {
+    match cost {
+        Cost::Password => Params::new(19 * 1024, 2, 1, None),
+        Cost::Code => Params::new(256, 1, 1, None),
+    }
+    .map_err(|_| HashError::Failed)
+}
+
+fn hash_now(cost: Cost, secret: &[u8], salt: &[u8; 16]) -> Result<String, HashError> {
+    let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params(cost)?);
+    let salt = Salt::new(salt).map_err(|_| HashError::Failed)?;
+    argon.hash_password_with_salt(secret, &salt).map(|hash| hash.to_string()).map_err(|_| HashError::Failed)
+}
+
+fn verify_now(stored: &str, secret: &[u8]) -> bool {
+    let Ok(hash) = PasswordHash::new(stored) else { return false };
+    Argon2::default().verify_password(secret, &hash).is_ok()
+}
