@@ -78,6 +78,15 @@ impl EmailAddress {
         &self.canonical
     }
 
+    /// What limits count as one mailbox: without the detail that many hosts deliver to the same place (RFC 5233
+    /// §1, `ana+shop@`). Only for limits: where a host gives `ana+shop` to somebody else, two people share one.
+    #[must_use]
+    pub fn without_detail(&self) -> String {
+        let (local, domain) = self.canonical.rsplit_once('@').unwrap_or((&self.canonical, ""));
+        let user = local.split_once('+').map_or(local, |(user, _)| user);
+        format!("{}@{domain}", if user.is_empty() { local } else { user })
+    }
+
     /// As typed: the part before the @.
     #[must_use]
     pub fn local_part(&self) -> &str {
@@ -215,6 +224,16 @@ mod tests {
 
     fn parse(text: &str) -> EmailAddress {
         EmailAddress::parse(text).unwrap()
+    }
+
+    #[test]
+    fn limits_count_one_mailbox_whatever_the_detail() {
+        for typed in ["ana@example.org", "Ana+1@example.org", "ana+a+b@EXAMPLE.org", "ANA+@example.org"] {
+            assert_eq!(EmailAddress::parse(typed).unwrap().without_detail(), "ana@example.org", "{typed}");
+        }
+        assert_eq!(EmailAddress::parse("+1@example.org").unwrap().without_detail(), "+1@example.org");
+        let (one, other) = (EmailAddress::parse("ana+1@example.org"), EmailAddress::parse("ana@example.org"));
+        assert_ne!(one.unwrap(), other.unwrap(), "for everything else they are two");
     }
 
     #[test]

@@ -25,7 +25,13 @@ not.
 *Address* is the network address of the caller: an IPv4 address, or the /64 of an IPv6 one. `X-Forwarded-For` counts only
 from the setting `trusted_proxies`, which is empty by default. *Person* is the account, or, before anybody is proved, the
 canonical form of what was typed: case, spelling and Unicode normal form make no new bucket, and an address nobody has
-is limited like one that somebody has. Keys are keyed hashes; the table names nobody.
+is limited like one that somebody has. Where mail is sent, what follows a `+` before the `@` makes no new bucket either:
+`ana+shop@` is `ana@`. Keys are keyed hashes; the table names nobody.
+
+*Everybody* is the whole installation. Such a bucket is taken from last, when every other was passed, so that refused
+attempts use up nothing others need. The settings `sms_budget_per_day` and `sms_countries` bound text messages: the first
+sets `sms_send.everybody`, and half of it `sms_send_new.everybody`, for numbers that nobody has verified yet.
+[Shared budgets](shared-budgets.md) says of each queue and budget who can use it up for whom.
 
 An empty bucket answers `429 slow_down` with `Retry-After`, the same for known and unknown people.
 

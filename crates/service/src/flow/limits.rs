@@ -11,10 +11,12 @@ use crate::{
     limits::{
         Bucket, CODE_ADDRESS, CODE_SUBJECT, DEVICE_CODE_ADDRESS, DEVICE_CODE_ALL, DEVICE_CODE_SUBJECT,
         EMAIL_SUBJECT, EMAIL_SUBJECT_DAY, PASSKEY_ADDRESS, PASSWORD_ADDRESS, PASSWORD_KNOWN_DEVICE,
-        PASSWORD_SUBJECT, RECOVERY_ADDRESS, RECOVERY_SUBJECT, Rule, SEND_ADDRESS, SMS_SUBJECT,
-        SMS_SUBJECT_DAY, STEP_ADDRESS, STUFFING_ADDRESS, STUFFING_SEEN, TOTP_ADDRESS, TOTP_SUBJECT, network,
+        PASSWORD_SUBJECT, RECOVERY_ADDRESS, RECOVERY_SUBJECT, Rule, SEND_ADDRESS, SMS_ALL, SMS_NEW_ALL,
+        SMS_SUBJECT, SMS_SUBJECT_DAY, STEP_ADDRESS, STUFFING_ADDRESS, STUFFING_SEEN, TOTP_ADDRESS,
+        TOTP_SUBJECT, network,
     },
     secrets::{HandleKind, Presented},
+    sms,
     store::StoreError,
 };
 
@@ -34,7 +36,8 @@ pub const fn rules(action: Action) -> &'static [Rule] {
         Action::RecoveryCodeCheck => &[RECOVERY_ADDRESS, RECOVERY_SUBJECT],
         Action::PasskeyFinish | Action::PasskeyEnrolFinish => &[PASSKEY_ADDRESS],
         Action::EmailSend | Action::EmailAdd => &[SEND_ADDRESS, EMAIL_SUBJECT, EMAIL_SUBJECT_DAY],
-        Action::SmsSend | Action::PhoneAdd => &[SEND_ADDRESS, SMS_SUBJECT, SMS_SUBJECT_DAY],
+        Action::SmsSend => &[SEND_ADDRESS, SMS_SUBJECT, SMS_SUBJECT_DAY, SMS_ALL],
+        Action::PhoneAdd => &[SEND_ADDRESS, SMS_SUBJECT, SMS_SUBJECT_DAY, SMS_NEW_ALL, SMS_ALL],
         Action::DeviceLook => &[DEVICE_CODE_ADDRESS, DEVICE_CODE_SUBJECT, DEVICE_CODE_ALL],
         Action::PasskeyBegin
         | Action::Back
@@ -67,18 +70,48 @@ pub fn buckets(
         Typed::OnKnownDevice(_) => PASSWORD_SUBJECT,
         Typed::Anywhere => PASSWORD_KNOWN_DEVICE,
     };
-    let (by_address, by_subject): (Vec<Rule>, Vec<Rule>) =
-        rules(action).iter().filter(|rule| **rule != spared).partition(|rule| rule.counts_addresses());
-    let recipient = recipient(app, action, input);
-    by_address
-        .into_iter()
-        .map(|rule| bucket(rule, &address))
-        .chain(
-            by_subject.iter().map(|rule| bucket(*rule, if rule.counts_everybody() { b"" } else { &subject })),
-        )
-        // Whoever asks, and whoever would receive it.
-        .chain(recipient.iter().flat_map(|to| by_subject.iter().map(|rule| bucket(*rule, to))))
-        .collect()
+    let rules = || rules(action).iter().copied().filter(|rule| *rule != spared);
+    let by_address = rules().filter(Rule::counts_addresses).map(|rule| bucket(rule, &address));
+    // Whoever asks, and whoever would receive it.
+    let counted = mailbox(app, loaded, action, input).map_or(subject, Vec::from);
+    let people = [Some(counted), recipient(app, action, input).map(Vec::from)];
+    let by_person = people.iter().flatten().flat_map(|whom| {
+        let of_people = rules().filter(|rule| !rule.counts_addresses() && !rule.counts_everybody());
+        of_people.map(|rule| bucket(rule, whom))
+    });
+    // Last: who is refused already uses up nothing that others need.
+    let by_everybody = rules().filter(Rule::counts_everybody).filter(|_| would_send(app, action, input));
+    let by_everybody = by_everybody.map(|rule| bucket(with_budget(app, rule), b""));
+    by_address.chain(by_person).chain(by_everybody).collect()
+}
+
+/// As many text messages as the operator pays for.
+fn with_budget(app: &App, rule: Rule) -> Rule {
+    let budget = app.checked.settings.sms_budget_per_day;
+    if rule == SMS_ALL {
+        rule.with_per_day(budget)
+    } else if rule == SMS_NEW_ALL {
+        rule.with_per_day(budget / 2)
+    } else {
+        rule
+    }
+}
+
+/// A number that gets no message uses up no budget.
+fn would_send(app: &App, action: Action, input: &Value) -> bool {
+    action != Action::PhoneAdd
+        || PhoneNumber::parse(input["number"].as_str().unwrap_or_default())
+            .is_ok_and(|number| sms::is_allowed(&app.checked.settings.sms_countries, number.as_str()))
+}
+
+/// The mailbox that a mail to a typed address would reach, whatever detail (`ana+shop@`) the address has.
+fn mailbox(app: &App, loaded: &Loaded, action: Action, input: &Value) -> Option<[u8; 32]> {
+    if action != Action::EmailSend || loaded.state.account().is_some() {
+        return None;
+    }
+    let typed = input["identifier"].as_str().or(loaded.state.typed.as_deref())?;
+    let address = EmailAddress::parse(typed).ok()?;
+    Some(app.secrets.identifier_key("email", address.without_detail().as_bytes()))
 }
 
 /// Whom a new address or number belongs to is not known; that it is written to, is counted.
@@ -86,7 +119,7 @@ fn recipient(app: &App, action: Action, input: &Value) -> Option<[u8; 32]> {
     let (kind, value) = match action {
         Action::EmailAdd => {
             let to = EmailAddress::parse(input["address"].as_str().unwrap_or_default());
-            ("email", to.map(|to| to.canonical().to_owned()).ok())
+            ("email", to.map(|to| to.without_detail()).ok())
         }
         Action::PhoneAdd => {
             let to = PhoneNumber::parse(input["number"].as_str().unwrap_or_default());
@@ -144,7 +177,8 @@ pub fn typed(app: &App, context: &RequestContext, loaded: &Loaded, action: Actio
 
 /// The device cookie names, sealed, the identifier its owner signed in with.
 fn known_device(app: &App, context: &RequestContext, subject: &[u8]) -> Typed {
-    let device = context.device.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Device, text));
+    let device =
+        context.device.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Device, text));
     let theirs = |device: &Presented| {
         subject.len() >= 16
             && (subject[..16] == *device.route.row.as_bytes() || subject == device.route.owner.as_bytes())

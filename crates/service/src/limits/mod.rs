@@ -51,6 +51,8 @@ pub const RULES: &[Rule] = &[
     EMAIL_SUBJECT_DAY,
     SMS_SUBJECT,
     SMS_SUBJECT_DAY,
+    SMS_NEW_ALL,
+    SMS_ALL,
     SEND_ADDRESS,
     FLOW_ADDRESS,
     STUFFING_SEEN,
@@ -92,6 +94,10 @@ pub const EMAIL_SUBJECT: Rule = rule("email_send.subject", 5, 720.0);
 pub const EMAIL_SUBJECT_DAY: Rule = rule("email_send.subject_day", 10, 8_640.0);
 pub const SMS_SUBJECT: Rule = rule("sms_send.subject", 3, 1_200.0);
 pub const SMS_SUBJECT_DAY: Rule = rule("sms_send.subject_day", 5, 17_280.0);
+/// Text messages by everybody together, and those among them to numbers that nobody has verified yet: what strangers may
+/// have us pay for. The setting `sms_budget_per_day` sets both (docs/decisions/0072).
+pub const SMS_ALL: Rule = per_day("sms_send.everybody", 1_000);
+pub const SMS_NEW_ALL: Rule = per_day("sms_send_new.everybody", 500);
 pub const SEND_ADDRESS: Rule = rule("send.address", 30, 120.0);
 pub const FLOW_ADDRESS: Rule = rule("flow_open.address", 600, 1.0);
 /// Whether one address tried one person before; a day's memory.
@@ -139,7 +145,19 @@ const fn per_minute(name: &'static str, count: u32) -> Rule {
     rule(name, count, 60.0 / count as f64)
 }
 
+/// Half of them at once, the other half spread over the day: in no 24 hours are there more.
+const fn per_day(name: &'static str, count: u32) -> Rule {
+    let half = if count < 2 { 1 } else { count / 2 };
+    rule(name, half, 86_400.0 / half as f64)
+}
+
 impl Rule {
+    /// The same rule, for another number in a day.
+    #[must_use]
+    pub const fn with_per_day(self, count: u32) -> Self {
+        per_day(self.name, count)
+    }
+
     /// The same rule, for another number of calls in a minute.
     #[must_use]
     pub const fn with_per_minute(self, count: u32) -> Self {

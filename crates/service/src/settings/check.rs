@@ -134,6 +134,24 @@ impl Settings {
             find("mail_from", "is needed beside smtp_url".into());
         }
 
+        if self.sms_countries.iter().any(|code| !crate::sms::is_calling_code(code)) {
+            find("sms_countries", "holds something that is not a calling code such as +55".into());
+        }
+        if self.sms_countries.is_empty()
+            && self.sms_provider != crate::sms::ProviderName::None
+            && mode == Mode::Production
+        {
+            find(
+                "sms_countries",
+                "is needed beside sms_provider: name the calling codes of your people, such as +55, or +1 to +9 \
+                 for the whole world"
+                    .into(),
+            );
+        }
+        if self.sms_budget_per_day < 4 {
+            find("sms_budget_per_day", "is at least 4; without text messages, leave sms_provider out".into());
+        }
+
         if findings.is_empty() {
             let issuer = self.base_url.trim_end_matches('/').to_owned();
             Ok(Checked { settings: self, mode, issuer })
@@ -214,6 +232,24 @@ mod tests {
             assert_eq!(base_url(text, Mode::Production).is_ok(), production, "{text}");
             assert_eq!(base_url(text, Mode::Development).is_ok(), development, "{text}");
         }
+    }
+
+    #[test]
+    fn text_messages_need_a_list_of_countries_and_a_budget() {
+        let whole = Settings {
+            database_url: super::super::Sensitive::new("postgres://x@localhost/x"),
+            base_url: "https://id.example.org".into(),
+            sms_provider: crate::sms::ProviderName::Webhook,
+            sms_countries: vec!["+55".into(), "+1242".into()],
+            ..Settings::default()
+        };
+        assert!(whole.clone().check(Mode::Production).is_ok());
+        let named = |settings: Settings| settings.check(Mode::Production).unwrap_err()[0].setting;
+        for countries in [vec![], vec!["55".into()], vec!["+".into()], vec!["+5x".into()], vec!["BR".into()]]
+        {
+            assert_eq!(named(Settings { sms_countries: countries, ..whole.clone() }), "sms_countries");
+        }
+        assert_eq!(named(Settings { sms_budget_per_day: 3, ..whole }), "sms_budget_per_day");
     }
 
     #[test]

@@ -204,6 +204,14 @@ pub struct Settings {
     /// The number or name messages come from.
     pub sms_from: Option<String>,
 
+    /// Calling codes of the countries messages may go to, such as `+55` or `+351`; a longer one, such as `+1242`, is a part
+    /// of a numbering plan. Each message costs money, in some countries a lot. Needed beside `sms_provider` in production.
+    pub sms_countries: Vec<String>,
+
+    /// How many text messages leave in a day at most, by everybody together. Half of them are kept for numbers that
+    /// were verified before.
+    pub sms_budget_per_day: u32,
+
     /// Apply missing migrations when the server starts. Off in production: run `porteiro migrate` first,
     /// so that a roll-out can be looked at.
     pub migrate_on_start: bool,
@@ -314,6 +322,8 @@ impl Default for Settings {
             sms_account: None,
             sms_secret: None,
             sms_from: None,
+            sms_countries: Vec::new(),
+            sms_budget_per_day: 1_000,
             migrate_on_start: false,
             key_rotation_seconds: 90 * 86_400,
             key_publish_lead_seconds: 86_400,

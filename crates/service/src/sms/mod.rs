@@ -140,7 +140,24 @@ pub async fn deliver(app: &App, payload: &Value) -> Result<(), JobError> {
         tracing::info!("a message was not sent: its code had expired");
         return Ok(());
     }
+    if !is_allowed(&app.checked.settings.sms_countries, &sms.to) {
+        return Err(JobError::Hopeless("the number is in none of sms_countries".into()));
+    }
     app.sms.send(&app.fetcher, &sms).await
+}
+
+/// Whether messages may go to a number. Without a list, which only `--dev` can be, they may go anywhere.
+pub fn is_allowed(countries: &[String], number: &str) -> bool {
+    countries.is_empty() || countries.iter().any(|code| number.starts_with(code.as_str()))
+}
+
+/// A plus sign and the first digits of numbers.
+pub fn is_calling_code(text: &str) -> bool {
+    text.strip_prefix('+').is_some_and(|digits| {
+        (1..=7).contains(&digits.len())
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+            && !digits.starts_with('0')
+    })
 }
 
 /// The provider's words may quote number and text; its status says enough.
@@ -188,6 +205,20 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_number(text), good, "{text}");
+        }
+    }
+
+    #[test]
+    fn countries_are_prefixes_of_numbers() {
+        let countries = ["+55".to_owned(), "+1242".to_owned()];
+        for (number, allowed) in [
+            ("+5511987654321", true),
+            ("+12425550100", true),
+            ("+12125550100", false),
+            ("+351912345678", false),
+        ] {
+            assert_eq!(is_allowed(&countries, number), allowed, "{number}");
+            assert!(is_allowed(&[], number));
         }
     }
 

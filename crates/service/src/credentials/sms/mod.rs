@@ -14,7 +14,7 @@ use crate::{
         store::{NewChallenge, Purpose},
     },
     mail::templates::{self, Locale, SmsCode},
-    sms::Sms,
+    sms::{self, Sms},
 };
 
 const PROVE: &str = "sms_code";
@@ -69,11 +69,20 @@ fn number(text: &str) -> Result<PhoneNumber, Stopped> {
     })
 }
 
+/// A number in a country that messages go to.
+fn allowed(step: &Step<'_>, number: PhoneNumber) -> Result<PhoneNumber, Stopped> {
+    if sms::is_allowed(&step.app.checked.settings.sms_countries, number.as_str()) {
+        return Ok(number);
+    }
+    let detail = "is in a country that no text messages are sent to".into();
+    Err(Stopped::Invalid { field: "number", detail })
+}
+
 pub async fn send(step: &Step<'_>) -> Result<Effect, Stopped> {
     let Some(phone) = step.of_kind(CredentialKind::Phone).next() else {
         return Err(refused(Method::SmsCode, "no such credential"));
     };
-    let to = number(phone.body["number"].as_str().unwrap_or_default())?;
+    let to = allowed(step, number(phone.body["number"].as_str().unwrap_or_default())?)?;
     challenge(step, PROVE, Purpose::Prove, &to, json!({"credential_id": phone.id})).await
 }
 
@@ -104,7 +113,7 @@ pub async fn add(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
             detail: "cannot be used: no text messages are sent here".into(),
         });
     }
-    let to = number(step.text(input, "number")?)?;
+    let to = allowed(step, number(step.text(input, "number")?)?)?;
     challenge(step, ADD, Purpose::Enrol, &to, json!({"number": to.as_str()})).await
 }
 
