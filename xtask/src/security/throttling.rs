@@ -115,8 +115,11 @@ fn takers(rule: &Rule) -> String {
         (true, "client_secret.address") => "clients that show a secret".to_owned(),
         (true, "register.address" | "register_day.address") => "`POST /connect/register`".to_owned(),
         (true, "registration_token.address") => "`/connect/register/{client_id}`".to_owned(),
-        (true, "invitation.organization" | "invitation.recipient") => "invitations".to_owned(),
-        (true, "api_reads.caller" | "api_reads.organization") => {
+        (true, "invitation.organization" | "invitation.recipient") => {
+            "invitations that are mailed".to_owned()
+        }
+        (true, "invitation_share.organization") => "invitations that are mailed, to one mailbox".to_owned(),
+        (true, "api_reads.caller" | "api_reads.person" | "api_reads.organization") => {
             "the management API, reading; `api_reads_per_minute`".to_owned()
         }
         (true, "api_writes.caller" | "api_writes.organization") => {

@@ -6,7 +6,7 @@ use axum::{
 };
 use serde::Serialize;
 
-use crate::store::StoreError;
+use crate::{limits::Limited, store::StoreError};
 
 macro_rules! codes {
     ($($variant:ident = $code:literal, $status:ident, $title:literal;)+) => {
@@ -73,6 +73,7 @@ pub struct Problem {
     pub detail: String,
     /// Members of this problem's own (RFC 9457 §3.2).
     pub members: serde_json::Map<String, serde_json::Value>,
+    retry_after: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -91,12 +92,19 @@ struct Body<'a> {
 
 impl Problem {
     pub fn new(code: ProblemCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into(), members: serde_json::Map::new() }
+        Self { code, detail: detail.into(), members: serde_json::Map::new(), retry_after: None }
     }
 
     #[must_use]
     pub fn with(mut self, members: serde_json::Map<String, serde_json::Value>) -> Self {
         self.members = members;
+        self
+    }
+
+    /// When it is worth trying again, in seconds.
+    #[must_use]
+    pub const fn after(mut self, seconds: u32) -> Self {
+        self.retry_after = Some(seconds);
         self
     }
 
@@ -107,6 +115,12 @@ impl Problem {
             self.members.insert("reference".to_owned(), reference.to_string().into());
         }
         self
+    }
+}
+
+impl From<Limited> for Problem {
+    fn from(limited: Limited) -> Self {
+        Self::new(ProblemCode::SlowDown, "too many attempts; wait a little").after(limited.seconds)
     }
 }
 
@@ -138,17 +152,20 @@ impl IntoResponse for Problem {
         let mut response = (self.code.status(), body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        match self.code.status() {
-            StatusCode::SERVICE_UNAVAILABLE => {
-                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-            }
-            StatusCode::TOO_MANY_REQUESTS => {
-                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
-            }
-            _ => {}
+        if let Some(seconds) = self.retry_after.or_else(|| usual_wait(self.code.status())) {
+            headers.insert(header::RETRY_AFTER, seconds.into());
         }
         // For whoever stands between the handler and the caller.
         response.extensions_mut().insert(self.code);
         response
+    }
+}
+
+/// Where nothing better is known than the status.
+pub(super) const fn usual_wait(status: StatusCode) -> Option<u32> {
+    match status {
+        StatusCode::SERVICE_UNAVAILABLE => Some(1),
+        StatusCode::TOO_MANY_REQUESTS => Some(60),
+        _ => None,
     }
 }

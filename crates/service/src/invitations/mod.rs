@@ -22,8 +22,8 @@ pub use store::{Invitation, Proof, State};
 
 use crate::{
     App,
-    http::{Problem, ProblemCode, RequestContext, Route},
-    limits::{self, Bucket, INVITATION_ORGANIZATION, INVITATION_RECIPIENT, Rule},
+    http::{Problem, RequestContext, Route},
+    limits::{self, Bucket, INVITATION_ORGANIZATION, INVITATION_RECIPIENT, INVITATION_SHARE, Rule},
     mail::{
         self,
         templates::{self, InvitationMail, Link, Locale},
@@ -56,16 +56,9 @@ async fn invite(
     email: &EmailAddress,
     role: &str,
 ) -> Result<Invitation, Problem> {
-    let mailbox = app.secrets.identifier_key("email", email.canonical().as_bytes());
-    let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
-    let buckets = [
-        bucket(INVITATION_ORGANIZATION, organization.uuid().as_bytes()),
-        bucket(INVITATION_RECIPIENT, &mailbox),
-    ];
-    if limits::take(&app.store, &buckets).await?.is_some() {
-        return Err(ProblemCode::SlowDown.into());
-    }
-    let (new_id, mailbox) = (Id::random(&*app.entropy), &mailbox);
+    let mailbox = &app.secrets.identifier_key("email", email.canonical().as_bytes());
+    let new_id = Id::random(&*app.entropy);
+    let buckets = &buckets(app, organization, email);
     let outcome = app.store.run_tx("invitations.invite", |tx| async move {
         let Standing { organization, held } = match standing::enter(&tx, caller, WRITE).await? {
             Ok(standing) => standing,
@@ -76,12 +69,30 @@ async fn invite(
         if let Err(refused) = members::decide::may_give(&held, &definitions, role) {
             return Ok(Err(refused.into()));
         }
+        // Only now, and in this transaction: what is refused or rolled back sends no mail and counts for nobody.
+        if let Some(limited) = limits::take_in(&tx, buckets).await? {
+            return Ok(Err(limited.into()));
+        }
         let id = store::waiting_in(&tx, organization.id, mailbox).await?.unwrap_or(new_id);
         let invitation =
             Box::pin(write(app, &tx, context, caller, &organization, id, email, mailbox, role)).await?;
         Ok(Ok(invitation))
     });
     outcome.await?
+}
+
+/// What an invitation counts for: its organization, the organization's share of the mailbox, and last the mailbox, which
+/// all organizations have in common.
+fn buckets(app: &App, organization: OrganizationId, email: &EmailAddress) -> [Bucket; 3] {
+    let mailbox = app.secrets.identifier_key("email", email.without_detail().as_bytes());
+    let place = organization.uuid();
+    let share = [place.as_bytes().as_slice(), &mailbox].concat();
+    let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
+    [
+        bucket(INVITATION_SHARE, &share),
+        bucket(INVITATION_ORGANIZATION, place.as_bytes()),
+        bucket(INVITATION_RECIPIENT, &mailbox),
+    ]
 }
 
 #[expect(clippy::too_many_arguments, reason = "everything that an invitation says")]

@@ -9,7 +9,7 @@ mod store;
 
 use std::net::IpAddr;
 
-pub use store::{Left, refund, sweep, take, take_together};
+pub use store::{Left, refund, sweep, take, take_in, take_together};
 
 /// A bucket: so many at once, then one per interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,6 +71,7 @@ pub const RULES: &[Rule] = &[
     REQUEST_OBJECT,
     REQUEST_OBJECT_CLIENT,
     INVITATION_ORGANIZATION,
+    INVITATION_SHARE,
     INVITATION_RECIPIENT,
     API_READS,
     API_WRITES,
@@ -132,7 +133,8 @@ pub const REQUEST_OBJECT_CLIENT: Rule = rule("request_object_client.address", 20
 
 /// Invitations by one organization, and to one mailbox, whoever asks: each is a mail.
 pub const INVITATION_ORGANIZATION: Rule = rule("invitation.organization", 100, 60.0);
-pub const INVITATION_RECIPIENT: Rule = rule("invitation.recipient", 5, 14_400.0);
+pub const INVITATION_SHARE: Rule = rule("invitation_share.organization", 3, 28_800.0);
+pub const INVITATION_RECIPIENT: Rule = rule("invitation.recipient", 10, 7_200.0);
 /// Calls of the management API, by caller. The settings `api_reads_per_minute` and `api_writes_per_minute` set these and
 /// the next two.
 pub const API_READS: Rule = per_minute("api_reads.caller", 600);
@@ -175,6 +177,24 @@ pub const REFUSAL_SUBJECT: Rule = rule("refusal.subject", 30, 60.0);
 pub struct Bucket {
     pub rule: Rule,
     pub key: [u8; 32],
+}
+
+/// A bucket that was empty, and when one more fits: what `Retry-After` says.
+#[derive(Debug, Clone)]
+pub struct Limited {
+    pub bucket: Bucket,
+    pub seconds: u32,
+}
+
+impl Limited {
+    /// From how long the bucket takes to be full again.
+    pub(crate) fn new(bucket: &Bucket, until_full: f64) -> Self {
+        let tolerance = bucket.rule.interval_seconds * f64::from(bucket.rule.burst.saturating_sub(1));
+        let wait = (until_full - tolerance).ceil().clamp(1.0, 86_400.0);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a day")]
+        let seconds = wait as u32;
+        Self { bucket: bucket.clone(), seconds }
+    }
 }
 
 /// What counts as one caller: an IPv4 address, or the /64 a household or server gets.

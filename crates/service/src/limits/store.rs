@@ -1,5 +1,12 @@
-use super::Bucket;
-use crate::store::{Decode, Store, StoreError};
+use super::{Bucket, Limited};
+use crate::store::{Decode, Reader, Store, StoreError, Tx};
+
+const TAKE: &str = "INSERT INTO limit_bucket AS b (bucket_key, full_at)
+    VALUES ($1, now() + make_interval(secs => $2))
+    ON CONFLICT (bucket_key) DO UPDATE
+       SET full_at = greatest(b.full_at, now()) + make_interval(secs => $2)
+       WHERE b.full_at <= now() + make_interval(secs => $3)
+    RETURNING bucket_key";
 
 /// Takes one from every bucket; the first that is empty refuses. One statement per bucket, each its own transaction:
 /// what was taken stays taken whatever happens next.
@@ -7,23 +14,35 @@ pub async fn take(store: &Store, buckets: &[Bucket]) -> Result<Option<Bucket>, S
     for bucket in buckets {
         let interval = bucket.rule.interval_seconds;
         let tolerance = interval * f64::from(bucket.rule.burst.saturating_sub(1));
-        let rows = store
-            .write(
-                "limits.take",
-                "INSERT INTO limit_bucket AS b (bucket_key, full_at)
-                 VALUES ($1, now() + make_interval(secs => $2))
-                 ON CONFLICT (bucket_key) DO UPDATE
-                    SET full_at = greatest(b.full_at, now()) + make_interval(secs => $2)
-                    WHERE b.full_at <= now() + make_interval(secs => $3)
-                 RETURNING bucket_key",
-                &[&bucket.key.as_slice(), &interval, &tolerance],
-            )
-            .await?;
+        let rows = store.write("limits.take", TAKE, &[&bucket.key.as_slice(), &interval, &tolerance]).await?;
         if rows.is_empty() {
             return Ok(Some(bucket.clone()));
         }
     }
     Ok(None)
+}
+
+/// Takes one from every bucket inside a transaction, for what counts only if it is done: what is rolled back was not
+/// taken. The first that is empty refuses; the caller holds the others until the transaction ends, so everybody takes
+/// them in one order, the widest last.
+pub async fn take_in(tx: &Tx, buckets: &[Bucket]) -> Result<Option<Limited>, StoreError> {
+    for bucket in buckets {
+        let interval = bucket.rule.interval_seconds;
+        let tolerance = interval * f64::from(bucket.rule.burst.saturating_sub(1));
+        let taken = tx.execute(TAKE, &[&bucket.key.as_slice(), &interval, &tolerance]).await?;
+        if taken == 0 {
+            return Ok(Some(Limited::new(bucket, until_full(tx, bucket).await?)));
+        }
+    }
+    Ok(None)
+}
+
+/// Asked only of a bucket that was empty a moment ago.
+async fn until_full(reader: &impl Reader, bucket: &Bucket) -> Result<f64, StoreError> {
+    let sql = "SELECT extract(epoch FROM full_at - now())::float8 AS seconds FROM limit_bucket WHERE bucket_key = $1";
+    let rows = reader.rows("limits.until_full", sql, &[&bucket.key.as_slice()]).await?;
+    let Some(row) = rows.first() else { return Ok(0.0) };
+    Ok(Decode::new("limit_bucket", "until_full", row).get("seconds")?)
 }
 
 /// What taking from a bucket left.
