@@ -1,7 +1,7 @@
 //! Random histories with role changes, suspensions and disabled members in them, and a model beside them.
 //!
 //! - P1, P2: a token carries exactly what was asked, and that is within what the role holds at that moment; else an error.
-//! - P5: what ended with its member stays dead when the member is enabled again; what waited for its organization goes on.
+//! - P5: what a replay ended stays dead; what ended with its member stays dead when the member is enabled again; what waited for its organization goes on.
 //! - P8: what happens in one organization is the same whether or not anything happens in another.
 //!
 //! 30 histories of 30 steps; 1,000 of 60 with `PORTEIRO_TEST_LONG=1`.
@@ -36,13 +36,14 @@ enum Step {
     Enable(usize),
     Authorize { who: usize, bits: u64 },
     Refresh { which: u64, bits: Option<u64> },
+    Replay { which: u64, bits: Option<u64> },
     Look(u64),
 }
 
 fn draw(random: &SeededEntropy) -> Step {
     let below = |end: u64| random.next() % end;
     let who = usize::try_from(below(2)).unwrap();
-    match below(20) {
+    match below(22) {
         0..=2 => Step::Role(1 + below(7)),
         3 => Step::Suspend,
         4..=5 => Step::Resume,
@@ -50,6 +51,7 @@ fn draw(random: &SeededEntropy) -> Step {
         7..=8 => Step::Enable(who),
         9..=12 => Step::Authorize { who, bits: 1 + below(7) },
         13..=17 => Step::Refresh { which: below(64), bits: (below(2) == 0).then(|| 1 + below(7)) },
+        18 => Step::Replay { which: below(64), bits: (below(2) == 0).then(|| 1 + below(7)) },
         _ => Step::Look(below(64)),
     }
 }
@@ -60,6 +62,8 @@ struct Grant {
     bits: u64,
     dead: bool,
     refresh: String,
+    /// The refresh token before this one.
+    used: Option<String>,
     access: String,
     carried: u64,
 }
@@ -135,6 +139,7 @@ impl World {
             Step::Enable(who) => self.switch(place, who, true).await,
             Step::Authorize { who, bits } => self.authorize(place, who, bits).await,
             Step::Refresh { which, bits } => self.refresh(place, which, bits).await,
+            Step::Replay { which, bits } => self.replay(place, which, bits).await,
             Step::Look(which) => self.look(place, which).await,
         }
     }
@@ -179,7 +184,7 @@ impl World {
         assert_eq!(tokens["scope"], asked, "exactly what was asked");
         let text = |name: &str| tokens[name].as_str().unwrap().to_owned();
         let (refresh, access) = (text("refresh_token"), text("access_token"));
-        place.grants.push(Grant { who, bits, dead: false, refresh, access, carried: bits });
+        place.grants.push(Grant { who, bits, dead: false, refresh, used: None, access, carried: bits });
         "granted".into()
     }
 
@@ -211,10 +216,27 @@ impl World {
             return format!("refresh {error}");
         }
         assert_eq!(body["scope"], scope(wanted), "exactly what was asked");
-        body["refresh_token"].as_str().unwrap().clone_into(&mut grant.refresh);
+        let next = body["refresh_token"].as_str().unwrap().to_owned();
+        grant.used = Some(std::mem::replace(&mut grant.refresh, next));
         body["access_token"].as_str().unwrap().clone_into(&mut grant.access);
         grant.carried = wanted;
         "refreshed".into()
+    }
+
+    /// Whatever the organization is at that moment and whatever is asked for, the grant is over.
+    async fn replay(&mut self, place: &mut Place, which: u64, bits: Option<u64>) -> String {
+        let count = place.grants.len() as u64;
+        let Some(which) = which.checked_rem(count).and_then(|at| usize::try_from(at).ok()) else {
+            return "nothing to replay".into();
+        };
+        let grant = &mut place.grants[which];
+        let Some(used) = grant.used.clone() else { return "nothing to replay".into() };
+        let asked = bits.map(scope);
+        let more: Vec<(&str, &str)> = asked.as_deref().map(|asked| ("scope", asked)).into_iter().collect();
+        let answer = self.client.refresh(&self.app, &used, &more).await;
+        assert_eq!(answer.json()["error"], "invalid_grant", "{}", answer.text());
+        grant.dead = true;
+        if place.suspended { "replayed while suspended".into() } else { "replayed".into() }
     }
 
     async fn look(&mut self, place: &Place, which: u64) -> String {
@@ -257,6 +279,7 @@ async fn p1_p2_p5_authority_follows_roles_and_suspensions_and_never_comes_back()
         "refreshed",
         "refresh invalid_grant",
         "refresh invalid_scope",
+        "replayed",
         "disable",
         "enable",
         "looked true",

@@ -241,11 +241,24 @@ impl World {
         let lineage = &mut self.lineages[index];
         let own = &self.clients[lineage.client].0;
         let old = &lineage.refresh[..lineage.refresh.len() - 1];
+        // Whatever else is wrong with the request, it is a replay.
+        let beside = [
+            None,
+            Some(("scope", "openid email phone invoices:write")),
+            Some(("scope", "\"unreadable\"")),
+            Some(("resource", "https://elsewhere.example.test")),
+            Some(("authorization_details", "no JSON")),
+            Some(("organization", "nowhere")),
+        ];
+        let more: Vec<_> = random.of(&beside).copied().flatten().into_iter().collect();
         let answer = match random.of(old).filter(|_| random.percent(50)) {
-            Some(old) => own.refresh(&self.app, old, &[]).await,
-            None => own.redeem(&self.app, &lineage.code, &lineage.verifier).await,
+            Some(old) => own.refresh(&self.app, old, &more).await,
+            None => {
+                let form = [("code", lineage.code.as_str()), ("code_verifier", &lineage.verifier)];
+                own.token(&self.app, "authorization_code", &[&form, more.as_slice()].concat()).await
+            }
         };
-        refused(&answer, "invalid_grant");
+        assert_eq!(answer.status, 400, "seed {}: {}", self.seed, answer.text());
         lineage.dead = true;
         "replayed"
     }

@@ -2,7 +2,8 @@
 //!
 //! 1. A completed authorization writes the row; its code is generation 0.
 //! 2. Redeeming the code and rotating a refresh token are the same statement: it moves the row to the next generation
-//!    if what was presented is the current one, and revokes the row if it is genuine but not current.
+//!    if what was presented is the current one, and revokes the row if it is genuine but not current, whatever else is
+//!    wrong with the request (docs/decisions/0073).
 //! 3. Whoever ends what a grant hangs on (session, account, consent) revokes it in the same transaction, so that a
 //!    refresh has nothing else to ask.
 
@@ -20,7 +21,7 @@ use uuid::Uuid;
 
 pub use grouped::Presenter;
 pub use store::{
-    Held, NewActing, Revoked, clients_of_session, diagnose, find_acting, insert, insert_acting, is_alive,
+    Held, NewActing, Revoked, clients_of_session, diagnose, end_superseded, find_acting, insert, insert_acting, is_alive,
     list, list_of_membership, look_again, refusable, revoke_acting, revoke_all, revoke_of_client,
     revoke_of_client_in_organization, revoke_of_credential, revoke_of_membership, revoke_of_session,
     revoke_one, statement,
@@ -126,6 +127,20 @@ pub struct Rechecked {
     pub version: i64,
     /// Whether all that was granted is held, not only what is asked for now.
     pub whole: bool,
+}
+
+/// A genuine code or refresh token that came with a request which was refused for something else.
+#[derive(Debug)]
+pub struct Superseded {
+    pub grant: Uuid,
+    pub account: Uuid,
+    pub client_id: String,
+    pub hash: [u8; 32],
+    /// 0 for a code.
+    pub generation: i32,
+    /// What the verifier hashes to.
+    pub challenge: Option<[u8; 32]>,
+    pub log: LogEntry,
 }
 
 /// Where a reuse is written down, in the statement that finds it.

@@ -5,12 +5,14 @@
 //! 3. `grant_type` picks a row of [`grants::GRANTS`], which the client must hold.
 //! 4. What the tokens are bound to is proved, where anything is.
 //! 5. The grant decides; [`issue`] signs.
+//! 6. A code or refresh token that was used before ends its grant, however the request was refused ([`replay`]).
 
 mod endpoint;
 pub mod grants;
 pub mod issue;
 pub(super) mod person;
 pub(super) mod refused;
+mod replay;
 
 use std::sync::Arc;
 
@@ -70,6 +72,19 @@ impl std::fmt::Debug for TokenResponse {
 }
 
 async fn respond(
+    app: &Arc<App>,
+    context: &RequestContext,
+    client: &Client,
+    form: &Parameters,
+) -> Result<TokenResponse, OAuthError> {
+    let answer = granted(app, context, client, form).await;
+    if answer.is_err() {
+        replay::end_superseded(app, context, client, form).await?;
+    }
+    answer
+}
+
+async fn granted(
     app: &Arc<App>,
     context: &RequestContext,
     client: &Client,

@@ -4,7 +4,6 @@ use porteiro_protocol::{
     authority::{Asked, Authority, Widening},
     authorization_details::list_narrows,
     error::ErrorCode,
-    id::Id,
     json::parse_strict,
     scope::Scope,
 };
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 use super::{
     TokenRequest, TokenResponse,
     issue::{self, Speaker},
-    refused,
+    refused, replay,
 };
 use crate::{
     audit, client_policies,
@@ -24,7 +23,7 @@ use crate::{
         acting,
         apis::Api,
         authorization::decide::still_allowed,
-        grants::{self, Live, LogEntry, Outcome, Presentation, Rechecked},
+        grants::{self, Live, Outcome, Presentation, Rechecked},
     },
     organizations::{self, Name},
     secrets::{HandleKind, Issued, Presented, Route},
@@ -56,7 +55,6 @@ pub async fn present(
         tracing::error!(%error, "a token could not be made");
         OAuthError::new(ErrorCode::ServerError, "")
     })?;
-    let context = request.context;
     let mut presentation = Presentation {
         grant: handle.route.row,
         account: handle.route.owner,
@@ -71,11 +69,7 @@ pub async fn present(
         scope: shown.scope.as_ref().map(ToString::to_string),
         audience: request.form.get("resource").map(str::to_owned),
         rechecked: None,
-        log: LogEntry {
-            id: Id::<audit::Entry>::ordered(app.clock.now(), &*app.entropy).uuid(),
-            request: context.request_id.uuid(),
-            personal: json!({"address": context.address.to_string(), "user_agent": context.user_agent}),
-        },
+        log: replay::log_entry(app, request.context),
     };
     // Again only where roles were being changed meanwhile.
     for _ in 0..3 {

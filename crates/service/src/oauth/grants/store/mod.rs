@@ -3,6 +3,7 @@
 mod acting;
 mod ending;
 mod membership;
+mod reuse;
 
 use std::sync::LazyLock;
 
@@ -21,15 +22,13 @@ pub use ending::{
     revoke_of_credential, revoke_of_membership, revoke_of_session, revoke_one,
 };
 pub use membership::{list_of_membership, look_again, refusable};
+pub use reuse::end_superseded;
 
 use super::{
     super::{acting::Acting, clients::Client},
     GrantId, Live, NewGrant, Outcome, Presentation, Terms,
 };
-use crate::{
-    audit::EventKind,
-    store::{Decode, Reader, RowError, Store, StoreError, Tx},
-};
+use crate::store::{Decode, Reader, RowError, Store, StoreError, Tx};
 
 pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
     let terms =
@@ -71,10 +70,13 @@ pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
 /// simultaneous presenters waits for the row and sees the winner's version. The log entry is made from what the UPDATE
 /// returned, never from the statement's snapshot.
 ///
+/// What is not current ends the grant whatever else is wrong with the request, the organization or the scope: only a code
+/// must come with its verifier, so that a thief of the code alone cannot end somebody's grant (docs/decisions/0073).
+///
 /// A grant in an organization moves only while that is enabled and its roles are those at which the scope was held; else
 /// nothing changes and the caller looks again. What disables a membership revokes its grants, so nothing else is asked.
 fn presenting(presented: &str) -> String {
-    let reused = EventKind::GrantReused.as_str();
+    let logged = reuse::logged();
     format!(
         "WITH moved AS (
              UPDATE oauth_grant g SET
@@ -94,30 +96,23 @@ fn presenting(presented: &str) -> String {
              WHERE g.grant_id = p.grant_id AND g.account_id = p.account_id AND g.client_id = p.client_id
                AND g.revoked_at IS NULL AND g.expires_at > now()
                AND (p.generation > 0 OR g.code_challenge = p.challenge)
-               AND (p.redirect_uri IS NULL OR g.redirect_uri = p.redirect_uri)
-               AND (g.bound_key IS NULL OR g.bound_key = p.bound_key)
-               AND (p.scope IS NULL OR string_to_array(p.scope, ' ') <@ string_to_array(g.scope, ' '))
-               AND (p.audience IS NULL OR g.audience = p.audience)
-               AND (g.organization_id IS NULL OR EXISTS (
-                   SELECT 1 FROM organization o
-                   WHERE o.organization_id = g.organization_id AND o.status = 'enabled'
-                     AND CASE WHEN p.checked IS NULL THEN o.authority_version = g.authority_version
-                              ELSE o.authority_version = p.checked AND g.authority_version = p.seen END))
+               AND (g.current_hash <> p.hash OR (
+                   (p.redirect_uri IS NULL OR g.redirect_uri = p.redirect_uri)
+                   AND (g.bound_key IS NULL OR g.bound_key = p.bound_key)
+                   AND (p.scope IS NULL OR string_to_array(p.scope, ' ') <@ string_to_array(g.scope, ' '))
+                   AND (p.audience IS NULL OR g.audience = p.audience)
+                   AND (g.organization_id IS NULL OR EXISTS (
+                       SELECT 1 FROM organization o
+                       WHERE o.organization_id = g.organization_id AND o.status = 'enabled'
+                         AND CASE WHEN p.checked IS NULL THEN o.authority_version = g.authority_version
+                                  ELSE o.authority_version = p.checked AND g.authority_version = p.seen END))))
              RETURNING g.grant_id, g.account_id, g.client_id, g.revoked_at IS NULL AS moved, g.generation,
                        p.generation AS presented, g.session_id, g.scope, g.audience, g.terms, g.created_at,
                        g.organization_id, g.membership_id, g.authority_version,
                        (SELECT m.primary_role FROM membership m WHERE m.organization_id = g.organization_id
                           AND m.membership_id = g.membership_id) AS role,
                        p.entry_id, p.request_id, p.personal
-         ), logged AS (
-             INSERT INTO security_log (entry_id, subject_id, kind, payload, request_id)
-             SELECT entry_id, account_id, '{reused}', jsonb_build_object('client_id', client_id,
-                    'grant_id', grant_id, 'generation', presented, 'current', generation), request_id
-             FROM moved WHERE NOT moved
-         ), logged_personal AS (
-             INSERT INTO security_log_personal (entry_id, subject_id, personal)
-             SELECT entry_id, account_id, personal FROM moved WHERE NOT moved
-         )
+         ), {logged}
          SELECT grant_id, account_id, moved, session_id, scope, audience, terms, created_at, organization_id,
                 membership_id, authority_version, role FROM moved"
     )

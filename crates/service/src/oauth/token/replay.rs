@@ -1,0 +1,56 @@
+//! A code or refresh token that was used before ends what it led to, whatever else is wrong with the request that brings
+//! it: a proof that is missing, a scope that cannot be read, details that are refused (docs/decisions/0073).
+
+use porteiro_protocol::{form::Parameters, id::Id, pkce::CodeVerifier};
+use serde_json::json;
+
+use crate::{
+    App, audit,
+    http::RequestContext,
+    oauth::{
+        clients::Client,
+        grants::{self, LogEntry, Superseded},
+    },
+    secrets::{HandleKind, Presented},
+    store::StoreError,
+};
+
+/// Looks at what a refused request of a client that proved itself carried. What is current stays as it is.
+pub(super) async fn end_superseded(
+    app: &App,
+    context: &RequestContext,
+    client: &Client,
+    form: &Parameters,
+) -> Result<(), StoreError> {
+    let Some((handle, challenge)) = carried(app, form) else { return Ok(()) };
+    let presented = Superseded {
+        grant: handle.route.row,
+        account: handle.route.owner,
+        client_id: client.id.clone(),
+        hash: handle.hash,
+        generation: i32::try_from(handle.route.generation).unwrap_or(i32::MAX),
+        challenge,
+        log: log_entry(app, context),
+    };
+    grants::end_superseded(&app.store, &presented).await.map(|_| ())
+}
+
+/// A refresh token, or a code with its verifier. Junk is no reason to ask the database.
+fn carried(app: &App, form: &Parameters) -> Option<(Presented, Option<[u8; 32]>)> {
+    let open = |kind, name| form.get(name).and_then(|text| app.secrets.handles.open(kind, text));
+    if let Some(handle) = open(HandleKind::Refresh, "refresh_token") {
+        return Some((handle, None));
+    }
+    let handle = open(HandleKind::Code, "code")?;
+    let verifier = form.get("code_verifier").and_then(|text| CodeVerifier::parse(text).ok())?;
+    Some((handle, Some(verifier.challenge())))
+}
+
+/// Where a reuse is written down.
+pub(super) fn log_entry(app: &App, context: &RequestContext) -> LogEntry {
+    LogEntry {
+        id: Id::<audit::Entry>::ordered(app.clock.now(), &*app.entropy).uuid(),
+        request: context.request_id.uuid(),
+        personal: json!({"address": context.address.to_string(), "user_agent": context.user_agent}),
+    }
+}
