@@ -51,6 +51,8 @@ pub fn refresh(numbering: &Numbering, client: &str) -> String {
         null(),
         null(),
         "false".into(),
+        "1".into(),
+        "false".into(),
     ];
     script(numbering, &spliced(grants::statement(), &parameters))
 }

@@ -36,6 +36,7 @@ migrations! {
     6, "0006_branding", compatible from 1;
     7, "0007_devices", compatible from 1;
     8, "0008_job_lanes", compatible from 1;
+    9, "0009_grant_definition", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

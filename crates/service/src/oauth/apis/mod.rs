@@ -1,12 +1,14 @@
 //! APIs (resource servers): what access tokens are good for. Each names its scopes, who may ask for them, how long its
 //! tokens live and how they are signed.
 
+mod known;
 mod store;
 
 use porteiro_protocol::{authorization_details::DetailType, jose::Algorithm};
 use serde::{Deserialize, Serialize};
 
-pub use store::{list, list_dated, lock, register, register_in, remove, remove_in};
+pub use known::Apis;
+pub use store::{all, list, list_dated, lock, register, register_in, remove, remove_in};
 
 /// The longest an access token may live: short tokens are the answer to statelessness.
 pub const LONGEST_TOKEN_SECONDS: i32 = 600;

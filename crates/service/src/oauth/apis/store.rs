@@ -1,7 +1,7 @@
 use porteiro_protocol::time::OffsetDateTime;
 use tokio_postgres::Row;
 
-use super::Api;
+use super::{Api, Apis};
 use crate::store::{Decode, Reader, RowError, Store, StoreError, Tx};
 
 impl TryFrom<&Row> for Api {
@@ -23,6 +23,11 @@ impl TryFrom<&Row> for Api {
 
 pub async fn list(reader: &impl Reader) -> Result<Vec<Api>, StoreError> {
     Ok(list_dated(reader).await?.into_iter().map(|(api, _)| api).collect())
+}
+
+/// Every API, with what they are called together.
+pub async fn all(reader: &impl Reader) -> Result<Apis, StoreError> {
+    list_dated(reader).await.map(Apis::new)
 }
 
 /// Every API, each with when it last changed.

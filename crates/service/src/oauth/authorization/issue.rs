@@ -105,6 +105,7 @@ pub async fn issue(
         bound_key: prepared.request.dpop_jkt.as_deref().and_then(thumbprint),
         authority: &prepared.authority,
         acting: acting.as_ref().map(|(acting, version)| (acting, *version)),
+        definition: prepared.definition,
         terms: &terms,
     };
     grants::insert(tx, &new).await?;

@@ -68,6 +68,8 @@ pub struct Prepared {
     pub device: Option<Asking>,
     pub authority: Authority,
     pub api: Option<Api>,
+    /// Of the client and the APIs by which it was checked.
+    pub definition: i64,
     pub level: Level,
     /// As whom the person acts, once it is known who they are and where.
     pub member: Option<Member>,
@@ -155,7 +157,7 @@ pub async fn prepare(
             Err(error) => return Ok(Err(error.into())),
         },
     };
-    let apis = apis::list(reader).await?;
+    let apis = apis::all(reader).await?;
     let checked = raw.check().and_then(|request| {
         let asked = decide::Asked {
             client: &client,
@@ -175,7 +177,8 @@ pub async fn prepare(
     });
     Ok(match checked {
         Ok((request, authority, level)) => {
-            let api = apis.into_iter().find(|api| api.identifier == authority.audience());
+            let api = apis.find(authority.audience()).cloned();
+            let definition = apis.definition(&client);
             let device = continued.device.clone();
             Ok(Box::new(Prepared {
                 client,
@@ -184,6 +187,7 @@ pub async fn prepare(
                 device,
                 authority,
                 api,
+                definition,
                 level,
                 member: None,
             }))

@@ -9,11 +9,12 @@
 use porteiro_protocol::pkce::CodeVerifier;
 
 use super::{
+    apis::Api,
     clients::Profile,
     token::{
         TokenRequest, TokenResponse, for_person, issue, narrowed,
         person::{Shown, invalid_grant, same_organization},
-        present,
+        present, replay,
     },
 };
 use crate::{
@@ -21,6 +22,7 @@ use crate::{
     secrets::{HandleKind, Presented},
 };
 use porteiro_protocol::error::ErrorCode;
+use serde_json::Value;
 
 pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     let form = request.form;
@@ -32,7 +34,7 @@ pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthErro
     let shown = Shown {
         challenge: Some(verifier.challenge()),
         redirect_uri: form.get("redirect_uri").map(str::to_owned),
-        scope: None,
+        ..Shown::default()
     };
     redeem(request, &handle, shown).await
 }
@@ -43,12 +45,15 @@ pub(super) async fn redeem(
     handle: &Presented,
     shown: Shown,
 ) -> Result<TokenResponse, OAuthError> {
-    let app = request.app;
+    let TokenRequest { app, context, client, form, .. } = request;
     let apis = app.directory.apis(&app.store).await?;
-    same_organization(request, handle).await?;
-    let details = narrowed(request, handle, &apis).await?;
-    let (live, refresh) = present(request, handle, shown).await?;
-    let mut response = for_person(request, &apis, &live, None, details.as_deref()).await?;
+    let details = match narrowing(request, handle, &apis).await {
+        Ok(details) => details,
+        Err(error) => return Err(replay::looked_at(app, context, client, form, error).await),
+    };
+    let shown = Shown { details, ..shown };
+    let (live, refresh) = present(request, handle, &shown, &apis).await?;
+    let mut response = for_person(request, &apis, &live, &shown).await?;
     if live.authority.scope().contains("openid") {
         response.id_token = Some(issue::id_token(app, request.client, &live, &response.access_token).await?);
     }
@@ -56,6 +61,16 @@ pub(super) async fn redeem(
         response.refresh_token = Some(refresh.text.to_string());
     }
     Ok(response)
+}
+
+/// What can be refused before the code is presented.
+async fn narrowing(
+    request: TokenRequest<'_>,
+    handle: &Presented,
+    apis: &[Api],
+) -> Result<Option<Vec<Value>>, OAuthError> {
+    same_organization(request, handle).await?;
+    narrowed(request, handle, apis).await
 }
 
 /// Rotation and the retry FAPI 2.0 asks for exclude each other (decision 3).

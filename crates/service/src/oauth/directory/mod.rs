@@ -22,7 +22,7 @@ use tokio::sync::Mutex;
 
 use self::store::Dated;
 use super::{
-    apis::{self, Api},
+    apis::{self, Apis},
     clients::{self, Client},
 };
 use crate::store::{Store, StoreError};
@@ -50,7 +50,7 @@ struct Known {
 #[derive(Debug)]
 struct KnownApis {
     dates: Vec<Dated>,
-    apis: Arc<Vec<Api>>,
+    apis: Arc<Apis>,
 }
 
 #[derive(Debug, Default)]
@@ -76,20 +76,14 @@ impl Directory {
     }
 
     /// Every API, in the order of their identifiers.
-    pub async fn apis(&self, store: &Store) -> Result<Arc<Vec<Api>>, StoreError> {
+    pub async fn apis(&self, store: &Store) -> Result<Arc<Apis>, StoreError> {
         self.refresh(store).await?;
         if let Some(apis) = self.read(|known| known.apis.as_ref().map(|known| Arc::clone(&known.apis))) {
             return Ok(apis);
         }
-        let (apis, dates): (Vec<Api>, Vec<Dated>) = apis::list_dated(store)
-            .await?
-            .into_iter()
-            .map(|(api, changed_at)| {
-                let dated = (api.identifier.clone(), changed_at);
-                (api, dated)
-            })
-            .unzip();
-        let apis = Arc::new(apis);
+        let listed = apis::list_dated(store).await?;
+        let dates = listed.iter().map(|(api, changed_at)| (api.identifier.clone(), *changed_at)).collect();
+        let apis = Arc::new(Apis::new(listed));
         self.change(|known| known.apis = Some(KnownApis { dates, apis: Arc::clone(&apis) }));
         Ok(apis)
     }

@@ -223,6 +223,7 @@ mod tests {
             redirect_uri: None,
             scope: None,
             audience: None,
+            definition: 0,
             rechecked: None,
             log: LogEntry { id: Uuid::nil(), request: Uuid::nil(), personal: serde_json::Value::Null },
         };

@@ -85,6 +85,8 @@ pub struct NewGrant<'a> {
     pub authority: &'a Authority,
     /// As whom in which organization, and at which version of its roles the scope was held.
     pub acting: Option<(&'a Acting, i64)>,
+    /// Of the client and the APIs by which it was allowed.
+    pub definition: i64,
     pub terms: &'a Terms,
 }
 
@@ -113,20 +115,29 @@ pub struct Presentation {
     pub redirect_uri: Option<String>,
     pub scope: Option<String>,
     pub audience: Option<String>,
-    /// What was found when it was looked at whether the scope is held still; none: as the row says.
+    /// Of the client and the APIs as they are now.
+    pub definition: i64,
+    /// What was found when it was looked at whether all of it is allowed and held still; none: as the row says.
     pub rechecked: Option<Rechecked>,
     pub log: LogEntry,
 }
 
-/// A grant whose organization's roles have changed since its scope was last seen to be held, looked at again.
+/// A grant whose client, API or organization changed since it was last seen to be allowed and held, looked at again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rechecked {
+    /// In an organization: which versions were looked at.
+    pub roles: Option<Versions>,
+    /// Whether all that was granted is allowed and held, not only what is asked for now.
+    pub whole: bool,
+}
+
+/// Of an organization's roles and policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Versions {
     /// What the row said then: if it says anything else now, it has to be looked at once more.
     pub seen: i64,
-    /// The organization's version that was looked at.
-    pub version: i64,
-    /// Whether all that was granted is held, not only what is asked for now.
-    pub whole: bool,
+    /// The organization's own.
+    pub current: i64,
 }
 
 /// A genuine code or refresh token that came with a request which was refused for something else.

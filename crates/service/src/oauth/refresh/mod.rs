@@ -5,32 +5,49 @@
 //!    whoever was right. There is no grace: a client that loses an answer asks its person again.
 //! 3. The scope may be narrower for this access token; the family keeps what was granted.
 
+use std::sync::Arc;
+
 use porteiro_protocol::{error::ErrorCode, scope::Scope};
 
-use super::token::{
-    TokenRequest, TokenResponse, for_person, narrowed,
-    person::{Shown, invalid_grant, same_organization},
-    present,
+use super::{
+    apis::Apis,
+    token::{
+        TokenRequest, TokenResponse, for_person, narrowed,
+        person::{Shown, invalid_grant, same_organization},
+        present, replay,
+    },
 };
-use crate::{http::OAuthError, secrets::HandleKind};
+use crate::{
+    http::OAuthError,
+    secrets::{HandleKind, Presented},
+};
 
 pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
-    let (app, form) = (request.app, request.form);
+    let TokenRequest { app, context, client, form, .. } = request;
     let token = form
         .get("refresh_token")
         .ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "refresh_token is missing"))?;
     let handle = app.secrets.handles.open(HandleKind::Refresh, token).ok_or_else(invalid_grant)?;
-    let scope = form
+    let (shown, apis) = match shown(request, &handle).await {
+        Ok(shown) => shown,
+        Err(error) => return Err(replay::looked_at(app, context, client, form, error).await),
+    };
+    let (live, next) = present(request, &handle, &shown, &apis).await?;
+    let mut response = for_person(request, &apis, &live, &shown).await?;
+    response.refresh_token = Some(next.text.to_string());
+    Ok(response)
+}
+
+/// What is asked of the grant, as far as it can be refused before it is presented.
+async fn shown(request: TokenRequest<'_>, handle: &Presented) -> Result<(Shown, Arc<Apis>), OAuthError> {
+    let scope = request
+        .form
         .get("scope")
         .map(str::parse::<Scope>)
         .transpose()
         .map_err(|_| OAuthError::new(ErrorCode::InvalidScope, "scope is not a list of scopes"))?;
-    let apis = app.directory.apis(&app.store).await?;
-    same_organization(request, &handle).await?;
-    let details = narrowed(request, &handle, &apis).await?;
-    let shown = Shown { scope: scope.clone(), ..Shown::default() };
-    let (live, next) = present(request, &handle, shown).await?;
-    let mut response = for_person(request, &apis, &live, scope.as_ref(), details.as_deref()).await?;
-    response.refresh_token = Some(next.text.to_string());
-    Ok(response)
+    let apis = request.app.directory.apis(&request.app.store).await?;
+    same_organization(request, handle).await?;
+    let details = narrowed(request, handle, &apis).await?;
+    Ok((Shown { scope, details, ..Shown::default() }, apis))
 }

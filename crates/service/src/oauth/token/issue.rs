@@ -158,7 +158,7 @@ pub async fn id_token(
     live: &Live,
     access_token: &str,
 ) -> Result<String, OAuthError> {
-    let algorithm = client.metadata.id_token_signed_response_alg.unwrap_or(Algorithm::Rs256);
+    let algorithm = identity_algorithm(client);
     let now = numeric_date(app.clock.now());
     let claims = IdToken {
         iss: app.issuer(),
@@ -186,16 +186,29 @@ fn half_hash(algorithm: Algorithm, text: &str) -> String {
     URL_SAFE_NO_PAD.encode(&digest.as_ref()[..digest.as_ref().len() / 2])
 }
 
+/// Whether what a grant of this client leads to can be signed: after a code an ID token too. Asked before the grant moves.
+pub fn ready(app: &App, client: &Client, generation: u32) -> Result<(), OAuthError> {
+    let rings = app.keys.current();
+    let identity = Some(identity_algorithm(client)).filter(|_| generation == 0);
+    let mut needed = std::iter::once(Algorithm::Es256).chain(identity);
+    needed.try_for_each(|algorithm| rings.signer(algorithm).map(|_| ())).map_err(unsigned)
+}
+
+fn identity_algorithm(client: &Client) -> Algorithm {
+    client.metadata.id_token_signed_response_alg.unwrap_or(Algorithm::Rs256)
+}
+
+fn unsigned(error: SignError) -> OAuthError {
+    tracing::error!(%error, "a token could not be signed");
+    OAuthError::new(ErrorCode::TemporarilyUnavailable, "try again in a moment")
+}
+
 pub async fn sign<C: Serialize + Sync>(
     app: &App,
     algorithm: Algorithm,
     typ: &str,
     claims: &C,
 ) -> Result<String, OAuthError> {
-    let failed = |error: SignError| {
-        tracing::error!(%error, "a token could not be signed");
-        OAuthError::new(ErrorCode::TemporarilyUnavailable, "try again in a moment")
-    };
-    let signer = app.keys.current().signer(algorithm).map_err(failed)?;
-    signer.jwt(typ, claims).await.map_err(failed)
+    let signer = app.keys.current().signer(algorithm).map_err(unsigned)?;
+    signer.jwt(typ, claims).await.map_err(unsigned)
 }

@@ -12,7 +12,7 @@ pub mod grants;
 pub mod issue;
 pub(super) mod person;
 pub(super) mod refused;
-mod replay;
+pub(super) mod replay;
 
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use porteiro_protocol::{error::ErrorCode, form::Parameters, id::OrganizationId};
 use serde::Serialize;
 use serde_json::Value;
 
+use grants::Grant;
 pub use person::{for_person, narrowed, present};
 pub use refused::because;
 
@@ -77,19 +78,20 @@ async fn respond(
     client: &Client,
     form: &Parameters,
 ) -> Result<TokenResponse, OAuthError> {
-    let answer = granted(app, context, client, form).await;
-    if answer.is_err() {
-        replay::end_superseded(app, context, client, form).await?;
-    }
-    answer
+    let (grant, binding) = match begun(app, context, client, form).await {
+        Ok(begun) => begun,
+        Err(error) => return Err(replay::looked_at(app, context, client, form, error).await),
+    };
+    (grant.run)(TokenRequest { app, context, client, form, binding }).await
 }
 
-async fn granted(
-    app: &Arc<App>,
+/// Which grant, and what its tokens are bound to.
+async fn begun(
+    app: &App,
     context: &RequestContext,
     client: &Client,
     form: &Parameters,
-) -> Result<TokenResponse, OAuthError> {
+) -> Result<(&'static Grant, Binding), OAuthError> {
     let name = form
         .get("grant_type")
         .ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "grant_type is missing"))?;
@@ -101,5 +103,5 @@ async fn granted(
         return Err(OAuthError::new(ErrorCode::UnauthorizedClient, "this client may not use this grant"));
     }
     let binding = binding::of_request(app, context, client, endpoint::PATH).await?;
-    (grant.run)(TokenRequest { app, context, client, form, binding }).await
+    Ok((grant, binding))
 }

@@ -15,15 +15,16 @@ use super::{
     refused, replay,
 };
 use crate::{
-    audit, client_policies,
+    App, audit, client_policies,
     http::OAuthError,
     limits::{self, Bucket, LIMIT_LOGGED},
     members::{self, Whom},
     oauth::{
         acting,
-        apis::Api,
+        apis::{Api, Apis},
         authorization::decide::still_allowed,
-        grants::{self, Live, Outcome, Presentation, Rechecked},
+        clients::Client,
+        grants::{self, Live, Outcome, Presentation, Rechecked, Versions},
     },
     organizations::{self, Name},
     secrets::{HandleKind, Issued, Presented, Route},
@@ -41,15 +42,19 @@ pub struct Shown {
     pub challenge: Option<[u8; 32]>,
     pub redirect_uri: Option<String>,
     pub scope: Option<Scope>,
+    /// Narrowed already.
+    pub details: Option<Vec<Value>>,
 }
 
 /// Presents a genuine handle. Ok: the grant as it is now, and the token that is current from here on.
 pub async fn present(
     request: TokenRequest<'_>,
     handle: &Presented,
-    shown: Shown,
+    shown: &Shown,
+    apis: &Apis,
 ) -> Result<(Box<Live>, Issued), OAuthError> {
     let app = request.app;
+    issue::ready(app, request.client, handle.route.generation)?;
     let route = Route { generation: handle.route.generation + 1, ..handle.route };
     let next = app.secrets.handles.issue(HandleKind::Refresh, route, &*app.entropy).map_err(|error| {
         tracing::error!(%error, "a token could not be made");
@@ -65,15 +70,17 @@ pub async fn present(
         key: request.binding.thumbprint(),
         binds: request.client.is_public(),
         challenge: shown.challenge,
-        redirect_uri: shown.redirect_uri,
+        redirect_uri: shown.redirect_uri.clone(),
         scope: shown.scope.as_ref().map(ToString::to_string),
         audience: request.form.get("resource").map(str::to_owned),
+        definition: apis.definition(request.client),
         rechecked: None,
         log: replay::log_entry(app, request.context),
     };
-    // Again only where roles were being changed meanwhile.
+    // Again only where the client, an API, roles or the policy changed since, or are being changed meanwhile.
     for _ in 0..3 {
         match app.presenter.present(&app.store, presentation.clone()).await? {
+            // Of a row from before definitions were kept; it is over already, so nothing is lost with it.
             Outcome::Moved(live) if live.created_at < request.client.grants_from => {
                 return Err(invalid_grant());
             }
@@ -81,7 +88,7 @@ pub async fn present(
             Outcome::Reused => return Err(invalid_grant()),
             Outcome::Refused => {}
         }
-        match look_again(request, handle, shown.scope.as_ref()).await? {
+        match look_again(request, handle, shown, apis).await? {
             Looked::Held(rechecked) if presentation.rechecked != Some(rechecked) => {
                 presentation.rechecked = Some(rechecked);
             }
@@ -94,52 +101,81 @@ pub async fn present(
 
 /// Why nothing moved.
 enum Looked {
-    /// Its organization's roles changed, and what is asked for is held all the same.
+    /// Something changed, and what is asked for is allowed and held all the same.
     Held(Rechecked),
     Refused(OAuthError),
 }
 
-/// Nothing changed. If the token is good and only the request asks for too much, it may be told so.
+/// Nothing changed. If the token is good and only the request asks for too much, it may be told so. Whatever could be
+/// wrong after the grant moved is found here, so that no token is used up by an error (docs/decisions/0075).
 async fn look_again(
     request: TokenRequest<'_>,
     handle: &Presented,
-    scope: Option<&Scope>,
+    shown: &Shown,
+    apis: &Apis,
 ) -> Result<Looked, OAuthError> {
     let (app, route) = (request.app, handle.route);
-    let client_id = &request.client.id;
-    let live = grants::diagnose(&app.store, route.row, route.owner, client_id, &handle.hash).await?;
+    let client = request.client;
+    let live = grants::diagnose(&app.store, route.row, route.owner, &client.id, &handle.hash).await?;
+    // What was granted before the client was disabled, or lost trust, is over.
+    let live = live.filter(|live| live.created_at >= client.grants_from);
     let Some(live) = live else { return Ok(Looked::Refused(turned_away(request, handle).await?)) };
-    let asked = Asked { scope, audience: request.form.get("resource"), ..Asked::default() };
-    let asked = match live.authority.narrowed(asked, |_, _| true) {
+    let asked = match asked(request, &live, shown, apis) {
         Ok(asked) => asked,
         Err(widening) => {
-            let asked = scope.map(ToString::to_string);
+            let asked = shown.scope.as_ref().map(ToString::to_string);
             let refused = refused::widening(request, &live, widening, asked.as_deref()).await;
             return Ok(Looked::Refused(refused));
         }
     };
+    let api = apis.find(asked.audience());
+    if let Err(refused) = defined(app, client, api, &asked) {
+        return Ok(Looked::Refused(refused));
+    }
+    let whole = defined(app, client, api, &live.authority).is_ok();
     let (Some(acting), Some(seen)) = (&live.acting, live.authority_version) else {
-        return Ok(Looked::Refused(turned_away(request, handle).await?));
+        return Ok(Looked::Held(Rechecked { roles: None, whole }));
     };
     // Roles and their version in one statement; whatever changes after it, the next presentation notices.
     let member = members::find(&app.store, acting.organization, Whom::Id(acting.membership)).await?;
     let Some(member) = member else { return Ok(Looked::Refused(turned_away(request, handle).await?)) };
-    if !client_policies::allows(&app.store, &member.organization, request.client).await? {
+    if !client_policies::allows(&app.store, &member.organization, client).await? {
         return Ok(Looked::Refused(turned_away(request, handle).await?));
     }
-    let apis = app.directory.apis(&app.store).await?;
-    let api = apis.iter().find(|api| api.identifier == asked.audience());
     match acting::check(&member, &asked, api) {
         Ok(()) => Ok(Looked::Held(Rechecked {
-            seen,
-            version: member.organization.authority_version,
-            whole: acting::check(&member, &live.authority, api).is_ok(),
+            roles: Some(Versions { seen, current: member.organization.authority_version }),
+            whole: whole && acting::check(&member, &live.authority, api).is_ok(),
         })),
         Err(lacking) => {
             let asked: Vec<String> = asked.scope().iter().map(str::to_owned).collect();
             Ok(Looked::Refused(refused::unheld(request, &member, &asked, &lacking).await))
         }
     }
+}
+
+/// What of the grant this request is about.
+fn asked(request: TokenRequest<'_>, live: &Live, shown: &Shown, apis: &Apis) -> Result<Authority, Widening> {
+    let asked = Asked {
+        scope: shown.scope.as_ref(),
+        audience: request.form.get("resource"),
+        details: shown.details.as_deref(),
+        ..Asked::default()
+    };
+    let types = |held: &[Value], asked: &[Value]| {
+        let api = apis.find(live.authority.audience());
+        list_narrows(api.map(|api| api.details.as_slice()).unwrap_or_default(), held, asked)
+    };
+    live.authority.narrowed(asked, types)
+}
+
+/// Whether the client may have it as things are defined now: its own registration and trust, and the API.
+fn defined(app: &App, client: &Client, api: Option<&Api>, authority: &Authority) -> Result<(), OAuthError> {
+    if api.is_none() && authority.audience() != app.issuer() {
+        return Err(OAuthError::new(ErrorCode::InvalidTarget, "the API is gone"));
+    }
+    still_allowed(client, api, authority)
+        .map_err(|refused| OAuthError::new(refused.code, refused.description))
 }
 
 /// Whatever else is wrong with a genuine token is written down.
@@ -208,27 +244,17 @@ pub async fn same_organization(request: TokenRequest<'_>, handle: &Presented) ->
     }
 }
 
-/// The tokens of a grant that is good now, narrowed as asked.
+/// The tokens of a grant that is good now, narrowed as asked. The statement and what was looked at before it have refused
+/// whatever could be refused here; this is the types saying so again.
 pub async fn for_person(
     request: TokenRequest<'_>,
-    apis: &[Api],
+    apis: &Apis,
     live: &Live,
-    scope: Option<&Scope>,
-    details: Option<&[Value]>,
+    shown: &Shown,
 ) -> Result<TokenResponse, OAuthError> {
-    // The statement and `narrowed` have refused whatever widens; this is the type saying so again.
-    let asked = Asked { scope, audience: request.form.get("resource"), details, ..Asked::default() };
-    let types = |held: &[Value], asked: &[Value]| {
-        let api = apis.iter().find(|api| api.identifier == live.authority.audience());
-        list_narrows(api.map(|api| api.details.as_slice()).unwrap_or_default(), held, asked)
-    };
-    let authority: Authority = live
-        .authority
-        .narrowed(asked, types)
+    let authority = asked(request, live, shown, apis)
         .map_err(|widening| OAuthError::new(widening.code(), widening.to_string()))?;
-    let api = apis.iter().find(|api| api.identifier == authority.audience());
-    still_allowed(request.client, api, &authority)
-        .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
+    defined(request.app, request.client, apis.find(authority.audience()), &authority)?;
     issue::access_token(
         request.app,
         apis,

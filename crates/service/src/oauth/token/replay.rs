@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{
     App, audit,
-    http::RequestContext,
+    http::{OAuthError, RequestContext},
     oauth::{
         clients::Client,
         grants::{self, LogEntry, Superseded},
@@ -15,8 +15,22 @@ use crate::{
     store::StoreError,
 };
 
-/// Looks at what a refused request of a client that proved itself carried. What is current stays as it is.
-pub(super) async fn end_superseded(
+/// Looks at what a request carried that was refused before its grant was presented; the refusal. What is current stays as
+/// it is. Never after presenting: then what was presented may be superseded by this very request.
+pub async fn looked_at(
+    app: &App,
+    context: &RequestContext,
+    client: &Client,
+    form: &Parameters,
+    refusal: OAuthError,
+) -> OAuthError {
+    match end_superseded(app, context, client, form).await {
+        Ok(()) => refusal,
+        Err(error) => error.into(),
+    }
+}
+
+async fn end_superseded(
     app: &App,
     context: &RequestContext,
     client: &Client,

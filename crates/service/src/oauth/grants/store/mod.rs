@@ -36,11 +36,11 @@ pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
     tx.execute(
         "INSERT INTO oauth_grant (grant_id, account_id, client_id, current_hash, expires_at, bound_key, ends_at,
                 idle_seconds, session_id, offline, code_challenge, redirect_uri, scope, audience, terms,
-                organization_id, membership_id, authority_version)
+                organization_id, membership_id, authority_version, definition)
          VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6,
                  least(now() + make_interval(secs => $7), CASE WHEN NOT $10 THEN (
                      SELECT created_at + interval '30 days' FROM session WHERE session_id = $9 AND account_id = $2)
-                 END), $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
+                 END), $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
         &[
             &new.id.uuid(),
             &new.account.uuid(),
@@ -60,6 +60,7 @@ pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
             &new.acting.map(|(acting, _)| acting.organization.uuid()),
             &new.acting.map(|(acting, _)| acting.membership.uuid()),
             &new.acting.map(|(_, version)| version),
+            &new.definition,
         ],
     )
     .await
@@ -73,7 +74,8 @@ pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
 /// What is not current ends the grant whatever else is wrong with the request, the organization or the scope: only a code
 /// must come with its verifier, so that a thief of the code alone cannot end somebody's grant (docs/decisions/0073).
 ///
-/// A grant in an organization moves only while that is enabled and its roles are those at which the scope was held; else
+/// It moves only while its client and the APIs are defined as when all of it was last seen to be allowed, so that nothing
+/// is found wrong after it moved (docs/decisions/0075). A grant in an organization moves only while that is enabled and its roles are those at which the scope was held; else
 /// nothing changes and the caller looks again. What disables a membership revokes its grants, so nothing else is asked.
 fn presenting(presented: &str) -> String {
     let logged = reuse::logged();
@@ -89,6 +91,8 @@ fn presenting(presented: &str) -> String {
                      THEN coalesce(g.bound_key, p.bound_key) ELSE g.bound_key END,
                  authority_version = CASE WHEN g.current_hash = p.hash AND p.whole
                      THEN p.checked ELSE g.authority_version END,
+                 definition = CASE WHEN g.current_hash = p.hash AND (p.whole OR NOT p.looked)
+                     THEN p.definition ELSE g.definition END,
                  revoked_at = CASE WHEN g.current_hash <> p.hash THEN now() END,
                  revoke_reason = CASE WHEN g.current_hash <> p.hash THEN 'reuse' END,
                  reuse_generation = CASE WHEN g.current_hash <> p.hash THEN p.generation END
@@ -101,6 +105,7 @@ fn presenting(presented: &str) -> String {
                    AND (g.bound_key IS NULL OR g.bound_key = p.bound_key)
                    AND (p.scope IS NULL OR string_to_array(p.scope, ' ') <@ string_to_array(g.scope, ' '))
                    AND (p.audience IS NULL OR g.audience = p.audience)
+                   AND (p.looked OR coalesce(g.definition, p.definition) = p.definition)
                    AND (g.organization_id IS NULL OR EXISTS (
                        SELECT 1 FROM organization o
                        WHERE o.organization_id = g.organization_id AND o.status = 'enabled'
@@ -124,7 +129,7 @@ static ONE: LazyLock<String> = LazyLock::new(|| {
                  $5::int AS generation, $6::bytea AS next_hash, $7::bytea AS bound_key, $8::bytea AS challenge,
                  $9::text AS redirect_uri, $10::text AS scope, $11::text AS audience, $12::uuid AS entry_id,
                  $13::uuid AS request_id, $14::jsonb AS personal, $15::bool AS binds, $16::int8 AS seen,
-                 $17::int8 AS checked, $18::bool AS whole) p",
+                 $17::int8 AS checked, $18::bool AS whole, $19::int8 AS definition, $20::bool AS looked) p",
     )
 });
 
@@ -137,9 +142,10 @@ static GROUP: LazyLock<String> = LazyLock::new(|| {
     presenting(
         "unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::int[], $6::bytea[], $7::bytea[], $8::bytea[],
                 $9::text[], $10::text[], $11::text[], $12::uuid[], $13::uuid[], $14::jsonb[], $15::bool[], $16::int8[],
-                $17::int8[], $18::bool[])
+                $17::int8[], $18::bool[], $19::int8[], $20::bool[])
              AS p (grant_id, account_id, client_id, hash, generation, next_hash, bound_key, challenge,
-                   redirect_uri, scope, audience, entry_id, request_id, personal, binds, seen, checked, whole)",
+                   redirect_uri, scope, audience, entry_id, request_id, personal, binds, seen, checked, whole,
+                   definition, looked)",
     )
 });
 
@@ -165,9 +171,11 @@ pub(super) async fn present(store: &Store, p: &Presentation) -> Result<Option<Ro
                 &p.log.request,
                 &p.log.personal,
                 &p.binds,
-                &p.rechecked.map(|it| it.seen),
-                &p.rechecked.map(|it| it.version),
+                &seen(p),
+                &checked(p),
                 &p.rechecked.is_some_and(|it| it.whole),
+                &p.definition,
+                &p.rechecked.is_some(),
             ],
         )
         .await?;
@@ -199,9 +207,11 @@ pub(super) async fn present_group(
                 &each(group, |p| p.log.request),
                 &each(group, |p| &p.log.personal),
                 &each(group, |p| p.binds),
-                &each(group, |p| p.rechecked.map(|it| it.seen)),
-                &each(group, |p| p.rechecked.map(|it| it.version)),
+                &each(group, seen),
+                &each(group, checked),
                 &each(group, |p| p.rechecked.is_some_and(|it| it.whole)),
+                &each(group, |p| p.definition),
+                &each(group, |p| p.rechecked.is_some()),
             ],
         )
         .await?;
@@ -214,6 +224,14 @@ pub(super) async fn present_group(
 
 fn each<'a, T>(group: &'a [Presentation], of: impl Fn(&'a Presentation) -> T) -> Vec<T> {
     group.iter().map(of).collect()
+}
+
+fn seen(p: &Presentation) -> Option<i64> {
+    p.rechecked.and_then(|it| it.roles).map(|roles| roles.seen)
+}
+
+fn checked(p: &Presentation) -> Option<i64> {
+    p.rechecked.and_then(|it| it.roles).map(|roles| roles.current)
 }
 
 fn bytes(hash: Option<&[u8; 32]>) -> Option<&[u8]> {

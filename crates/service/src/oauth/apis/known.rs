@@ -1,0 +1,79 @@
+//! Every API as of one look, and by what to tell whether anything was defined otherwise since.
+
+use std::ops::Deref;
+
+use porteiro_protocol::time::OffsetDateTime;
+
+use super::Api;
+use crate::{oauth::clients::Client, secrets::sha256};
+
+/// Every API, in the order of their identifiers.
+#[derive(Debug)]
+pub struct Apis {
+    list: Vec<Api>,
+    /// Another set of them, or one that changed, has another.
+    version: i64,
+}
+
+impl Deref for Apis {
+    type Target = [Api];
+    fn deref(&self) -> &[Api] {
+        &self.list
+    }
+}
+
+impl Apis {
+    pub fn new(dated: Vec<(Api, OffsetDateTime)>) -> Self {
+        let mut said = Vec::new();
+        for (api, changed_at) in &dated {
+            said.extend_from_slice(&changed_at.unix_timestamp_nanos().to_be_bytes());
+            said.extend_from_slice(api.identifier.as_bytes());
+            said.push(0);
+        }
+        let list = dated.into_iter().map(|(api, _)| api).collect();
+        Self { list, version: first_eight(sha256(&said)) }
+    }
+
+    pub fn find(&self, audience: &str) -> Option<&Api> {
+        self.list.iter().find(|api| api.identifier == audience)
+    }
+
+    /// Names this client and these APIs as they are defined now. A grant that was seen to be allowed under one definition
+    /// is looked at again under another (`oauth_grant.definition`, docs/decisions/0075).
+    pub fn definition(&self, client: &Client) -> i64 {
+        let micros = client.changed_at.unix_timestamp_nanos() / 1_000;
+        self.version ^ i64::try_from(micros).unwrap_or_default()
+    }
+}
+
+fn first_eight(hash: [u8; 32]) -> i64 {
+    let mut first = [0; 8];
+    first.copy_from_slice(&hash[..8]);
+    i64::from_be_bytes(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use porteiro_protocol::time::Duration;
+    use serde_json::json;
+
+    use super::*;
+
+    fn api(identifier: &str) -> Api {
+        serde_json::from_value(json!({"identifier": identifier, "name": "An API", "scopes": []})).unwrap()
+    }
+
+    #[test]
+    fn another_date_another_name_or_one_less_is_another_version() {
+        let (then, later) =
+            (OffsetDateTime::UNIX_EPOCH, OffsetDateTime::UNIX_EPOCH + Duration::microseconds(1));
+        let version = |dated: &[(&str, OffsetDateTime)]| {
+            Apis::new(dated.iter().map(|(name, at)| (api(name), *at)).collect()).version
+        };
+        let known = version(&[("a", then), ("b", then)]);
+        assert_eq!(known, version(&[("a", then), ("b", then)]));
+        for other in [version(&[("a", then), ("b", later)]), version(&[("a", then)]), version(&[("ab", then)])] {
+            assert_ne!(known, other);
+        }
+    }
+}
