@@ -112,23 +112,3 @@ async fn a_client_that_is_let_in_no_more_loses_what_it_had_there_and_only_there(
         assert_eq!(refresh.json()["error"], "invalid_grant", "let in again, and what ended stays ended");
     }
 }
-
-/// A tighter policy ends no row; it is asked at the next refresh, as a change of roles is.
-#[tokio::test]
-async fn a_tighter_policy_is_noticed_at_the_next_refresh() {
-    let app = house().await;
-    let here = organization(&app, "here").await;
-    let mut ana = Staff::new(&app, "ana@example.test", here, "admin").await;
-    let client = Relying::web(&app).await;
-    let tokens = client.tokens(&mut ana.browser, &app, &ASKED).await;
-    app.sql(
-        "UPDATE organization SET policy = '{\"third_party_clients\": \"listed\"}',
-             authority_version = authority_version + 1",
-    )
-    .await;
-    let refresh = client.refresh(&app, tokens["refresh_token"].as_str().unwrap(), &[]).await;
-    assert_eq!(refresh.json()["error"], "invalid_grant");
-    app.sql("UPDATE organization SET policy = '{}', authority_version = authority_version + 1").await;
-    let refresh = client.refresh(&app, tokens["refresh_token"].as_str().unwrap(), &[]).await;
-    assert_eq!(refresh.status, 200, "the family was kept: {}", refresh.text());
-}

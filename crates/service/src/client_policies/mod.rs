@@ -1,7 +1,7 @@
 //! Which clients may act for an organization: allowed or blocked by name, else by what its policy says of third parties.
 //!
 //! 1. Asked whenever an organization is chosen for a client, and again when a grant is looked at anew.
-//! 2. A client that is not allowed any more loses what it was given there, in the same transaction; and whatever was
+//! 2. A client that is not allowed any more, by name or by a policy that was narrowed, loses what it was given there, in the same transaction; and whatever was
 //!    checked before is checked again (`organization.authority_version`), so that nothing in between slips through.
 
 pub mod decide;
@@ -26,7 +26,7 @@ use crate::{
         grants::{self, Why},
         logout,
     },
-    organizations::{self, Organization},
+    organizations::{self, Organization, ThirdParty},
     store::{Reader, StoreError, Tx},
     trail::{self, Target, TrailKind},
 };
@@ -97,6 +97,24 @@ pub async fn set(
             Ok(Ok(store::find(&tx, organization.id, client_id).await?))
         })
         .await
+}
+
+/// Ends what every client has that may not act for the organization as it is now; how many grants that was. The caller
+/// holds the organization's lock and has written its policy.
+pub async fn end_disallowed(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    organization: OrganizationId,
+    third_party: ThirdParty,
+) -> Result<usize, StoreError> {
+    let mut ended = 0;
+    for client in store::present(tx, organization).await? {
+        if !decide::allowed(client.named, client.trust, third_party) {
+            ended += end(app, tx, context, organization, &client.client_id).await?;
+        }
+    }
+    Ok(ended)
 }
 
 /// Nothing a client was given here counts any more; how many grants that was. The caller holds the organization's lock.

@@ -2,7 +2,10 @@ use porteiro_protocol::{id::OrganizationId, time::OffsetDateTime};
 use tokio_postgres::Row;
 
 use super::Decision;
-use crate::store::{Decode, Reader, RowError, StoreError, Tx};
+use crate::{
+    oauth::clients::Trust,
+    store::{Decode, Reader, RowError, StoreError, Tx},
+};
 
 /// What an organization says of one client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +61,46 @@ pub async fn list(
         )
         .await?;
     rows.iter().map(ClientPolicy::try_from).collect::<Result<_, _>>().map_err(Into::into)
+}
+
+/// A client that has something in an organization, and what decides whether it may.
+#[derive(Debug)]
+pub(super) struct Present {
+    pub client_id: String,
+    pub trust: Trust,
+    pub named: Option<Decision>,
+}
+
+/// Every enabled client that was given a grant in an organization, or is a member of it. One step through the index for
+/// each client, however many grants it has.
+pub(super) async fn present(tx: &Tx, organization: OrganizationId) -> Result<Vec<Present>, StoreError> {
+    let rows = tx
+        .query(
+            "WITH RECURSIVE granted AS (
+                 (SELECT client_id FROM oauth_grant WHERE organization_id = $1 ORDER BY client_id LIMIT 1)
+                 UNION ALL
+                 SELECT (SELECT g.client_id FROM oauth_grant g WHERE g.organization_id = $1
+                           AND g.client_id > before.client_id ORDER BY g.client_id LIMIT 1)
+                 FROM granted before WHERE before.client_id IS NOT NULL
+             ), here AS (
+                 SELECT client_id FROM granted
+                 UNION SELECT client_id FROM membership WHERE organization_id = $1 AND client_id IS NOT NULL
+                       AND state <> 'removed'
+             )
+             SELECT c.client_id, c.trust, p.decision FROM here JOIN client c USING (client_id)
+             LEFT JOIN client_policy p ON p.organization_id = $1 AND p.client_id = c.client_id
+             WHERE c.disabled_at IS NULL ORDER BY c.client_id",
+            &[&organization.uuid()],
+        )
+        .await?;
+    let read = |row| {
+        let (client, client_id) = Decode::keyed::<String>("client", "client_id", row)?;
+        let named: Option<String> = client.get("decision")?;
+        let named =
+            named.map(|text| text.parse()).transpose().map_err(|error| client.wrong("decision", error))?;
+        Ok(Present { client_id, trust: client.parsed("trust")?, named })
+    };
+    rows.iter().map(|row| read(row).map_err(|error: RowError| error.into())).collect()
 }
 
 pub(super) async fn count(tx: &Tx, organization: OrganizationId) -> Result<i64, StoreError> {

@@ -4,6 +4,7 @@
 //! 2. Ours, of the right type, for us, not expired; what it says counts only after its signature.
 //! 3. Bound as it says: no key or certificate, no use.
 //! 4. Alive: its grant and the account behind it, asked of the database.
+//! 5. Still the client's to have, as it and the API are defined now (docs/decisions/0074).
 
 mod decide;
 mod remembered;
@@ -22,7 +23,10 @@ use porteiro_protocol::{
 pub use decide::Claims;
 pub use remembered::Signatures;
 
-use super::{acting, authorization::decide::may_hold, binding, clients::Client, grants, grants::GrantId};
+use super::{
+    acting, apis::Apis, authorization::decide::still_allowed, binding, clients::Client, grants,
+    grants::GrantId,
+};
 use crate::{
     App,
     http::{OAuthError, RequestContext},
@@ -67,6 +71,10 @@ pub struct Spoken {
 /// it carries. One statement.
 pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreError> {
     let Some(client) = app.directory.client(&app.store, &claims.client_id).await? else { return Ok(None) };
+    let apis = app.directory.apis(&app.store).await?;
+    if !still_defined(app, &claims, &client, &apis) {
+        return Ok(None);
+    }
     let (account, member) = match (claims.organization, claims.grant) {
         (None, Some(grant)) => {
             let Ok(account) = claims.subject.parse::<AccountId>() else { return Ok(None) };
@@ -86,10 +94,11 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
                 Some(grant) => members::find_with_grant(&app.store, organization, id, grant, &client).await?,
                 None => members::find(&app.store, organization, Whom::Id(id))
                     .await?
-                    .filter(|member| member.client_id.as_deref() == Some(client.id.as_str())),
+                    .filter(|member| member.client_id.as_deref() == Some(client.id.as_str()))
+                    .filter(|_| is_after_the_cut(&claims, &client)),
             };
             let Some(member) = member else { return Ok(None) };
-            if !still_held(app, &claims, &member).await? {
+            if !still_held(&claims, &member, &apis) {
                 return Ok(None);
             }
             (member.account, Some(member))
@@ -98,20 +107,27 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
     Ok(Some(Spoken { claims, client, account, member }))
 }
 
-/// Whether a client's own token is from after it was last disabled or became another client.
+/// Whether the client may still have what the token carries: its trust, its registration or the API may have changed.
+fn still_defined(app: &App, claims: &Claims, client: &Client, apis: &Apis) -> bool {
+    let api = apis.find(&claims.audience);
+    let known = api.is_some() || claims.audience == app.issuer();
+    known && still_allowed(client, api, &carried_authority(claims)).is_ok()
+}
+
+fn carried_authority(claims: &Claims) -> Authority {
+    Authority::granted(claims.scope.clone(), claims.audience.clone(), Vec::new())
+}
+
+/// Whether a client's own token is from after it was last disabled, trusted less or became another client.
 fn is_after_the_cut(claims: &Claims, client: &Client) -> bool {
     client.grants_from <= client.created_at || claims.issued > client.grants_from.unix_timestamp()
 }
 
 /// What the token carries is held by its subject still, and it is not from before they were disabled.
-async fn still_held(app: &App, claims: &Claims, member: &Member) -> Result<bool, StoreError> {
-    let apis = app.directory.apis(&app.store).await?;
-    let api = apis.iter().find(|api| api.identifier == claims.audience);
-    let authority = Authority::granted(claims.scope.clone(), claims.audience.clone(), Vec::new());
-    let held = acting::check(member, &authority, api).is_ok();
+fn still_held(claims: &Claims, member: &Member, apis: &Apis) -> bool {
+    let held = acting::check(member, &carried_authority(claims), apis.find(&claims.audience)).is_ok();
     // A grant ends with its membership; a token without one is told by its age.
-    let recent = claims.grant.is_some() || claims.issued > member.grants_from.unix_timestamp();
-    Ok(held && recent)
+    held && (claims.grant.is_some() || claims.issued > member.grants_from.unix_timestamp())
 }
 
 /// RFC 6750 §3.1: one answer for whatever is wrong with a token.
@@ -202,9 +218,6 @@ pub async fn check(
     let (Some(grant), Some(account)) = (claims.grant, spoken.account) else {
         return Err(invalid_token());
     };
-    if !may_hold(&spoken.client, scope) {
-        return Err(invalid_token());
-    }
     // What is the account's own is not an organization's, nor anybody's who only acts as them.
     if scope != "openid" && (spoken.member.is_some() || claims.actor.is_some()) {
         return Err(invalid_token());

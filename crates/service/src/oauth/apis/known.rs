@@ -72,7 +72,9 @@ mod tests {
         };
         let known = version(&[("a", then), ("b", then)]);
         assert_eq!(known, version(&[("a", then), ("b", then)]));
-        for other in [version(&[("a", then), ("b", later)]), version(&[("a", then)]), version(&[("ab", then)])] {
+        for other in
+            [version(&[("a", then), ("b", later)]), version(&[("a", then)]), version(&[("ab", then)])]
+        {
             assert_ne!(known, other);
         }
     }

@@ -342,11 +342,6 @@ fn check_details(client: &Client, api: Option<&Api>, details: &[serde_json::Valu
     Ok(())
 }
 
-/// Whether a scope of our own is still one for this client.
-pub fn may_hold(client: &Client, name: &str) -> bool {
-    may_ask(client, None, name).is_ok()
-}
-
 /// Whether what was granted may still be given to this client: it, its trust and the API may have changed since.
 pub fn still_allowed(client: &Client, api: Option<&Api>, authority: &Authority) -> Result<(), Refused> {
     if client.ceiling().is_some_and(|ceiling| !ceiling.contains_all(authority.scope())) {

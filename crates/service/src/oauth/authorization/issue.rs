@@ -26,6 +26,7 @@ use super::{
 use crate::{
     App, audit,
     audit::EventKind,
+    client_policies,
     http::RequestContext,
     members::{self, Whom},
     secrets::{HandleKind, Route},
@@ -183,6 +184,10 @@ async fn acting(tx: &Tx, prepared: &Prepared) -> Result<Result<Option<(Acting, i
     let member = members::find(tx, member.organization.id, Whom::Id(member.id)).await?;
     let Some(member) = member else { return Ok(Err(denied())) };
     if acting::check(&member, &prepared.authority, prepared.api.as_ref()).is_err() {
+        return Ok(Err(denied()));
+    }
+    // With the policy and the version of one statement: a grant that is written under a version was allowed under it.
+    if !client_policies::allows(tx, &member.organization, &prepared.client).await? {
         return Ok(Err(denied()));
     }
     Ok(Ok(Some((Acting::from(&member), member.organization.authority_version))))

@@ -60,6 +60,28 @@ impl Client {
     }
 }
 
+/// Whether a client may do less after a change of its trust and mode than before. Then what it was given is over: it must
+/// not come back when the change is undone.
+pub const fn narrows(before: (Trust, OrganizationMode), after: (Trust, OrganizationMode)) -> bool {
+    let trust = match (before.0, after.0) {
+        (Trust::FirstParty, Trust::Verified | Trust::Unverified) | (Trust::Verified, Trust::Unverified) => {
+            true
+        }
+        (Trust::FirstParty, Trust::FirstParty)
+        | (Trust::Verified, Trust::Verified | Trust::FirstParty)
+        | (Trust::Unverified, Trust::Unverified | Trust::Verified | Trust::FirstParty) => false,
+    };
+    let mode = match (before.1, after.1) {
+        (OrganizationMode::Optional, OrganizationMode::None | OrganizationMode::Required)
+        | (OrganizationMode::Required, OrganizationMode::None)
+        | (OrganizationMode::None, OrganizationMode::Required) => true,
+        (OrganizationMode::Optional, OrganizationMode::Optional)
+        | (OrganizationMode::None, OrganizationMode::None | OrganizationMode::Optional)
+        | (OrganizationMode::Required, OrganizationMode::Required | OrganizationMode::Optional) => false,
+    };
+    trust || mode
+}
+
 /// What the tables serve: a client can ask for nothing else.
 pub const ALLOWED: Allowed<'static> = Allowed {
     auth_methods: client_auth::NAMES,

@@ -90,11 +90,16 @@ pub async fn insert(store: &Store, client: &NewClient<'_>) -> Result<(), StoreEr
         .map(|_| ())
 }
 
+/// What a client was given while it was trusted further counts no more, and does not come back with its trust
+/// (docs/decisions/0074).
 pub async fn set_trust(store: &Store, client_id: &str, trust: Trust) -> Result<bool, StoreError> {
     let rows = store
         .write(
             "clients.set_trust",
             "UPDATE client SET trust = $2,
+                 grants_from = CASE WHEN array_position(ARRAY['unverified', 'verified', 'first_party'], trust)
+                     > array_position(ARRAY['unverified', 'verified', 'first_party'], $2)
+                     THEN clock_timestamp() ELSE grants_from END,
                  changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
              WHERE client_id = $1 AND disabled_at IS NULL RETURNING client_id",
             &[&client_id, &trust.as_str()],

@@ -21,10 +21,10 @@ use uuid::Uuid;
 
 pub use grouped::Presenter;
 pub use store::{
-    Held, NewActing, Revoked, clients_of_session, diagnose, end_superseded, find_acting, insert, insert_acting, is_alive,
-    list, list_of_membership, look_again, refusable, revoke_acting, revoke_all, revoke_of_client,
-    revoke_of_client_in_organization, revoke_of_credential, revoke_of_membership, revoke_of_session,
-    revoke_one, statement,
+    Held, NewActing, Revoked, clients_of_session, diagnose, end_superseded, find_acting, insert,
+    insert_acting, is_alive, list, list_of_membership, look_again, refusable, revoke_acting, revoke_all,
+    revoke_of_client, revoke_of_client_in_organization, revoke_of_credential, revoke_of_membership,
+    revoke_of_session, revoke_one, statement,
 };
 
 use super::acting::Acting;

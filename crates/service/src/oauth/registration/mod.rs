@@ -149,10 +149,12 @@ async fn replace(
         registration_hash: after.as_bytes(),
     };
     let members = decide::weighty_changes(&client.metadata, &metadata);
+    let mode = client.organization_mode;
+    let ends = !members.is_empty() || clients::narrows((client.trust, mode), (new.trust, mode));
     let replaced = app
         .store
         .run_tx("registration.replace", async |tx| {
-            let replaced = store::replace(&tx, before.as_bytes(), &new, !members.is_empty()).await?;
+            let replaced = store::replace(&tx, before.as_bytes(), &new, ends).await?;
             if replaced {
                 let payload = json!({"client_id": client.id, "members": members});
                 note(app, &tx, context, EventKind::ClientChanged, payload).await?;

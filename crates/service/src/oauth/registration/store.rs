@@ -77,12 +77,12 @@ pub(super) async fn held(
 }
 
 /// Replaces the registration that `token_hash` opens; `false` when it opens none any more. What was granted to a client
-/// that is now another in all but name ends with it.
+/// that is now another in all but name, or is trusted less, ends with it.
 pub(super) async fn replace(
     tx: &Tx,
     token_hash: &[u8],
     new: &New<'_>,
-    is_another: bool,
+    ends: bool,
 ) -> Result<bool, StoreError> {
     let rows = tx
         .query(
@@ -98,7 +98,7 @@ pub(super) async fn replace(
                 &json(new.metadata)?,
                 &new.secret_hash,
                 &new.registration_hash,
-                &is_another,
+                &ends,
             ],
         )
         .await?;

@@ -22,7 +22,7 @@ use super::{Organization, Policy, Status};
 use crate::{
     App,
     accounts::{self, AccountState},
-    audit,
+    audit, client_policies,
     http::RequestContext,
     management::{Caller, Seen},
     members::{
@@ -195,9 +195,17 @@ async fn set_policy(
                 return Ok(Changed::Yes(before));
             }
             store::set_policy(&tx, id, policy).await?;
-            // Which clients may act here may have changed: their next refresh asks.
+            // What is asked of people may have changed: the next refresh of every grant looks.
             super::check_again(&tx, id).await?;
-            let (was, is) = (json!({"policy": before.policy}), json!({"policy": policy}));
+            // Which clients may act here: what those had that may not is over at once, and stays so.
+            let third_party = policy.third_party_clients;
+            let ended = if before.policy.third_party_clients == third_party {
+                0
+            } else {
+                client_policies::end_disallowed(app, &tx, context, id, third_party).await?
+            };
+            let was = json!({"policy": before.policy});
+            let is = json!({"policy": policy, "grants_ended": ended});
             written(app, &tx, context, caller, id, was, is).await
         })
         .await

@@ -146,7 +146,8 @@ async fn set(
                 let text = "a client of an organization speaks for it: organization_mode cannot be none";
                 return Ok(Err(Unchanged::Refused(text.into())));
             }
-            store::set(&tx, id, trust, mode).await?;
+            let ends = clients::narrows((before.trust, before.organization_mode), (trust, mode));
+            store::set(&tx, id, trust, mode, ends).await?;
             let more = json!({
                 "before": {"trust": before.trust, "organization_mode": before.organization_mode},
                 "after": {"trust": trust, "organization_mode": mode},

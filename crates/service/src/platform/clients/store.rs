@@ -129,12 +129,20 @@ pub(super) async fn insert(tx: &Tx, new: &New<'_>) -> Result<(), StoreError> {
     .map(|_| ())
 }
 
-pub(super) async fn set(tx: &Tx, id: &str, trust: Trust, mode: OrganizationMode) -> Result<(), StoreError> {
+/// `ends`: what it was given before counts no more.
+pub(super) async fn set(
+    tx: &Tx,
+    id: &str,
+    trust: Trust,
+    mode: OrganizationMode,
+    ends: bool,
+) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE client SET trust = $2, organization_mode = $3,
+             grants_from = CASE WHEN $4 THEN clock_timestamp() ELSE grants_from END,
              changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
          WHERE client_id = $1",
-        &[&id, &trust.as_str(), &mode.as_str()],
+        &[&id, &trust.as_str(), &mode.as_str(), &ends],
     )
     .await
     .map(|_| ())
