@@ -152,6 +152,9 @@ impl IntoResponse for FlowError {
                     .with(with("errors", errors))
             }
             Self::SlowDown => Problem::new(ProblemCode::SlowDown, "too many attempts; wait a little"),
+            Self::Early { seconds } => {
+                Problem::new(ProblemCode::SlowDown, "too many attempts; wait a little").after(seconds)
+            }
             Self::Unavailable => Problem::from(ProblemCode::Unavailable),
             Self::Internal(what) => {
                 tracing::error!(what, "a flow failed");

@@ -82,8 +82,18 @@ pub enum FlowError {
     },
     Password(Unfit),
     SlowDown,
+    /// Too often, or too soon after the last time: when it is worth trying again.
+    Early {
+        seconds: u32,
+    },
     Unavailable,
     Internal(String),
+}
+
+impl From<crate::limits::Limited> for FlowError {
+    fn from(limited: crate::limits::Limited) -> Self {
+        Self::Early { seconds: limited.seconds }
+    }
 }
 
 impl From<StoreError> for FlowError {
@@ -183,8 +193,9 @@ pub async fn act(
         Action::parse(action).filter(|action| current.offers(*action)).ok_or(FlowError::UnknownAction)?;
 
     let buckets = limits::buckets(app, context, &loaded, action, input);
-    if let Some(empty) = crate::limits::take(&app.store, &buckets).await? {
-        return limited(app, context, &loaded, action, &empty).await;
+    if let Some(limited) = crate::limits::take(&app.store, &buckets).await? {
+        note_limit(app, context, &loaded, action, &limited.bucket).await?;
+        return Err(limited.into());
     }
     let step = Step {
         app,
@@ -215,7 +226,7 @@ pub async fn act(
         }
         Err(stopped) => {
             let guess = action == Action::PasswordCheck && matches!(stopped, Stopped::Refused { .. });
-            if matches!(stopped, Stopped::Busy) {
+            if matches!(stopped, Stopped::Busy | Stopped::Early { .. }) {
                 // Nothing was looked at and nothing was sent.
                 give_back(app, &buckets).await;
             }
@@ -276,19 +287,21 @@ async fn stop(
         }
         Stopped::Invalid { field, detail } => FlowError::Invalid { field, detail },
         Stopped::Password(unfit) => FlowError::Password(unfit),
-        Stopped::Busy => FlowError::SlowDown,
+        // Whoever is ahead in the queue is done in a moment.
+        Stopped::Busy => FlowError::Early { seconds: 2 },
+        Stopped::Early { seconds } => FlowError::Early { seconds },
         Stopped::Store(_) => FlowError::Unavailable,
         Stopped::Internal(what) => FlowError::Internal(what),
     })
 }
 
-async fn limited(
+async fn note_limit(
     app: &Arc<App>,
     context: &RequestContext,
     loaded: &Loaded,
     action: Action,
     empty: &crate::limits::Bucket,
-) -> Result<Answer, FlowError> {
+) -> Result<(), FlowError> {
     let rule = empty.rule.name;
     let subject = loaded.state.account().map_or(uuid::Uuid::nil(), porteiro_protocol::id::Id::uuid);
     metrics::counter!("porteiro_limited_total", "rule" => rule).increment(1);
@@ -299,7 +312,7 @@ async fn limited(
         let payload = serde_json::json!({"action": action.path(), "rule": rule});
         note(app, context, subject, audit::EventKind::ProofLimited, payload).await?;
     }
-    Err(FlowError::SlowDown)
+    Ok(())
 }
 
 async fn note_refusal(

@@ -91,8 +91,8 @@ pub(super) async fn insert(
 ) -> Result<Answer, FlowError> {
     let transport = state.transport;
     let key = app.secrets.limit_key(FLOW_ADDRESS.name, &network(context.address));
-    if crate::limits::take(&app.store, &[Bucket { rule: FLOW_ADDRESS, key }]).await?.is_some() {
-        return Err(FlowError::SlowDown);
+    if let Some(limited) = crate::limits::take(&app.store, &[Bucket { rule: FLOW_ADDRESS, key }]).await? {
+        return Err(limited.into());
     }
     let id: FlowId = Id::ordered(app.clock.now(), &*app.entropy);
     let (secret, fresh) = binding(app, context, transport);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use porteiro_protocol::{
     assurance::{Level, Method, Proof},
     id::{AccountId, ChallengeId, CredentialId, FlowId, Id, OrganizationId},
-    time::OffsetDateTime,
+    time::{Duration, OffsetDateTime},
 };
 use serde_json::Value;
 
@@ -144,6 +144,10 @@ pub enum Stopped {
     Password(Unfit),
     /// The machine is busy hashing.
     Busy,
+    /// The last one went out a moment ago.
+    Early {
+        seconds: u32,
+    },
     Store(StoreError),
     Internal(String),
 }
@@ -163,6 +167,18 @@ impl From<crate::oauth::keys::MasterKeyError> for Stopped {
 impl Step<'_> {
     pub fn challenge(&self, module: &str) -> Option<&Challenge> {
         self.challenges.iter().rev().find(|challenge| challenge.module == module)
+    }
+
+    /// Whether another code may go out: so long after the last one, and so many in a flow.
+    pub fn sends_apart(&self, module: &str, apart: Duration, most: u8) -> Result<(), Stopped> {
+        let age = self.challenge(module).map(|challenge| self.now - challenge.created_at);
+        let wait = apart - age.unwrap_or(apart);
+        if self.state.sends < most && wait <= Duration::ZERO {
+            return Ok(());
+        }
+        // A flow that has sent all it may is to be opened anew; the buckets see to the rest.
+        let seconds = u32::try_from(wait.whole_seconds()).unwrap_or_default();
+        Err(Stopped::Early { seconds: seconds.saturating_add(1) })
     }
 
     /// The account's usable credentials of a kind.

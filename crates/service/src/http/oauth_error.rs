@@ -10,7 +10,8 @@ use axum::{
 use porteiro_protocol::{client_metadata::MetadataError, error::ErrorCode};
 use serde::Serialize;
 
-use crate::store::StoreError;
+use super::problem::usual_wait;
+use crate::{limits::Limited, store::StoreError};
 
 #[derive(Debug)]
 pub struct OAuthError {
@@ -24,6 +25,7 @@ pub struct OAuthError {
     nonce: Option<String>,
     bare: bool,
     max_age: Option<i64>,
+    retry_after: Option<u32>,
     /// A further member (RFC 6749 §5.2 has room for it); also what a redirect may say in the description.
     pub reference: Option<String>,
 }
@@ -50,6 +52,7 @@ impl OAuthError {
             nonce: None,
             bare: false,
             max_age: None,
+            retry_after: None,
             reference: None,
         }
     }
@@ -129,6 +132,12 @@ impl OAuthError {
     }
 }
 
+impl From<Limited> for OAuthError {
+    fn from(limited: Limited) -> Self {
+        Self { retry_after: Some(limited.seconds), ..Self::slow_down() }
+    }
+}
+
 impl From<MetadataError> for OAuthError {
     fn from(error: MetadataError) -> Self {
         Self::new(error.code, error.detail)
@@ -157,11 +166,8 @@ impl IntoResponse for OAuthError {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-        }
-        if status == StatusCode::TOO_MANY_REQUESTS {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
+        if let Some(seconds) = self.retry_after.or_else(|| usual_wait(status)) {
+            headers.insert(header::RETRY_AFTER, seconds.into());
         }
         if let Some(nonce) = self.nonce.as_deref().and_then(|nonce| HeaderValue::from_str(nonce).ok()) {
             headers.insert("dpop-nonce", nonce);

@@ -10,13 +10,13 @@ const TAKE: &str = "INSERT INTO limit_bucket AS b (bucket_key, full_at)
 
 /// Takes one from every bucket; the first that is empty refuses. One statement per bucket, each its own transaction:
 /// what was taken stays taken whatever happens next.
-pub async fn take(store: &Store, buckets: &[Bucket]) -> Result<Option<Bucket>, StoreError> {
+pub async fn take(store: &Store, buckets: &[Bucket]) -> Result<Option<Limited>, StoreError> {
     for bucket in buckets {
         let interval = bucket.rule.interval_seconds;
         let tolerance = interval * f64::from(bucket.rule.burst.saturating_sub(1));
         let rows = store.write("limits.take", TAKE, &[&bucket.key.as_slice(), &interval, &tolerance]).await?;
         if rows.is_empty() {
-            return Ok(Some(bucket.clone()));
+            return Ok(Some(Limited::new(bucket, until_full(store, bucket).await?)));
         }
     }
     Ok(None)

@@ -1,7 +1,7 @@
 //! How much one caller, and one organization, may ask (`flows.md` 4.6), told in the headers of draft-ietf-httpapi-ratelimit-headers.
 
 use axum::{
-    http::{HeaderMap, HeaderName, HeaderValue, header},
+    http::{HeaderMap, HeaderName, HeaderValue},
     response::{IntoResponse, Response},
 };
 
@@ -9,7 +9,7 @@ use super::contract::Whom;
 use crate::{
     App,
     http::{Problem, ProblemCode},
-    limits::{self, Bucket, Left, Rule},
+    limits::{self, Bucket, Left, Limited, Rule},
     store::StoreError,
 };
 
@@ -49,15 +49,12 @@ pub(super) async fn take(app: &App, whom: &Whom, writes: bool) -> Result<Result<
     let buckets: Vec<Bucket> = named.iter().map(|(_, bucket)| bucket.clone()).collect();
     let left = limits::take_together(&app.store, &buckets).await?;
     let told = told(&named, &left);
-    let wait = buckets.iter().zip(&left).filter(|(_, left)| !left.taken).map(|(bucket, left)| {
-        left.seconds - bucket.rule.interval_seconds * f64::from(bucket.rule.burst.saturating_sub(1))
-    });
-    let Some(wait) = wait.reduce(f64::max) else { return Ok(Ok(told)) };
+    let empty = buckets.iter().zip(&left).filter(|(_, left)| !left.taken);
+    let waits = empty.map(|(bucket, left)| Limited::new(bucket, left.seconds).seconds);
+    let Some(wait) = waits.max() else { return Ok(Ok(told)) };
     metrics::counter!("porteiro_api_limited_total").increment(1);
-    let mut refused = Problem::new(ProblemCode::SlowDown, "too many calls in a minute").into_response();
-    if let Ok(seconds) = HeaderValue::from_str(&format!("{:.0}", wait.ceil().max(1.0))) {
-        refused.headers_mut().insert(header::RETRY_AFTER, seconds);
-    }
+    let problem = Problem::new(ProblemCode::SlowDown, "too many calls in a minute").after(wait);
+    let mut refused = problem.into_response();
     told.write(refused.headers_mut());
     Ok(Err(refused))
 }

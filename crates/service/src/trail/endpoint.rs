@@ -59,8 +59,9 @@ async fn list(
         }
         let whom = format!("{}|{organization}", caller.key());
         let key = app.secrets.limit_key(AUDIT_EXPORT.name, whom.as_bytes());
-        if limits::take(&app.store, &[Bucket { rule: AUDIT_EXPORT, key }]).await?.is_some() {
-            return Err(Problem::new(ProblemCode::SlowDown, "at most ten exports a minute"));
+        if let Some(limited) = limits::take(&app.store, &[Bucket { rule: AUDIT_EXPORT, key }]).await? {
+            let problem = Problem::new(ProblemCode::SlowDown, "at most ten exports a minute");
+            return Err(problem.after(limited.seconds));
         }
         let mut response = Response::new(Body::new(export::begin(&app, organization, filter).await?));
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(LINES));

@@ -190,7 +190,8 @@ async fn devices_that_cannot_prove_themselves_are_counted() {
         asks(&app, &device, &[("scope", "openid")]).await;
     }
     let answer = device.call(&app, "/connect/device", &[("scope", "openid")]).await;
-    assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (429, "60"));
+    let wait: u32 = answer.header("retry-after").parse().unwrap();
+    assert!(answer.status == 429 && (1..=10).contains(&wait), "{wait}");
     let known = television(&app, Trust::Verified).await;
     asks(&app, &known, &[("scope", "openid")]).await;
     let nobody = app.form("/connect/device", "client_id=nobody&scope=openid").await;

@@ -51,8 +51,7 @@ fn address(text: &str, field: &'static str) -> Result<EmailAddress, Stopped> {
 
 /// Not too many, not too fast; the count is never reset by sending again.
 fn may_send(step: &Step<'_>, module: &str) -> Result<(), Stopped> {
-    let recent = step.challenge(module).is_some_and(|challenge| step.now - challenge.created_at < APART);
-    if step.state.sends >= SENDS_PER_FLOW || recent { Err(Stopped::Busy) } else { Ok(()) }
+    step.sends_apart(module, APART, SENDS_PER_FLOW)
 }
 
 pub async fn send(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {

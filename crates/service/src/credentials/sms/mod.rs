@@ -36,11 +36,7 @@ async fn challenge(
     to: &PhoneNumber,
     mut body: Value,
 ) -> Result<Effect, Stopped> {
-    if step.challenge(module).is_some_and(|challenge| step.now - challenge.created_at < APART)
-        || step.state.sends >= 3
-    {
-        return Err(Stopped::Busy);
-    }
+    step.sends_apart(module, APART, 3)?;
     let code = OneTimeCode::generate(&*step.app.entropy);
     let revealed = code.reveal();
     let secret = step.app.secrets.peppered(revealed.as_bytes()).to_vec();

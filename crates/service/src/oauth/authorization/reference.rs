@@ -43,9 +43,7 @@ pub(super) async fn brought(
         Ok(address) => address,
         Err(refused) => return page(refused),
     };
-    if !may_ask(app, context, &client).await? {
-        return Err(FlowError::SlowDown);
-    }
+    limit(app, context, &client).await?;
     match app.fetcher.get_jwt(Destination::Strangers, address, LARGEST).await {
         Ok(object) => Ok(Ok(raw.with_object(object))),
         Err(_) => page(refuse(
@@ -76,10 +74,13 @@ fn without_fragment(uri: &str) -> &str {
 }
 
 /// Whoever asks has proved nothing. By address, so that nobody can use up what another's browser needs.
-async fn may_ask(app: &App, context: &RequestContext, client: &Client) -> Result<bool, FlowError> {
+async fn limit(app: &App, context: &RequestContext, client: &Client) -> Result<(), FlowError> {
     let network = network(context.address);
     let both = [network.as_slice(), client.id.as_bytes()].concat();
     let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
     let buckets = [bucket(REQUEST_OBJECT, &network), bucket(REQUEST_OBJECT_CLIENT, &both)];
-    Ok(limits::take(&app.store, &buckets).await?.is_none())
+    match limits::take(&app.store, &buckets).await? {
+        Some(limited) => Err(limited.into()),
+        None => Ok(()),
+    }
 }

@@ -167,8 +167,8 @@ pub async fn authenticate(
     if let (true, Some(client)) = (proved, client) {
         return Ok(AuthenticatedClient { client });
     }
-    if limits::take(&app.store, std::slice::from_ref(&bucket)).await?.is_some() {
-        return Err(OAuthError::slow_down());
+    if let Some(limited) = limits::take(&app.store, std::slice::from_ref(&bucket)).await? {
+        return Err(limited.into());
     }
     Err(refused(context))
 }

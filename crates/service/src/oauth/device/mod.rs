@@ -127,8 +127,8 @@ async fn begin(
     };
     if client.is_public() {
         let key = app.secrets.limit_key(DEVICE_REQUEST.name, &network(context.address));
-        if limits::take(&app.store, &[Bucket { rule: DEVICE_REQUEST, key }]).await?.is_some() {
-            return Err(OAuthError::slow_down());
+        if let Some(limited) = limits::take(&app.store, &[Bucket { rule: DEVICE_REQUEST, key }]).await? {
+            return Err(limited.into());
         }
     }
     let from = AskedFrom { address: context.address.to_string(), user_agent: context.user_agent.clone() };

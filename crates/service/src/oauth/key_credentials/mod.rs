@@ -131,8 +131,8 @@ async fn authenticate(
             let whom = [network(context.address).as_slice(), presented.id.as_bytes()].concat();
             let bucket =
                 Bucket { rule: CLIENT_SECRET, key: app.secrets.limit_key(CLIENT_SECRET.name, &whom) };
-            if limits::take(&app.store, std::slice::from_ref(&bucket)).await?.is_some() {
-                return Err(OAuthError::slow_down());
+            if let Some(limited) = limits::take(&app.store, std::slice::from_ref(&bucket)).await? {
+                return Err(limited.into());
             }
             Err(OAuthError::new(ErrorCode::InvalidClient, "client authentication failed")
                 .challenge(Some("Basic")))

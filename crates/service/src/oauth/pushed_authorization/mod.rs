@@ -65,8 +65,8 @@ async fn push(
     let client = &authenticated.client;
     if client.is_public() {
         let key = app.secrets.limit_key(PUSH.name, &network(context.address));
-        if limits::take(&app.store, &[Bucket { rule: PUSH, key }]).await?.is_some() {
-            return Err(OAuthError::slow_down());
+        if let Some(limited) = limits::take(&app.store, &[Bucket { rule: PUSH, key }]).await? {
+            return Err(limited.into());
         }
     }
     if form.get("request_uri").is_some() {

@@ -231,7 +231,7 @@ async fn limit(app: &App, context: &RequestContext, rules: &[Rule]) -> Result<()
     let bucket = |rule: &Rule| Bucket { rule: *rule, key: app.secrets.limit_key(rule.name, &whom) };
     let buckets: Vec<Bucket> = rules.iter().map(bucket).collect();
     match limits::take(&app.store, &buckets).await? {
-        Some(_) => Err(OAuthError::slow_down()),
+        Some(limited) => Err(limited.into()),
         None => Ok(()),
     }
 }
