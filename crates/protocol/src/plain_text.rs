@@ -17,6 +17,36 @@ pub(crate) fn is_plain_json(value: &Value) -> bool {
     }
 }
 
+/// A name as people read it, without the spaces around it: 1 to `longest` characters, all of which can be seen.
+#[must_use]
+pub fn name(text: &str, longest: usize) -> Option<&str> {
+    let text = text.trim();
+    ((1..=longest).contains(&text.chars().count()) && is_seen(text)).then_some(text)
+}
+
+/// Whether nothing in a line of text is hidden or turns it around. The joiners of RFC 5892 appendix A are letters of their
+/// own to Persian and to the scripts of India: between two letters of such a script they stay, and nowhere else.
+#[must_use]
+pub fn is_seen(text: &str) -> bool {
+    let (mut before, mut rest) = (None, text.chars().peekable());
+    while let Some(char) = rest.next() {
+        let joins = matches!(char, '\u{200c}' | '\u{200d}')
+            && before.is_some_and(is_joined)
+            && rest.peek().copied().is_some_and(is_joined);
+        if is_unseen(char) && !joins {
+            return false;
+        }
+        before = Some(char);
+    }
+    true
+}
+
+/// Arabic, Syriac and their relatives; Devanagari to Sinhala; Mongolian.
+const fn is_joined(char: char) -> bool {
+    matches!(char, '\u{620}'..='\u{6ff}' | '\u{710}'..='\u{74f}' | '\u{750}'..='\u{77f}' | '\u{8a0}'..='\u{8ff}'
+        | '\u{900}'..='\u{dff}' | '\u{1820}'..='\u{18aa}')
+}
+
 /// Controls, spaces other than the plain and the ideographic one, and what Unicode calls default-ignorable:
 /// bidirectional controls, zero-width characters, fillers, tags.
 pub fn is_unseen(char: char) -> bool {
@@ -43,4 +73,38 @@ pub fn is_unseen(char: char) -> bool {
                 | '\u{1d173}'..='\u{1d17a}'
                 | '\u{e0000}'..='\u{e0fff}'
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_nothing_hidden_in_it() {
+        for good in ["Ana", "José da Silva", "李 小龙", "می\u{200c}خواهم", "क्\u{200d}ष", "محمد", "🙂"]
+        {
+            assert_eq!(name(&format!("  {good} "), 60), Some(good));
+        }
+        for bad in [
+            "",
+            " ",
+            "A\u{200b}na",
+            "A\u{200d}na",
+            "\u{200c}می",
+            "می\u{200c}",
+            "می\u{200c}\u{200c}خ",
+            "\u{202e}anA",
+            "Ana\u{2066}",
+            "A\u{ad}na",
+            "A\u{0}na",
+            "\u{3164}",
+            "A\u{e0041}",
+            "A\u{feff}",
+            "A\nB",
+            "A\u{61c}",
+        ] {
+            assert_eq!(name(bad, 60), None, "{bad:?}");
+        }
+        assert_eq!(name(&"a".repeat(61), 60), None);
+    }
 }

@@ -1,6 +1,9 @@
 //! What may be asked of a new key, and whether its maker holds it. Pure.
 
-use porteiro_protocol::permission::{Held, Permission};
+use porteiro_protocol::{
+    permission::{Held, Permission},
+    plain_text,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -68,10 +71,9 @@ pub type Invalid = String;
 /// # Errors
 /// What is wrong with the request, whoever asks.
 pub fn wanted(kind: KeyKind, request: &NewKeyRequest) -> Result<Wanted, Invalid> {
-    let name = request.name.trim();
-    if !(1..=LONGEST_NAME).contains(&name.chars().count()) || name.chars().any(char::is_control) {
+    let Some(name) = plain_text::name(&request.name, LONGEST_NAME) else {
         return Err(format!("name has 1 to {LONGEST_NAME} printable characters"));
-    }
+    };
     if !(1..=MOST_PERMISSIONS).contains(&request.permissions.len()) {
         return Err(format!("permissions has 1 to {MOST_PERMISSIONS} items"));
     }

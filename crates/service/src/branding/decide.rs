@@ -2,7 +2,7 @@
 
 use porteiro_protocol::{
     picture::{Format, Picture, PictureError},
-    plain_text::is_unseen,
+    plain_text,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,10 +39,10 @@ impl Said {
     /// The first field that cannot be as it is.
     pub fn checked(mut self) -> Result<Self, Wrong> {
         if let Some(name) = &mut self.name {
-            *name = name.trim().to_owned();
-            if !(1..=LONGEST_NAME).contains(&name.chars().count()) || name.chars().any(is_unseen) {
+            let Some(seen) = plain_text::name(name, LONGEST_NAME) else {
                 return Err(("name", format!("has 1 to {LONGEST_NAME} characters, none of them invisible")));
-            }
+            };
+            *name = seen.to_owned();
         }
         for (field, colour, dark) in
             [("color", &mut self.color, false), ("color_dark", &mut self.color_dark, true)]

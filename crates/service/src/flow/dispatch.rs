@@ -1,5 +1,6 @@
 //! From an action to the module that looks at it. The one table of modules.
 
+use porteiro_protocol::plain_text;
 use serde_json::Value;
 
 use super::{
@@ -61,21 +62,12 @@ fn organization(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     Ok(Effect::Choose { organization: chosen.id })
 }
 
-/// A name people call themselves: anything printable, within reason.
+/// A name people call themselves: anything that can be seen, within reason.
 fn profile(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
-    let name = step.text(input, "display_name")?.trim();
-    let length = name.chars().count();
-    let printable = name.chars().all(|c| !c.is_control() && !is_direction_mark(c));
-    if !(1..=100).contains(&length) || !printable {
-        return Err(Stopped::Invalid {
-            field: "display_name",
-            detail: "has 1 to 100 printable characters".into(),
-        });
-    }
+    let name = plain_text::name(step.text(input, "display_name")?, 100);
+    let name = name.ok_or_else(|| Stopped::Invalid {
+        field: "display_name",
+        detail: "has 1 to 100 printable characters".into(),
+    })?;
     Ok(Effect::Profile { display_name: name.to_owned() })
-}
-
-/// Characters that turn the text around them: useful for nothing in a name but to deceive.
-const fn is_direction_mark(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }

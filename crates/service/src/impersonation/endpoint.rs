@@ -8,6 +8,7 @@ use axum::{
 };
 use porteiro_protocol::{
     id::{AccountId, Id, MembershipId, OrganizationId},
+    plain_text,
     scope::Scope,
 };
 use schemars::JsonSchema;
@@ -128,7 +129,7 @@ async fn start(
     let (organization, membership) = (id(&organization)?, id(&member)?);
     let invalid = |text: &str| Problem::new(ProblemCode::FieldInvalid, text);
     let reason = asked.reason.trim();
-    if !(1..=REASON).contains(&reason.chars().count()) || reason.chars().any(char::is_control) {
+    if !(1..=REASON).contains(&reason.chars().count()) || !plain_text::is_seen(reason) {
         return Err(invalid("reason has 1 to 500 printable characters"));
     }
     let scope: Scope = asked.scope.parse().map_err(|_| invalid("scope is not a scope"))?;

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use porteiro_protocol::permission::{Held, Permission};
+use porteiro_protocol::{
+    permission::{Held, Permission},
+    plain_text,
+};
 
 use super::standing::Lost;
 use crate::roles::{Definitions, OWNER};
@@ -127,9 +130,7 @@ pub fn keeps_an_owner(before: &[String], after: &[String], another: bool) -> Res
 
 /// A name as people read it: something to see, nothing that plays with the screen.
 pub fn name(text: &str) -> Option<String> {
-    let text = text.trim();
-    let fits = (1..=LONGEST_NAME).contains(&text.chars().count()) && !text.chars().any(char::is_control);
-    fits.then(|| text.to_owned())
+    plain_text::name(text, LONGEST_NAME).map(str::to_owned)
 }
 
 /// Why somebody was disabled, if it was said.
@@ -138,7 +139,7 @@ pub fn name(text: &str) -> Option<String> {
 /// When it is too long or has what no text has.
 pub fn reason(text: Option<&str>) -> Result<Option<&str>, Refused> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
-    let fits = text.chars().count() <= LONGEST_REASON && !text.chars().any(char::is_control);
+    let fits = text.chars().count() <= LONGEST_REASON && plain_text::is_seen(text);
     if fits { Ok(Some(text)) } else { Err(Refused::Reason) }
 }
 

@@ -8,7 +8,7 @@ mod endpoint;
 mod webauthn;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use porteiro_protocol::assurance::Method;
+use porteiro_protocol::{assurance::Method, plain_text};
 use serde_json::{Value, json};
 
 pub use webauthn::{PasskeyError, RelyingParty, StoredPasskey};
@@ -152,13 +152,13 @@ pub fn enrol_finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
         return Err(Stopped::Invalid { field: "credential", detail: "begin first".into() });
     };
     let passkey = step.app.passkeys.finish_registration(&challenge.body, &input["credential"])?;
-    let label = input["label"].as_str().map_or("Passkey", str::trim);
-    let label: String = label.chars().filter(|c| !c.is_control()).take(60).collect();
+    // A suggestion of the browser: what cannot be shown is replaced, not refused.
+    let label = input["label"].as_str().and_then(|label| plain_text::name(label, 60)).unwrap_or("Passkey");
     Ok(Effect::Bind {
         new: NewCredential {
             id: step.new_credential_id(),
             kind: CredentialKind::Passkey,
-            label: if label.is_empty() { "Passkey".into() } else { label },
+            label: label.to_owned(),
             body: json!({"passkey": passkey}),
             counter: -1,
         },

@@ -1,6 +1,6 @@
 //! What an organization may be called.
 
-use porteiro_protocol::plain_text::is_unseen;
+use porteiro_protocol::plain_text;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,10 +45,8 @@ impl Said {
     /// # Errors
     /// The first field that cannot be as it is.
     pub fn checked(mut self) -> Result<Self, Wrong> {
-        self.name = self.name.trim().to_owned();
-        if !(1..=100).contains(&self.name.chars().count()) || self.name.chars().any(is_unseen) {
-            return Err(("name", "has 1 to 100 printable characters"));
-        }
+        let name = plain_text::name(&self.name, 100).ok_or(("name", "has 1 to 100 printable characters"))?;
+        self.name = name.to_owned();
         if !is_slug(&self.slug) {
             return Err((
                 "slug",
