@@ -86,7 +86,7 @@ async fn asvs_6_6_1_a_text_message_goes_only_to_a_number_its_owner_proved() {
     let mut other = Browser::new(&app);
     let mut flow = other.open(open.clone()).await;
     flow.act(&mut other, "password/check", sign_in.clone()).await;
-    assert_eq!(flow.stage(), "denied", "an unproved number is no way to a level");
+    assert_eq!(flow.stage(), "enrol", "an unproved number is no way to a level");
     let code = app.texted_code("+351912345678").await;
     adding.act(&mut browser, "phone/verify", json!({"code": code})).await;
     let mut flow = other.open(open).await;

@@ -125,7 +125,7 @@ pub async fn generate_recovery_codes(browser: &mut Browser) -> Vec<String> {
     codes.iter().map(|code| code.as_str().unwrap().to_owned()).collect()
 }
 
-fn decode_base32(text: &str) -> Vec<u8> {
+pub fn decode_base32(text: &str) -> Vec<u8> {
     let bits: Vec<String> = text
         .chars()
         .map(|c| format!("{:05b}", "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".find(c).unwrap()))

@@ -126,9 +126,11 @@ async fn a_new_set_replaces_the_old_one() {
 }
 
 #[tokio::test]
-async fn a_level_nobody_can_reach_is_refused_never_lowered() {
+async fn a_level_that_a_worn_out_factor_bars_is_refused_never_lowered() {
     let app = app().await;
-    register_with_password(&app, "ana@example.test").await;
+    let mut owner = signed_in(&app).await;
+    generate_recovery_codes(&mut owner).await;
+    app.sql("UPDATE credential SET state = 'exhausted' WHERE kind = 'recovery_codes'").await;
     let mut browser = Browser::new(&app);
     let mut flow = browser.open(json!({"kind": "sign_in", "level": "aal2"})).await;
     let input = json!({"identifier": "ana@example.test", "password": PASSWORD});

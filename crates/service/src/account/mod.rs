@@ -167,19 +167,7 @@ async fn remove_credential(
             )
             .await?;
             credentials::remove(&tx, signed_in.account_id, id).await?;
-            let identifier = match credential.kind {
-                CredentialKind::Email => {
-                    credential.body["canonical"].as_str().map(|it| ("email", it.to_owned()))
-                }
-                CredentialKind::Phone => {
-                    credential.body["number"].as_str().map(|it| ("phone", format!("{it}|{id}")))
-                }
-                CredentialKind::Passkey
-                | CredentialKind::Password
-                | CredentialKind::Totp
-                | CredentialKind::RecoveryCodes => None,
-            };
-            if let Some((kind, value)) = identifier {
+            if let Some((kind, value)) = credential.identifier() {
                 let key = app.secrets.identifier_key(kind, value.as_bytes());
                 accounts::remove_identifier(&tx, &key, signed_in.account_id).await?;
             }

@@ -37,6 +37,22 @@ impl std::fmt::Debug for Credential {
     }
 }
 
+impl Credential {
+    /// What the account is found by because of it: the kind and the value that are hashed.
+    pub fn identifier(&self) -> Option<(&'static str, String)> {
+        match self.kind {
+            CredentialKind::Email => self.body["canonical"].as_str().map(|it| ("email", it.to_owned())),
+            CredentialKind::Phone => {
+                self.body["number"].as_str().map(|it| ("phone", format!("{it}|{}", self.id)))
+            }
+            CredentialKind::Passkey
+            | CredentialKind::Password
+            | CredentialKind::Totp
+            | CredentialKind::RecoveryCodes => None,
+        }
+    }
+}
+
 impl TryFrom<&Row> for Credential {
     type Error = RowError;
     fn try_from(row: &Row) -> Result<Self, RowError> {

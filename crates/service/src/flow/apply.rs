@@ -119,8 +119,9 @@ async fn once(
     if !decide::next(&moved.state, &before.facts).offers(action) {
         return Ok(None);
     }
+    let raises_level = decide::raises_level(&moved.state, &before.facts);
     let mut state = moved.state;
-    if !change(app, tx, context, loaded, &mut state, effect).await? {
+    if !change(app, tx, context, loaded, &mut state, effect, raises_level).await? {
         return Ok(None);
     }
     let secret = (state.transport == Transport::Api).then(|| open::new_secret(app));
@@ -211,6 +212,7 @@ async fn change(
     loaded: &Loaded,
     state: &mut State,
     effect: &Effect,
+    raises_level: bool,
 ) -> Result<bool, StoreError> {
     match effect {
         Effect::Prove { account, proof, once, stored } => {
@@ -252,7 +254,8 @@ async fn change(
             {
                 return Ok(false);
             }
-            bind(app, tx, context, loaded, state, new, identifier.as_ref(), recovery_codes).await
+            let identifier = identifier.as_ref();
+            bind(app, tx, context, loaded, state, new, identifier, recovery_codes, raises_level).await
         }
         Effect::Profile { display_name } => {
             if let Some(pending) = &mut state.pending {

@@ -1,6 +1,9 @@
 //! Changes to how an account is entered, made inside a step's transaction.
 
-use porteiro_protocol::assurance::Method;
+use porteiro_protocol::{
+    assurance::{Method, Proof},
+    time::OffsetDateTime,
+};
 use serde_json::json;
 
 use super::{
@@ -29,9 +32,13 @@ pub(super) async fn bind(
     new: &NewCredential,
     identifier: Option<&([u8; 32], accounts::IdentifierKind)>,
     recovery_codes: &[(String, String)],
+    raises_level: bool,
 ) -> Result<bool, StoreError> {
     let Some(account) = state.account() else {
         state.enrolled.push(new.kind);
+        if raises_level {
+            state.proofs.extend(shown_by_binding(new, loaded.now));
+        }
         if let Some(pending) = &mut state.pending {
             pending.credentials.push(new.clone());
         }
@@ -48,11 +55,28 @@ pub(super) async fn bind(
     if new.kind == CredentialKind::RecoveryCodes {
         recovery_code::replace_all(tx, account, recovery_codes).await?;
     }
+    if raises_level {
+        state.proofs.extend(shown_by_binding(new, loaded.now));
+    }
     let kind = if replaced { audit::EventKind::CredentialChanged } else { audit::EventKind::CredentialAdded };
     let payload = json!({"credential_id": new.id, "kind": new.kind});
     audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;
     notify::tell_owner(app, tx, account, state, new.kind, true).await?;
     Ok(true)
+}
+
+/// What binding it showed: a verified use of the key, a code of the secret, a password that was just chosen. A passkey
+/// that was made without verification counts from its first verified use.
+fn shown_by_binding(new: &NewCredential, now: OffsetDateTime) -> Option<Proof> {
+    let user_verified = match new.kind {
+        CredentialKind::Passkey if new.body["passkey"]["user_verified"] == true => true,
+        CredentialKind::Password | CredentialKind::Totp => false,
+        CredentialKind::Passkey
+        | CredentialKind::RecoveryCodes
+        | CredentialKind::Email
+        | CredentialKind::Phone => return None,
+    };
+    Some(Proof { method: new.kind.method(), credential: Some(new.id.uuid()), at: now, user_verified })
 }
 
 /// What the account keeps only one of makes room for the new one; what the old one proved is forgotten everywhere.
@@ -79,7 +103,7 @@ async fn replace(
         state.proofs.retain(|proof| proof.credential != Some(old.id.uuid()));
         if proved && new.kind == CredentialKind::Password {
             // Whoever just proved the old password chose the new one: they know it.
-            state.proofs.push(porteiro_protocol::assurance::Proof {
+            state.proofs.push(Proof {
                 method: Method::Password,
                 credential: Some(new.id.uuid()),
                 at: loaded.now,

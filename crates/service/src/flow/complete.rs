@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::{
     decide,
     facts::Gathered,
+    lost::unbind_lost,
     notify::{happening, tell},
     representation::Answer,
     state::{Kind, Pending, Refusal, State, Transport},
@@ -261,6 +262,7 @@ async fn sign_in(
         }
         logout::everything_ended(app, tx, context, account, grants::Why::Recovered).await?;
         accounts::set_hold(tx, account, None).await?;
+        unbind_lost(app, tx, context, state, account, &gathered.credentials).await?;
         log(app, tx, context, account, EventKind::AccountRecovered, json!({"methods": methods(state)}))
             .await?;
     }

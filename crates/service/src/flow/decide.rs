@@ -1,9 +1,9 @@
 //! The fixed requirement order. Pure: from what a flow holds and what the database says, to what is asked next.
 //!
 //! Evaluated top to bottom after every step and once more at completion; the first unmet requirement decides:
-//! 1 somebody is proved, 2 the account is active, 3 recovery was backed by more than a mailbox, 4 the level is reached,
-//! 5 it is fresh, 6 the profile is known, 7 what must be bound is bound, 8 what may be bound was offered, 9 the person
-//! allowed what is asked.
+//! 1 somebody is proved, 2 the account is active, 3 a second factor the account has was shown, in a sign-in as in a
+//! recovery, 4 the level is reached, where need be by binding what reaches it, 5 it is fresh, 6 the profile is known,
+//! 7 what must be bound is bound, 8 what may be bound was offered, 9 the person allowed what is asked.
 
 use porteiro_protocol::{
     assurance::{Decay, Level, Proof, event_level, helps, is_fresh},
@@ -12,11 +12,14 @@ use porteiro_protocol::{
 
 use super::{
     actions::Action,
+    enrolment::{mandatory_enrolment, may_enrol, offer_is_due, raising_enrolment},
     proofs::is_too_old,
     recovery::{recovery_actions, recovery_is_backed},
+    second_factor::{lacks_second_factor, second_factor_actions},
     state::{Kind, Refusal, Stage, State, Subject},
 };
 pub use super::{
+    enrolment::raises_level,
     proofs::{level, needed_level},
     recovery::HOLD_GOOD_FOR,
 };
@@ -130,7 +133,15 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         let actions = vec![Action::AccountConfirm, Action::AccountSwitch];
         return Next::Ask { stage: Stage::Confirm, actions };
     }
-    // The organization comes first: it may ask for more than the client does.
+    // 3. Neither a sign-in nor a recovery bypasses a second factor (decision record 0085, ASVS 6.4.3). Before the
+    // organizations are shown: a mailbox alone does not read them.
+    if lacks_second_factor(state, account, facts) {
+        return raise_or_refuse(facts, second_factor_actions(account, facts));
+    }
+    if state.kind == Kind::Recover && !recovery_is_backed(state, account, facts.now) {
+        return raise(facts, recovery_actions(state, account, facts));
+    }
+    // The organization comes before the level: it may ask for more than the client does.
     if facts.authorization.as_ref().is_some_and(|standing| !standing.choices.is_empty()) {
         let mut actions = vec![Action::OrganizationChoose];
         if state.session.is_some() {
@@ -139,22 +150,9 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         actions.sort();
         return Next::Ask { stage: Stage::Organization, actions };
     }
-    // 3. Recovery never bypasses a second factor (ASVS 6.4.3).
-    if state.kind == Kind::Recover && !recovery_is_backed(state, account, facts.now) {
-        return raise(facts, recovery_actions(state, account, facts));
-    }
     // 4. The level.
     if level(state, facts.now) < needed_level(state, facts) || is_too_old(state, facts) {
-        let actions = if is_too_old(state, facts) {
-            proving_actions(account, facts)
-        } else {
-            helpful_actions(&state.proofs, needed_level(state, facts), account, facts)
-        };
-        return if actions.is_empty() {
-            Next::Refuse(Refusal::UnmetRequirements)
-        } else {
-            raise(facts, actions)
-        };
+        return reach_level(state, account, facts);
     }
     // 5. Freshness, at the best level the account can reach (Kratos GHSA-wc43-73w7-x2f5).
     // What was just bound makes the account stronger; it does not make the proof that bound it weaker.
@@ -165,11 +163,7 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         let (recent, best) = (recent(&state.proofs, facts.now), available_level(&account.bound, facts.now));
         let lacking = if asked { helpful_actions(&recent, best, account, facts) } else { Vec::new() };
         let actions = if lacking.is_empty() { proving_actions(account, facts) } else { lacking };
-        return if actions.is_empty() {
-            Next::Refuse(Refusal::UnmetRequirements)
-        } else {
-            raise(facts, actions)
-        };
+        return raise_or_refuse(facts, actions);
     }
     // 7. What must be bound.
     let mandatory = mandatory_enrolment(state);
@@ -251,12 +245,14 @@ fn finish_registration(state: &State, facts: &Facts) -> Next {
     if facts.policy.registration != Registration::Open && !invited {
         return Next::Refuse(Refusal::NoAccount);
     }
-    // A mailbox is all that is proved here, and it has no level: refused, never lowered.
-    if state.need.level > Level::None {
-        return Next::Refuse(Refusal::UnmetRequirements);
-    }
     if pending.display_name.is_none() {
         return Next::Ask { stage: Stage::Profile, actions: vec![Action::Profile] };
+    }
+    // A mailbox is all that was proved, and it has no level: what reaches it is bound first, and cannot be skipped.
+    let wanted = needed_level(state, facts);
+    if level(state, facts.now) < wanted {
+        let actions = raising_enrolment(&state.proofs, wanted, facts.now);
+        return Next::Ask { stage: Stage::Enrol, actions };
     }
     if pending.credentials.is_empty() && !state.offer_dismissed {
         let mut actions = vec![
@@ -269,6 +265,38 @@ fn finish_registration(state: &State, facts: &Facts) -> Next {
         return Next::Ask { stage: Stage::Enrol, actions };
     }
     agree(state, facts)
+}
+
+/// 4: what the account has is asked for; where that is not enough, whoever may binds what is. Nothing is lowered.
+fn reach_level(state: &State, account: &AccountFacts, facts: &Facts) -> Next {
+    if is_too_old(state, facts) {
+        return raise_or_refuse(facts, proving_actions(account, facts));
+    }
+    let wanted = needed_level(state, facts);
+    let helpful = helpful_actions(&state.proofs, wanted, account, facts);
+    if !helpful.is_empty() {
+        return raise(facts, helpful);
+    }
+    if may_enrol(state, account, facts.now) {
+        let actions = raising_enrolment(&state.proofs, wanted, facts.now);
+        return Next::Ask { stage: Stage::Enrol, actions };
+    }
+    raise_or_refuse(facts, binding_actions(state, account, facts))
+}
+
+/// What is still to be proved before something may be bound. Empty where a worn-out credential stands in the way: that
+/// is a matter for a recovery.
+fn binding_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
+    let only_mailboxes = account.bound.iter().all(|kind| *kind == CredentialKind::Email);
+    if only_mailboxes || (state.kind == Kind::Reauthenticate && !state.has_new_proofs()) {
+        return proving_actions(account, facts);
+    }
+    let (recent, best) = (recent(&state.proofs, facts.now), available_level(&account.bound, facts.now));
+    helpful_actions(&recent, best, account, facts)
+}
+
+fn raise_or_refuse(facts: &Facts, actions: Vec<Action>) -> Next {
+    if actions.is_empty() { Next::Refuse(Refusal::UnmetRequirements) } else { raise(facts, actions) }
 }
 
 fn raise(facts: &Facts, mut actions: Vec<Action>) -> Next {
@@ -342,39 +370,6 @@ pub fn may_bind(proofs: &[Proof], bound: &[CredentialKind], now: OffsetDateTime)
 
 fn recent(proofs: &[Proof], now: OffsetDateTime) -> Vec<Proof> {
     proofs.iter().filter(|proof| now - proof.at <= FRESH).cloned().collect()
-}
-
-fn mandatory_enrolment(state: &State) -> Vec<Action> {
-    let passkey = [Action::PasskeyEnrolBegin, Action::PasskeyEnrolFinish];
-    let mut actions: Vec<Action> = match state.kind {
-        // A recovered account gets a new way in before anything else.
-        Kind::Recover if state.enrolled.is_empty() => [passkey.as_slice(), &[Action::PasswordSet]].concat(),
-        Kind::Enrol => match state.wants {
-            Some(kind) if !state.enrolled.contains(&kind) => match kind {
-                CredentialKind::Passkey => passkey.to_vec(),
-                CredentialKind::Password => vec![Action::PasswordSet],
-                CredentialKind::Totp => vec![Action::TotpEnrolBegin, Action::TotpEnrolFinish],
-                CredentialKind::RecoveryCodes => vec![Action::RecoveryCodesGenerate],
-                CredentialKind::Email => vec![Action::EmailAdd, Action::EmailVerify],
-                CredentialKind::Phone => vec![Action::PhoneAdd, Action::PhoneVerify],
-            },
-            Some(_) | None => Vec::new(),
-        },
-        Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate | Kind::ConfirmDevice => {
-            Vec::new()
-        }
-    };
-    actions.sort();
-    actions
-}
-
-/// A passkey is offered once per flow to whoever signs in without having one.
-fn offer_is_due(state: &State, account: &AccountFacts, now: OffsetDateTime) -> bool {
-    state.kind == Kind::SignIn
-        && !state.offer_dismissed
-        && !account.bound.contains(&CredentialKind::Passkey)
-        && state.enrolled.is_empty()
-        && may_bind(&state.proofs, &account.bound, now)
 }
 
 /// Whether an account that loses a credential can still be entered: the can-commit rule.

@@ -1,23 +1,18 @@
 //! What getting back into an account takes. Pure.
 
-use porteiro_protocol::{
-    assurance::Method,
-    time::{Duration, OffsetDateTime},
-};
+use porteiro_protocol::time::{Duration, OffsetDateTime};
 
 use super::{
     actions::Action,
-    decide::{AccountFacts, Facts, STRONG, actions_of},
+    decide::{AccountFacts, Facts, STRONG},
+    second_factor::{is_backed, second_factor_actions},
     state::State,
 };
 
 /// Recovery never bypasses a second factor (ASVS 6.4.3).
 pub(super) fn recovery_is_backed(state: &State, account: &AccountFacts, now: OffsetDateTime) -> bool {
     let strong = account.bound.iter().any(|kind| STRONG.contains(kind));
-    let backed = state.proofs.iter().any(|proof| match proof.method {
-        Method::Passkey | Method::Totp | Method::RecoveryCode | Method::SmsCode => true,
-        Method::Password | Method::Email => false,
-    });
+    let backed = is_backed(&state.proofs);
     !strong || backed || account.hold_until.is_some_and(|until| until <= now && now < until + HOLD_GOOD_FOR)
 }
 
@@ -25,12 +20,7 @@ pub(super) fn recovery_is_backed(state: &State, account: &AccountFacts, now: Off
 pub const HOLD_GOOD_FOR: Duration = Duration::days(7);
 
 pub(super) fn recovery_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
-    let mut actions: Vec<Action> = account
-        .usable
-        .iter()
-        .filter(|kind| STRONG.contains(kind))
-        .flat_map(|kind| actions_of(*kind, facts).iter().copied())
-        .collect();
+    let mut actions = second_factor_actions(account, facts);
     let lapsed = account.hold_until.is_none_or(|until| until + HOLD_GOOD_FOR <= facts.now);
     if lapsed && !state.notices.contains(&super::state::Notice::RecoveryHoldStarted) {
         actions.push(Action::RecoveryHold);

@@ -89,11 +89,10 @@ const fn in_the_way(stage: Stage) -> ErrorCode {
     match stage {
         Stage::Consent => ErrorCode::ConsentRequired,
         Stage::Confirm => ErrorCode::AccountSelectionRequired,
-        Stage::Organization => ErrorCode::InteractionRequired,
+        Stage::Organization | Stage::Enrol => ErrorCode::InteractionRequired,
         Stage::Authenticate
         | Stage::Challenge
         | Stage::Raise
-        | Stage::Enrol
         | Stage::Profile
         | Stage::Device
         | Stage::Complete

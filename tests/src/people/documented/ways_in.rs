@@ -97,7 +97,7 @@ async fn sign_in_by_magic_link(transcript: &Transcript) {
 async fn sign_in_with_password_and_totp(transcript: &Transcript) {
     transcript.section("Sign-in with a password, then TOTP");
     transcript
-        .say("`level` says what the flow must reach; what cannot be reached is refused, never lowered.");
+        .say("`level` says what the flow must reach; it is never lowered. Whoever has a second factor is asked for it whatever the level.");
     let app = app().await;
     let mut owner = register_with_password(&app, ANA).await;
     prove_password(&mut owner).await;

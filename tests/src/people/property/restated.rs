@@ -71,6 +71,14 @@ fn recovery_is_backed(state: &State, person: &Person, now: OffsetDateTime) -> bo
     !protected || shown || waited
 }
 
+/// A second factor that somebody bound is shown at every sign-in; neither a mailbox nor a password stands in for it.
+fn second_factor_is_shown(world: &World, state: &State, person: &Person) -> bool {
+    let has = |kind: CredentialKind| person.credentials.iter().any(|held| held.kind == kind);
+    let asked = has(CredentialKind::Totp) || (has(CredentialKind::Phone) && world.policy.sms);
+    let weak = |proof: &Proof| matches!(proof.method, Method::Email | Method::Password);
+    !asked || !state.proofs.iter().all(weak)
+}
+
 fn may_register(world: &World, state: &State) -> bool {
     (world.policy.registration == Registration::Open || state.bootstrap.is_some())
         && state.proved_address.is_some()
@@ -107,6 +115,9 @@ pub fn unmet(world: &World, state: &State) -> Vec<&'static str> {
     if state.kind == Kind::Recover {
         require(recovery_is_backed(state, person, world.now), "a second factor, or the wait");
         require(!state.enrolled.is_empty(), "a new way in");
+    }
+    if matches!(state.kind, Kind::SignIn | Kind::Register | Kind::ConfirmDevice) {
+        require(second_factor_is_shown(world, state, person), "the second factor");
     }
     if state.kind == Kind::Reauthenticate {
         require(world.proved_here > 0, "a proof of its own");

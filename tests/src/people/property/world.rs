@@ -354,9 +354,14 @@ impl World {
 
     fn bind(&mut self, state: &mut State, kind: CredentialKind, random: &Random) {
         state.enrolled.push(kind);
+        // Where a level asks for it, binding proves it; saved codes, addresses and numbers are not asked for.
+        let raises = decide::level(state, self.now) < state.need.level
+            && matches!(kind, CredentialKind::Passkey | CredentialKind::Password | CredentialKind::Totp);
         let Some(id) = state.account() else {
+            let held = Held { kind, id: Id::random(&random.0), good: true };
+            state.proofs.extend(raises.then(|| proof(&held, self.now)));
             state.pending.as_mut().unwrap().credentials.push(NewCredential {
-                id: Id::random(&random.0),
+                id: held.id,
                 kind,
                 label: String::new(),
                 body: serde_json::Value::Null,
@@ -366,7 +371,9 @@ impl World {
         };
         let now = self.now;
         let person = self.people.iter_mut().find(|person| person.id == id).unwrap();
-        let Some(old) = person.bind(kind, random) else { return };
+        let old = person.bind(kind, random);
+        state.proofs.extend(raises.then(|| proof(person.credentials.last().unwrap(), now)));
+        let Some(old) = old else { return };
         let proved = state.proofs.iter().any(|proof| proof.credential == Some(old.uuid()));
         state.proofs.retain(|proof| proof.credential != Some(old.uuid()));
         // Whoever just proved the old password chose the new one.

@@ -55,7 +55,8 @@ pub fn enrol_begin(step: &Step<'_>) -> Result<Effect, Stopped> {
     let secret = TotpSecret::generate(&*step.app.entropy);
     let id = step.new_credential_id();
     let sealed = step.app.secrets.seal(&context(id), secret.as_bytes(), &*step.app.entropy)?;
-    let name = step.account.map(|account| account.display_name.clone()).unwrap_or_default();
+    let pending = step.state.pending.as_ref().and_then(|pending| pending.display_name.clone());
+    let name = step.account.map(|account| account.display_name.clone()).or(pending).unwrap_or_default();
     let uri = secret.otpauth_uri(&step.app.checked.settings.service_name, &name);
     Ok(Effect::Challenge {
         new: NewChallenge {

@@ -1,0 +1,47 @@
+//! What a recovery by waiting gives up: the second factors nobody could show. They would be asked for at the next sign-in
+//! (decision record 0085), and the person would wait three days again.
+
+use porteiro_protocol::{assurance::Proof, id::AccountId};
+use serde_json::json;
+
+use super::{second_factor::is_backed, state::State};
+use crate::{
+    App, accounts, audit,
+    credentials::{self, Credential, CredentialKind},
+    http::RequestContext,
+    store::{StoreError, Tx},
+};
+
+/// Which of these go. Passkeys stay: nobody is asked for one, and its owner may be somebody else than who waited.
+fn lost<'a>(state: &State, all: &'a [Credential]) -> Vec<&'a Credential> {
+    let before = |proof: &&Proof| state.enrolled.iter().all(|kind| kind.method() != proof.method);
+    let proved: Vec<Proof> = state.proofs.iter().filter(before).cloned().collect();
+    let goes = |credential: &&Credential| match credential.kind {
+        CredentialKind::Totp | CredentialKind::RecoveryCodes | CredentialKind::Phone => {
+            !state.enrolled.contains(&credential.kind)
+        }
+        CredentialKind::Passkey | CredentialKind::Password | CredentialKind::Email => false,
+    };
+    if is_backed(&proved) { Vec::new() } else { all.iter().filter(goes).collect() }
+}
+
+pub(super) async fn unbind_lost(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    state: &State,
+    account: AccountId,
+    all: &[Credential],
+) -> Result<(), StoreError> {
+    for credential in lost(state, all) {
+        credentials::remove(tx, account, credential.id).await?;
+        if let Some((kind, value)) = credential.identifier() {
+            let key = app.secrets.identifier_key(kind, value.as_bytes());
+            accounts::remove_identifier(tx, &key, account).await?;
+        }
+        let payload = json!({"credential_id": credential.id, "kind": credential.kind});
+        let kind = audit::EventKind::CredentialRemoved;
+        audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;
+    }
+    Ok(())
+}
