@@ -7,57 +7,69 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use serde::Deserialize;
-use serde_json::{Value, json};
-use time::format_description::well_known::Rfc3339;
+use porteiro_protocol::plain_text;
 
 use super::{
     Removed, SIGNED_IN, end_other_sessions, end_session, remove_credential, rename_credential, require_fresh,
-    stop_recovery, withdraw,
+    stop_recovery,
+    view::{
+        EndedSessions, OwnAccount, OwnActivity, OwnClient, OwnClients, OwnCredential, OwnCredentials,
+        OwnGrant, OwnSession, OwnSessions, Rename, Signals,
+    },
+    withdraw,
 };
 use crate::{
     App, accounts, audit,
     credentials::{self, CredentialKind, recovery_code},
     http::{Json, Problem, ProblemCode, RequestContext, Route, forget_person},
+    management::Operation,
     oauth::{apis, authorization, clients, grants},
     sessions::{self, Ended, SignedIn},
 };
 
 pub fn routes() -> Vec<Route> {
+    let operation = Operation::new;
     vec![
-        Route::get("/v1/account", SIGNED_IN, show),
-        Route::get("/v1/account/credentials", SIGNED_IN, list_credentials),
-        Route::patch("/v1/account/credentials/{id}", SIGNED_IN, rename),
-        Route::delete("/v1/account/credentials/{id}", SIGNED_IN, remove),
-        Route::get("/v1/account/sessions", SIGNED_IN, list_sessions),
-        Route::delete("/v1/account/sessions", SIGNED_IN, end_others),
-        Route::delete("/v1/account/sessions/{id}", SIGNED_IN, end_one),
-        Route::get("/v1/account/activity", SIGNED_IN, activity),
-        Route::delete("/v1/account/recovery", SIGNED_IN, stop),
-        Route::get("/v1/account/grants", SIGNED_IN, list_grants),
-        Route::delete("/v1/account/grants/{client_id}", SIGNED_IN, withdraw_grants),
+        Route::get("/v1/account", SIGNED_IN, show)
+            .operation(operation("account.show", "Who is signed in, and how").gives::<OwnAccount>()),
+        Route::get("/v1/account/credentials", SIGNED_IN, list_credentials).operation(
+            operation("account_credentials.list", "How one signs in, addresses and numbers included")
+                .gives::<OwnCredentials>(),
+        ),
+        Route::patch("/v1/account/credentials/{id}", SIGNED_IN, rename)
+            .operation(operation("account_credentials.rename", "Name a credential").takes::<Rename>()),
+        Route::delete("/v1/account/credentials/{id}", SIGNED_IN, remove).operation(
+            operation("account_credentials.remove", "Remove a credential, unless it is the last way in")
+                .refuses(&[ProblemCode::Conflict]),
+        ),
+        Route::get("/v1/account/sessions", SIGNED_IN, list_sessions)
+            .operation(operation("account_sessions.list", "Where one is signed in").gives::<OwnSessions>()),
+        Route::delete("/v1/account/sessions", SIGNED_IN, end_others).operation(
+            operation("account_sessions.end_others", "End all sessions but this one")
+                .gives::<EndedSessions>(),
+        ),
+        Route::delete("/v1/account/sessions/{id}", SIGNED_IN, end_one)
+            .operation(operation("account_sessions.end", "End a session; one's own is a sign-out")),
+        Route::get("/v1/account/activity", SIGNED_IN, activity).operation(
+            operation("account_activity.list", "What happened to the account, newest first")
+                .gives::<OwnActivity>(),
+        ),
+        Route::delete("/v1/account/recovery", SIGNED_IN, stop)
+            .operation(operation("account_recovery.stop", "Stop a recovery that waits")),
+        Route::get("/v1/account/grants", SIGNED_IN, list_grants).operation(
+            operation("account_grants.list", "Which clients may act for one, and how far")
+                .gives::<OwnClients>(),
+        ),
+        Route::delete("/v1/account/grants/{client_id}", SIGNED_IN, withdraw_grants)
+            .operation(operation("account_grants.withdraw", "Take back everything a client was allowed")),
     ]
-}
-
-fn at(when: time::OffsetDateTime) -> String {
-    when.format(&Rfc3339).unwrap_or_default()
 }
 
 async fn show(State(app): State<Arc<App>>, Extension(me): Extension<SignedIn>) -> Result<Response, Problem> {
     let account = accounts::find(&app.store, me.account_id).await?.ok_or(ProblemCode::NotFound)?;
-    Ok(axum::Json(json!({
-        "id": account.id,
-        "display_name": account.display_name,
-        "locale": account.locale,
-        "created_at": at(account.created_at),
-        "platform_administrator": account.platform_administrator,
-        "recovery_hold_until": account.recovery_hold_until.map(at),
-        "assurance": {"have": me.level(), "fresh": me.is_fresh()},
-    }))
-    .into_response())
+    Ok(axum::Json(OwnAccount::new(account, &me)).into_response())
 }
 
-/// Never the body: hashes and sealed secrets stay where they are.
 async fn list_credentials(
     State(app): State<Arc<App>>,
     Extension(me): Extension<SignedIn>,
@@ -65,42 +77,31 @@ async fn list_credentials(
     let mut items = Vec::new();
     let all = credentials::find_all(&app.store, me.account_id).await?;
     for credential in &all {
-        let mut item = json!({
-            "id": credential.id,
-            "kind": credential.kind,
-            "label": credential.label,
-            "state": credential.state,
-            "created_at": at(credential.created_at),
-            "last_used_at": credential.last_used_at.map(at),
-        });
-        if credential.kind == CredentialKind::RecoveryCodes {
-            item["remaining"] = json!(recovery_code::remaining(&app.store, me.account_id).await?);
-        }
-        items.push(item);
+        let remaining = match credential.kind {
+            CredentialKind::RecoveryCodes => Some(recovery_code::remaining(&app.store, me.account_id).await?),
+            CredentialKind::Passkey
+            | CredentialKind::Password
+            | CredentialKind::Totp
+            | CredentialKind::Email
+            | CredentialKind::Phone => None,
+        };
+        items.push(OwnCredential::new(credential, remaining));
     }
     let account = accounts::find(&app.store, me.account_id).await?.ok_or(ProblemCode::NotFound)?;
-    Ok(axum::Json(json!({"items": items, "signals": signals(&app, &account, &all)})).into_response())
+    Ok(axum::Json(OwnCredentials { items, signals: signals(&app, account, &all) }).into_response())
 }
 
-/// What a browser may tell its passkey provider, so that it forgets what we forgot (WebAuthn Level 3 §5.1.10).
-fn signals(app: &App, account: &accounts::Account, all: &[credentials::Credential]) -> Value {
-    let accepted: Vec<Value> = all
-        .iter()
-        .filter(|credential| credential.kind == CredentialKind::Passkey)
-        .map(|credential| credential.body["passkey"]["credential_id"].clone())
-        .collect();
-    json!({
-        "rp_id": app.passkeys.id(),
-        "user_id": URL_SAFE_NO_PAD.encode(&account.user_handle),
-        "all_accepted_credential_ids": accepted,
-        "display_name": account.display_name,
-    })
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Rename {
-    label: String,
+fn signals(app: &App, account: accounts::Account, all: &[credentials::Credential]) -> Signals {
+    Signals {
+        rp_id: app.passkeys.id().to_owned(),
+        user_id: URL_SAFE_NO_PAD.encode(&account.user_handle),
+        all_accepted_credential_ids: all
+            .iter()
+            .filter(|credential| credential.kind == CredentialKind::Passkey)
+            .map(|credential| credential.body["passkey"]["credential_id"].clone())
+            .collect(),
+        display_name: account.display_name,
+    }
 }
 
 async fn rename(
@@ -111,10 +112,8 @@ async fn rename(
     Json(change): Json<Rename>,
 ) -> Result<Response, Problem> {
     require_fresh(&app, &me).await?;
-    let label = change.label.trim();
-    if !(1..=60).contains(&label.chars().count()) || label.chars().any(char::is_control) {
-        return Err(Problem::new(ProblemCode::FieldInvalid, "label has 1 to 60 printable characters"));
-    }
+    let label = plain_text::name(&change.label, 60)
+        .ok_or_else(|| Problem::new(ProblemCode::FieldInvalid, "label has 1 to 60 printable characters"))?;
     let id = id.parse().map_err(|_| ProblemCode::NotFound)?;
     if rename_credential(&app, &context, &me, id, label).await? {
         Ok(StatusCode::NO_CONTENT.into_response())
@@ -145,22 +144,9 @@ async fn list_sessions(
     State(app): State<Arc<App>>,
     Extension(me): Extension<SignedIn>,
 ) -> Result<Response, Problem> {
-    let items: Vec<Value> = sessions::list(&app.store, me.account_id)
-        .await?
-        .into_iter()
-        .map(|session| {
-            json!({
-                "id": session.id,
-                "current": session.id == me.session_id,
-                "created_at": at(session.created_at),
-                "seen_at": at(session.seen_at),
-                "address": session.address,
-                "user_agent": session.user_agent,
-                "methods": session.proofs.iter().map(|proof| proof.method).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
-    Ok(axum::Json(json!({"items": items})).into_response())
+    let all = sessions::list(&app.store, me.account_id).await?;
+    let items = all.into_iter().map(|session| OwnSession::new(session, &me)).collect();
+    Ok(axum::Json(OwnSessions { items }).into_response())
 }
 
 async fn end_one(
@@ -192,15 +178,15 @@ async fn end_others(
 ) -> Result<Response, Problem> {
     require_fresh(&app, &me).await?;
     let ended = end_other_sessions(&app, &context, &me).await?;
-    Ok(axum::Json(json!({"ended": ended})).into_response())
+    Ok(axum::Json(EndedSessions { ended }).into_response())
 }
 
 async fn activity(
     State(app): State<Arc<App>>,
     Extension(me): Extension<SignedIn>,
 ) -> Result<Response, Problem> {
-    let items = audit::recent(&app.store, me.account_id.uuid(), 100).await?;
-    Ok(axum::Json(json!({"items": items})).into_response())
+    let entries = audit::recent(&app.store, me.account_id.uuid(), 100).await?;
+    Ok(axum::Json(OwnActivity { items: entries.into_iter().map(Into::into).collect() }).into_response())
 }
 
 /// One entry per client: who, how far we trust them, what they may do, since when, used when.
@@ -217,33 +203,20 @@ async fn list_grants(
     let mut items = Vec::new();
     for id in ids {
         let client = clients::find(&app.store, &id).await?;
-        let grants: Vec<Value> = held
-            .iter()
-            .filter(|grant| grant.client_id == id)
-            .map(|grant| {
-                let api = apis.iter().find(|api| api.identifier == grant.audience);
-                json!({
-                    "organization": grant.organization,
-                    "audience": grant.audience,
-                    "audience_name": api.map(|api| api.name.as_str()),
-                    "may": authorization::in_words(api, &grant.scope, &grant.details),
-                    "scope": grant.scope,
-                    "details": grant.details,
-                    "offline": grant.offline,
-                    "created_at": at(grant.created_at),
-                    "used_at": at(grant.used_at),
-                    "expires_at": at(grant.expires_at),
-                })
-            })
-            .collect();
-        items.push(json!({
-            "client_id": id,
-            "name": client.as_ref().and_then(|client| client.metadata.client_name.clone()),
-            "trust": client.as_ref().map(|client| client.trust),
-            "grants": grants,
-        }));
+        let of_client = held.iter().filter(|grant| grant.client_id == id);
+        let grants = of_client.map(|grant| {
+            let api = apis.iter().find(|api| api.identifier == grant.audience);
+            let may = authorization::in_words(api, &grant.scope, &grant.details);
+            OwnGrant::new(grant, api.map(|api| api.name.as_str()), may)
+        });
+        items.push(OwnClient {
+            grants: grants.collect(),
+            name: client.as_ref().and_then(|client| client.metadata.client_name.clone()),
+            trust: client.as_ref().map(|client| client.trust),
+            client_id: id,
+        });
     }
-    Ok(axum::Json(json!({"items": items})).into_response())
+    Ok(axum::Json(OwnClients { items }).into_response())
 }
 
 /// Taking something back needs no proof beyond being signed in: it only ever makes the account safer.

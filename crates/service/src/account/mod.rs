@@ -5,6 +5,7 @@
 
 mod endpoint;
 mod organizations;
+mod view;
 
 use std::sync::Arc;
 

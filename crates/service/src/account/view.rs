@@ -1,0 +1,211 @@
+//! What the account's routes answer. The handlers write these, and the OpenAPI document describes them.
+
+use porteiro_protocol::{
+    assurance::{Level, Method},
+    id::{AccountId, CredentialId, Id, OrganizationId, SessionId},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    accounts::Account,
+    audit,
+    credentials::{Credential, CredentialKind, CredentialState},
+    management::Time,
+    oauth::{clients::Trust, grants},
+    sessions::{self, SignedIn},
+};
+
+/// The account of whoever is signed in.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OwnAccount {
+    id: AccountId,
+    display_name: String,
+    locale: String,
+    created_at: Time,
+    platform_administrator: bool,
+    /// When a recovery that somebody asked for is over its wait.
+    recovery_hold_until: Option<Time>,
+    assurance: OwnAssurance,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct OwnAssurance {
+    have: Level,
+    /// Whether something was proved a moment ago.
+    fresh: bool,
+}
+
+impl OwnAccount {
+    pub(super) fn new(account: Account, me: &SignedIn) -> Self {
+        Self {
+            id: account.id,
+            display_name: account.display_name,
+            locale: account.locale,
+            created_at: account.created_at.into(),
+            platform_administrator: account.platform_administrator,
+            recovery_hold_until: account.recovery_hold_until.map(Into::into),
+            assurance: OwnAssurance { have: me.level(), fresh: me.is_fresh() },
+        }
+    }
+}
+
+/// Never the body: hashes and sealed secrets stay where they are.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OwnCredential {
+    id: CredentialId,
+    kind: CredentialKind,
+    label: String,
+    state: CredentialState,
+    created_at: Time,
+    last_used_at: Option<Time>,
+    /// How many recovery codes are left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remaining: Option<i64>,
+}
+
+impl OwnCredential {
+    pub(super) fn new(credential: &Credential, remaining: Option<i64>) -> Self {
+        Self {
+            id: credential.id,
+            kind: credential.kind,
+            label: credential.label.clone(),
+            state: credential.state,
+            created_at: credential.created_at.into(),
+            last_used_at: credential.last_used_at.map(Into::into),
+            remaining,
+        }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OwnCredentials {
+    pub items: Vec<OwnCredential>,
+    pub signals: Signals,
+}
+
+/// What a browser may tell its passkey provider, so that it forgets what we forgot (WebAuthn Level 3 §5.1.10).
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Signals {
+    pub rp_id: String,
+    pub user_id: String,
+    pub all_accepted_credential_ids: Vec<Value>,
+    pub display_name: String,
+}
+
+/// A new name for a credential.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rename {
+    pub label: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OwnSession {
+    id: SessionId,
+    /// The one this is asked in.
+    current: bool,
+    created_at: Time,
+    seen_at: Time,
+    address: Option<String>,
+    user_agent: String,
+    methods: Vec<Method>,
+}
+
+impl OwnSession {
+    pub(super) fn new(session: sessions::SessionRecord, me: &SignedIn) -> Self {
+        Self {
+            id: session.id,
+            current: session.id == me.session_id,
+            created_at: session.created_at.into(),
+            seen_at: session.seen_at.into(),
+            address: session.address,
+            user_agent: session.user_agent,
+            methods: session.proofs.iter().map(|proof| proof.method).collect(),
+        }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OwnSessions {
+    pub items: Vec<OwnSession>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct EndedSessions {
+    pub ended: usize,
+}
+
+/// What happened to the account.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OwnActivity {
+    pub items: Vec<Happened>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Happened {
+    id: Id<audit::Entry>,
+    /// As in `docs/events.md`.
+    kind: String,
+    at: Time,
+    details: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_agent: Option<String>,
+}
+
+impl From<audit::Entry> for Happened {
+    fn from(entry: audit::Entry) -> Self {
+        let audit::Entry { id, kind, at, details, address, user_agent } = entry;
+        Self { id: id.into(), kind, at: at.into(), details, address, user_agent }
+    }
+}
+
+/// One per client: who, how far we trust them, what they may do.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OwnClient {
+    pub client_id: String,
+    pub name: Option<String>,
+    pub trust: Option<Trust>,
+    pub grants: Vec<OwnGrant>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OwnClients {
+    pub items: Vec<OwnClient>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OwnGrant {
+    /// For whom the client acts; none: for the person.
+    organization: Option<OrganizationId>,
+    audience: String,
+    audience_name: Option<String>,
+    /// What it may do, in words, by language.
+    may: Vec<Value>,
+    scope: String,
+    details: Vec<Value>,
+    offline: bool,
+    created_at: Time,
+    used_at: Time,
+    expires_at: Time,
+}
+
+impl OwnGrant {
+    pub(super) fn new(grant: &grants::Held, audience_name: Option<&str>, may: Vec<Value>) -> Self {
+        Self {
+            organization: grant.organization,
+            audience: grant.audience.clone(),
+            audience_name: audience_name.map(str::to_owned),
+            may,
+            scope: grant.scope.clone(),
+            details: grant.details.clone(),
+            offline: grant.offline,
+            created_at: grant.created_at.into(),
+            used_at: grant.used_at.into(),
+            expires_at: grant.expires_at.into(),
+        }
+    }
+}
