@@ -188,6 +188,10 @@ pub async fn act(
     }
     let gathered = facts::gather(app, &app.store, &mut loaded).await?;
     let current = decide::next(&loaded.state, &gathered.facts);
+    // It ended by what happened elsewhere: there is nothing to offer, now or later.
+    if matches!(current, decide::Next::Refuse(_) | decide::Next::Cancelled) {
+        return Err(FlowError::Finished);
+    }
     if input["step"].as_i64() != Some(i64::from(loaded.step)) {
         let now = representation::dressed(app, &loaded, &gathered, &Value::Null).await?;
         return Err(FlowError::StepStale(Box::new(now)));

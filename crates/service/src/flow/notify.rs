@@ -13,7 +13,8 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// Writes to every address of an account.
+/// Writes to every address of an account, in the account's own language: who is at the browser may be somebody else. The
+/// given one is for an account that has none.
 pub async fn tell(
     app: &App,
     tx: &Tx,
@@ -21,7 +22,8 @@ pub async fn tell(
     locale: &str,
     write: impl Fn(Locale) -> templates::Rendered,
 ) -> Result<(), StoreError> {
-    let rendered = write(Locale::negotiate(locale));
+    let own = accounts::find(tx, account).await?.map(|account| account.locale);
+    let rendered = write(Locale::negotiate(own.as_deref().unwrap_or(locale)));
     for credential in credentials::find_all(tx, account).await? {
         if credential.kind == CredentialKind::Email
             && let Some(to) = credential.body["address"].as_str()

@@ -132,7 +132,11 @@ fn account(state: &State, gathered: &Gathered) -> Value {
         .iter()
         .find(|credential| credential.kind == CredentialKind::Email)
         .and_then(|credential| EmailAddress::parse(credential.body["address"].as_str()?).ok());
-    json!({"display_name": account.display_name, "masked_address": address.map(|address| address.masked())})
+    json!({
+        "display_name": account.display_name,
+        "masked_address": address.map(|address| address.masked()),
+        "locale": account.locale,
+    })
 }
 
 fn pending(state: &State) -> Value {

@@ -47,7 +47,7 @@ fn present(left: Left, json: bool) -> Response {
             axum::Json(json!({"stage": "confirm", "confirm": token})).into_response()
         }
         Left::Ask { token } => plain_page("Sign out?", Some(("confirm", &token, "Sign out"))),
-        Left::Out { to, ended } => {
+        Left::Out { to } => {
             let mut response = match to {
                 Some(to) if json => {
                     let next = json!({"type": "redirect", "uri": to});
@@ -62,9 +62,8 @@ fn present(left: Left, json: bool) -> Response {
                 }
                 None => plain_page("You are signed out.", None),
             };
-            if ended {
-                forget_person(response.headers_mut());
-            }
+            // Also where nobody was signed in: flows that wait here may hold what somebody proved.
+            forget_person(response.headers_mut());
             response
         }
     }

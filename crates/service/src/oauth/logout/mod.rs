@@ -134,7 +134,7 @@ pub async fn note(
 #[derive(Debug)]
 enum Left {
     /// Signed out, or nobody was signed in; where to go from here.
-    Out { to: Option<String>, ended: bool },
+    Out { to: Option<String> },
     /// The person must say so themselves.
     Ask { token: String },
     /// Something in the request is not true.
@@ -156,7 +156,7 @@ async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> R
     };
     // A client nobody has checked gets people back only when it signed them out: else it could send anybody anywhere.
     let Some(signed_in) = signed_in else {
-        return Ok(Left::Out { to: to.filter(|_| checked), ended: false });
+        return Ok(Left::Out { to: to.filter(|_| checked) });
     };
     let token = confirmation(app, &signed_in);
     let same = hint.is_some_and(|claims| claims["sid"] == signed_in.session_id.to_string());
@@ -168,7 +168,7 @@ async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> R
         return Ok(Left::Ask { token });
     }
     end(app, context, &signed_in).await?;
-    Ok(Left::Out { to, ended: true })
+    Ok(Left::Out { to })
 }
 
 /// Where the client wants the person, if it may.
