@@ -175,10 +175,9 @@ export const walk = async (visitor, look) => {
   await look('password-wrong', page)
   await page.fill('#password', person.password)
   await press(page, 'password/check')
-  if (await page.locator('button[value="enrol/skip"]').count()) {
-    await look('offer-after-sign-in', page)
-    await press(page, 'enrol/skip')
-  }
+  await look('second-step', page)
+  await enter(visitor, await fresh(phone), 'totp/check')
+  if (await page.locator('button[value="enrol/skip"]').count()) await press(page, 'enrol/skip')
   await look('consent', page)
   // The page that goes on by itself is held, to be looked at.
   await page.route('**/ui/flow/*', async (route) => {

@@ -7,7 +7,10 @@
   const supported = !!(window.PublicKeyCredential && PublicKeyCredential.parseRequestOptionsFromJSON)
 
   /* Buttons that need a script stand there from the start, so that nothing moves; the style hides them where none runs. */
-  if (!supported) for (const element of all('[data-passkey]')) element.hidden = true
+  if (!supported) {
+    for (const element of all('[data-passkey], [data-passkeys]')) element.hidden = true
+    card?.classList.add('without-passkeys')
+  }
 
   /* One step of the flow. Another tab may have moved it on: then this page is old. Or this very page did, before it was
      reloaded: then it is as good as it was, and reloading would take away what the person is typing. */

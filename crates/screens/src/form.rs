@@ -9,7 +9,7 @@ use porteiro_service::http::{ProblemCode, arrive};
 /// No form of ours is larger.
 const LARGEST: usize = 64 * 1024;
 
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct Form(Vec<(String, String)>);
 
 /// Passwords are in it: it does not print.

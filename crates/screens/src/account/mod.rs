@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::{
     Router,
     extract::{Path, Request, State},
-    http::{Method, StatusCode},
+    http::{Method, StatusCode, header},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -41,7 +41,7 @@ async fn home() -> Response {
 
 async fn show(State(screens): State<Arc<Screens>>, Path(name): Path<String>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    let visit = Visit::new(&parts);
+    let visit = Visit::new(&parts).for_session(&screens).await;
     let Some(page) = Page::parse(&name) else { return nothing(&screens, &visit) };
     let response = pages::draw(&screens, &visit, page, None).await;
     visit.done(response)
@@ -53,13 +53,24 @@ fn nothing(screens: &Screens, visit: &Visit) -> Response {
 
 /// One call for one form.
 enum Asked {
-    Call { method: Method, path: String, body: Option<Value>, done: &'static str },
+    Call {
+        method: Method,
+        path: String,
+        body: Option<Value>,
+        done: &'static str,
+    },
+    /// The same, once however often the form comes: its token tells.
+    Make {
+        path: &'static str,
+        body: Value,
+        token: String,
+    },
     Enrol(&'static str),
 }
 
 async fn act(State(screens): State<Arc<Screens>>, Path(name): Path<String>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let visit = Visit::new(&parts);
+    let visit = Visit::new(&parts).for_session(&screens).await;
     let Some(page) = Page::parse(&name) else { return nothing(&screens, &visit) };
     let form = match Form::read(body).await {
         Ok(form) => form,
@@ -73,6 +84,11 @@ async fn act(State(screens): State<Arc<Screens>>, Path(name): Path<String>, requ
         Some(Asked::Call { method, path, body, done }) => {
             let reply = visit.caller.call(&screens.service, method, &path, body.as_ref()).await;
             answered(&screens, &visit, page, &reply, done).await
+        }
+        Some(Asked::Make { path, body, token }) => {
+            let caller = visit.caller.clone().once(&token);
+            let reply = caller.call(&screens.service, Method::POST, path, Some(&body)).await;
+            answered(&screens, &visit, page, &reply, "made").await
         }
         None => pages::draw(&screens, &visit, page, None).await,
     }
@@ -111,7 +127,8 @@ fn asked(page: Page, form: &Form) -> Option<Asked> {
             let days = form.get("days").and_then(|days| days.trim().parse::<u16>().ok());
             let (organization, name) = (form.get("organization"), form.get("name").map(str::trim));
             let key = json!({"organization": organization, "name": name, "permissions": permissions, "expires_in_days": days});
-            call(Method::POST, "/v1/account/api-keys".into(), Some(key), "made")
+            let token = form.get("token").unwrap_or_default().to_owned();
+            Some(Asked::Make { path: "/v1/account/api-keys", body: key, token })
         }
         (Page::Keys, "revoke") => {
             call(Method::DELETE, format!("/v1/account/api-keys/{id}"), None, "withdrawn")
@@ -161,6 +178,7 @@ async fn answered(
         "organization_suspended" => words.t("wrong-suspended"),
         "authority_exceeded" => words.t("wrong-authority"),
         "quota" => words.t("wrong-quota"),
+        "secret_already_shown" => words.t("wrong-key-made"),
         "field_invalid" if page == Page::Keys => words.t("wrong-key"),
         "not_found" => words.t("wrong-gone"),
         "field_invalid" => words.t("wrong-label"),
@@ -172,12 +190,17 @@ async fn answered(
 /// Ends this very session; the cookie goes with the answer.
 async fn sign_out(State(screens): State<Arc<Screens>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    let visit = Visit::new(&parts);
+    let visit = Visit::new(&parts).for_session(&screens).await;
     let reply = visit.caller.get(&screens.service, "/v1/account/sessions").await;
     let items = reply.body["items"].as_array();
     let own =
         items.into_iter().flatten().find(|one| one["current"] == true).and_then(|one| one["id"].as_str());
-    let Some(id) = own else { return page::see_other("/ui/sign-in") };
+    let Some(id) = own else {
+        // Nobody is signed in: what waits in this browser is forgotten, where a page of ours asks for it.
+        let ours =
+            parts.headers.get(header::ORIGIN).is_some_and(|origin| *origin == screens.deployment.issuer);
+        return page::see_other(if ours { "/connect/logout" } else { "/ui/sign-in" });
+    };
     let path = format!("/v1/account/sessions/{id}");
     let reply = visit.caller.call(&screens.service, Method::DELETE, &path, None).await;
     if reply.status.is_success() {

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::Value;
 
 use super::lines::{self, Item, text};
@@ -95,6 +96,8 @@ pub struct Account {
     pub hold: Option<String>,
     /// A key that was just made: on this page and never again.
     pub secret: Option<String>,
+    /// Goes with the form that makes one: a page that is loaded again makes no other.
+    pub token: String,
     /// Where a key could act, by id and name.
     pub places: Vec<(String, String)>,
     /// Where the key that is being made will act.
@@ -182,6 +185,7 @@ pub async fn draw_with(
         person: text(&account.body["display_name"]),
         items,
         secret,
+        token: URL_SAFE_NO_PAD.encode(screens.deployment.entropy.bytes::<16>()),
         places,
         place,
         permissions,

@@ -9,7 +9,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header, request::Parts},
 };
 use http_body_util::BodyExt;
-use porteiro_service::http::Peer;
+use porteiro_service::http::{Peer, SESSION_COOKIE};
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -48,6 +48,11 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Nothing but a status.
+    pub const fn of(status: StatusCode) -> Self {
+        Self { status, body: Value::Null, cookies: Vec::new(), retry_after: None }
+    }
+
     /// The stable name of what went wrong.
     pub fn code(&self) -> &str {
         self.body["code"].as_str().or_else(|| self.body["error"].as_str()).unwrap_or_default()
@@ -67,6 +72,28 @@ impl Caller {
         Self { headers, peer: parts.extensions.get::<Peer>().cloned() }
     }
 
+    /// The same in another language.
+    #[must_use]
+    pub fn speaking(mut self, language: &'static str) -> Self {
+        self.headers.insert(header::ACCEPT_LANGUAGE, HeaderValue::from_static(language));
+        self
+    }
+
+    /// What this makes is made once, however often it is asked for with the same token.
+    #[must_use]
+    pub fn once(mut self, token: &str) -> Self {
+        if let Some(token) = HeaderValue::from_str(token).ok().filter(|token| !token.is_empty()) {
+            self.headers.insert("idempotency-key", token);
+        }
+        self
+    }
+
+    /// Whether there may be somebody to ask after.
+    pub fn has_session(&self) -> bool {
+        let mut lines = self.headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+        lines.any(|line| line.contains(SESSION_COOKIE))
+    }
+
     /// For opening a flow, which a link may do: it is bound to this browser and says nothing to anybody else.
     #[must_use]
     pub fn on_own_page(mut self, issuer: &str) -> Self {
@@ -84,12 +111,7 @@ impl Caller {
     pub async fn call(&self, service: &Router, method: Method, path: &str, body: Option<&Value>) -> Reply {
         let mut request = Request::new(body.map_or_else(Body::empty, |body| Body::from(body.to_string())));
         let Ok(uri) = path.parse() else {
-            return Reply {
-                status: StatusCode::NOT_FOUND,
-                body: Value::Null,
-                cookies: Vec::new(),
-                retry_after: None,
-            };
+            return Reply::of(StatusCode::NOT_FOUND);
         };
         *request.method_mut() = method;
         *request.uri_mut() = uri;

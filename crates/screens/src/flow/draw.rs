@@ -141,7 +141,9 @@ fn denied(screens: &Screens, visit: &Visit, flow: &Flow, typed: &Typed, after_fo
     let ended = match flow.reason.as_deref() {
         Some("no_account") => Ended::code("no_account").again("/ui/sign-in"),
         Some("account_unavailable") => Ended::code("account_unavailable"),
-        Some("unmet_authentication_requirements") => Ended::code("unmet_authentication_requirements"),
+        Some("unmet_authentication_requirements") => {
+            Ended::code("unmet_authentication_requirements").again("/ui/recover")
+        }
         Some("recovery_held") => Ended::code("recovery_held"),
         Some("session_ended") => Ended::code("session_ended").again("/ui/sign-in"),
         Some("request_refused") => Ended::code("request_refused"),
@@ -163,7 +165,7 @@ fn ask(
     status: StatusCode,
 ) -> Response {
     let ways = Way::offered(&flow);
-    let panel = panel(&flow, &ways, typed.way);
+    let panel = panel(&flow, &ways, typed.way, typed.app_code);
     let way = shown(&ways, typed.way);
     // Somebody not known yet chooses on the first page; everybody else has links to the other ways.
     let others = match flow.stage.as_str() {
@@ -214,7 +216,7 @@ fn shown(ways: &[Way], wished: Option<Way>) -> Option<Way> {
     wished.filter(|wished| ways.contains(wished)).or_else(|| ways.first().copied())
 }
 
-fn panel(flow: &Flow, ways: &[Way], wished: Option<Way>) -> Panel {
+fn panel(flow: &Flow, ways: &[Way], wished: Option<Way>, app_code: bool) -> Panel {
     match flow.stage.as_str() {
         "authenticate" if wished == Some(Way::Password) && flow.offers("password/check") => Panel::Password,
         "authenticate" => Panel::Identify,
@@ -223,7 +225,7 @@ fn panel(flow: &Flow, ways: &[Way], wished: Option<Way>) -> Panel {
         "organization" => Panel::Choose,
         "device" => Panel::Device,
         "consent" => Panel::Consent,
-        "enrol" => enrol(flow),
+        "enrol" => enrol(flow, app_code),
         // `challenge` and `raise`.
         _ => match shown(ways, wished) {
             Some(Way::MailCode | Way::TextCode | Way::Totp | Way::RecoveryCode) => Panel::Code,
@@ -235,7 +237,11 @@ fn panel(flow: &Flow, ways: &[Way], wished: Option<Way>) -> Panel {
     }
 }
 
-fn enrol(flow: &Flow) -> Panel {
+fn enrol(flow: &Flow, app_code: bool) -> Panel {
+    // Where there is a choice it is offered, until somebody sets up an app.
+    if flow.offers("passkey/enrol_begin") && flow.secret().is_none() && !app_code {
+        return Panel::Offer;
+    }
     let pages = [
         ("totp/enrol_begin", Panel::Totp),
         ("recovery_code/generate", Panel::RecoveryCodes),
@@ -266,6 +272,8 @@ fn title(shell: &Shell, flow: &Flow, panel: Panel, way: Option<Way>) -> String {
         Panel::Profile => shell.t("profile-title"),
         Panel::Offer => shell.t(match flow.kind.as_str() {
             "recover" => "offer-recover-title",
+            "enrol" => "offer-title",
+            _ if flow.assurance.lacks() => "offer-demanded-title",
             _ => "offer-title",
         }),
         Panel::PasswordSet => shell.t("password-set-title"),

@@ -28,7 +28,7 @@ use crate::{
     call::{Caller, Reply},
     doors::{Ended, problem},
     form::Form,
-    page::{self, Wrong},
+    page,
     visit::Visit,
 };
 
@@ -47,7 +47,7 @@ pub async fn recover(State(screens): State<Arc<Screens>>, request: Request) -> R
 /// What a link carried is only shown, to be compared.
 pub async fn device(State(screens): State<Arc<Screens>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    let visit = Visit::new(&parts);
+    let visit = Visit::new(&parts).for_session(&screens).await;
     let user_code = visit.query.get("user_code");
     let what = json!({"kind": "confirm_device", "locale": visit.language.service(), "user_code": user_code});
     visit.done(begun(&screens, &visit, &parts.headers, &what).await)
@@ -55,7 +55,7 @@ pub async fn device(State(screens): State<Arc<Screens>>, request: Request) -> Re
 
 async fn begin(screens: &Screens, request: Request, kind: &'static str) -> Response {
     let (parts, _) = request.into_parts();
-    let visit = Visit::new(&parts);
+    let visit = Visit::new(&parts).for_session(screens).await;
     let what = json!({"kind": kind, "locale": visit.language.service()});
     visit.done(begun(screens, &visit, &parts.headers, &what).await)
 }
@@ -98,26 +98,26 @@ async fn opened(screens: &Screens, visit: &Visit, caller: &Caller, what: &Value,
 
 pub async fn show(State(screens): State<Arc<Screens>>, Path(id): Path<String>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    let visit = Visit::new(&parts);
+    let visit = Visit::new(&parts).for_session(&screens).await;
     let typed = Typed {
         way: visit.query.get("with").and_then(Way::parse),
         back: view::page_name(visit.query.get("back")),
         ..Typed::default()
     };
-    let response = again(&screens, &visit, &id, typed, None, false).await;
+    let response = again(&screens, &visit, &id, typed, false).await;
     visit.done(response)
 }
 
 /// Lands here from a mail. What stands behind `#` never reaches a server by itself: the page's script posts it.
 pub async fn link(State(screens): State<Arc<Screens>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    let visit = Visit::new(&parts);
+    let visit = Visit::new(&parts).for_session(&screens).await;
     visit.done(draw::link(&screens, &visit))
 }
 
 pub async fn act(State(screens): State<Arc<Screens>>, Path(id): Path<String>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let visit = Visit::new(&parts);
+    let visit = Visit::new(&parts).for_session(&screens).await;
     let form = match Form::read(body).await {
         Ok(form) => form,
         Err(status) => return status.into_response(),
@@ -127,7 +127,7 @@ pub async fn act(State(screens): State<Arc<Screens>>, Path(id): Path<String>, re
     // A page of ours only: no step is taken.
     if let Some(way) = action.strip_prefix("show/").and_then(Way::parse) {
         typed.way = Some(way);
-        return again(&screens, &visit, &id, typed, None, true).await;
+        return again(&screens, &visit, &id, typed, true).await;
     }
     let reply = if action == "cancel" {
         visit.caller.call(&screens.service, Method::DELETE, &call_path(&visit, &id, None), None).await
@@ -195,36 +195,63 @@ async fn answered(
     reply: Reply,
 ) -> Response {
     if reply.status.is_success() {
-        return draw::flow(screens, visit, &reply, typed, None, true);
+        let (visit, reply) = in_their_words(screens, visit, id, reply).await;
+        return draw::flow(screens, &visit, &reply, typed, None, true);
     }
-    let words = screens.catalogues.words(visit.language);
-    let Some(wrong) = wrong::words(&words, action, &reply) else {
-        return ended(screens, visit, &reply);
-    };
+    if wrong::words(&screens.catalogues.words(visit.language), action, &reply).is_none() {
+        return over(screens, visit, id, &typed, &reply).await;
+    }
     typed.way = Way::of(action);
     typed.unknown = reply.body["signal"]["credential_id"].as_str().map(ToOwned::to_owned);
-    if reply.body["flow"].is_object() {
-        let body = reply.body["flow"].clone();
-        let reply = Reply { status: reply.status, body, cookies: reply.cookies, retry_after: None };
-        return draw::flow(screens, visit, &reply, typed, Some(wrong), true);
+    let flow = if reply.body["flow"].is_object() {
+        Reply { body: reply.body["flow"].clone(), cookies: reply.cookies.clone(), ..Reply::of(reply.status) }
+    } else {
+        visit.caller.get(&screens.service, &call_path(visit, id, None)).await
+    };
+    if read(&flow.body).is_none() {
+        return ended(screens, visit, &flow);
     }
-    again(screens, visit, id, typed, Some(wrong), true).await
+    let (visit, flow) = in_their_words(screens, visit, id, flow).await;
+    let wrong = wrong::words(&screens.catalogues.words(visit.language), action, &reply);
+    draw::flow(screens, &visit, &flow, typed, wrong, true)
 }
 
 /// The flow as it is now.
-async fn again(
-    screens: &Screens,
-    visit: &Visit,
-    id: &str,
-    typed: Typed,
-    wrong: Option<Wrong>,
-    after_form: bool,
-) -> Response {
+async fn again(screens: &Screens, visit: &Visit, id: &str, typed: Typed, after_form: bool) -> Response {
     let reply = visit.caller.get(&screens.service, &call_path(visit, id, None)).await;
     if reply.status.is_success() {
-        return draw::flow(screens, visit, &reply, typed, wrong, after_form);
+        let (visit, reply) = in_their_words(screens, visit, id, reply).await;
+        return draw::flow(screens, &visit, &reply, typed, None, after_form);
     }
     ended(screens, visit, &reply)
+}
+
+/// Once it is known who it is, the page speaks their account's language; what the service described in another one is
+/// asked for again. What is shown once comes with no description.
+async fn in_their_words(screens: &Screens, visit: &Visit, id: &str, reply: Reply) -> (Visit, Reply) {
+    let theirs = visit.for_person(reply.body["account"]["locale"].as_str());
+    let described = reply.body["request"].is_object() && reply.body["challenge"].is_null();
+    if theirs.language == visit.language || !described || !reply.status.is_success() {
+        return (theirs, reply);
+    }
+    let mut there = theirs.caller.get(&screens.service, &call_path(&theirs, id, None)).await;
+    if !there.status.is_success() {
+        return (theirs, reply);
+    }
+    there.cookies = reply.cookies;
+    (theirs, there)
+}
+
+/// A flow that was refused says why for as long as it can be asked.
+async fn over(screens: &Screens, visit: &Visit, id: &str, typed: &Typed, reply: &Reply) -> Response {
+    if reply.code() == "flow_finished" {
+        let flow = visit.caller.get(&screens.service, &call_path(visit, id, None)).await;
+        if flow.status.is_success() && flow.body["stage"] == "denied" {
+            let (visit, flow) = in_their_words(screens, visit, id, flow).await;
+            return draw::flow(screens, &visit, &flow, typed.clone(), None, true);
+        }
+    }
+    ended(screens, visit, reply)
 }
 
 /// There is no flow to go on with.

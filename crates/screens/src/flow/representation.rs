@@ -49,6 +49,18 @@ pub struct Account {
 pub struct Assurance {
     #[serde(default)]
     pub fresh: bool,
+    #[serde(default)]
+    have: String,
+    #[serde(default)]
+    need: String,
+}
+
+impl Assurance {
+    /// Whether whoever asks wants more than was proved so far.
+    pub fn lacks(&self) -> bool {
+        let rank = |level: &str| ["none", "aal1", "aal2"].iter().position(|known| *known == level);
+        rank(&self.need) > rank(&self.have)
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]

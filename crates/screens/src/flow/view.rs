@@ -4,7 +4,7 @@ use super::{representation::Flow, ways::Way};
 use crate::form::Form;
 
 /// What the person typed or chose on the page before; the screens remember nothing between requests.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Typed {
     pub way: Option<Way>,
     pub identifier: String,
@@ -15,6 +15,8 @@ pub struct Typed {
     pub kept: String,
     /// A passkey nobody knows here, for the browser to forget.
     pub unknown: Option<String>,
+    /// A code of an app that is being set up.
+    pub app_code: bool,
 }
 
 impl Typed {
@@ -29,6 +31,7 @@ impl Typed {
             app: text("app"),
             kept: kept.unwrap_or_default().trim().to_owned(),
             unknown: None,
+            app_code: form.get("action") == Some("totp/enrol_finish"),
         }
     }
 }
@@ -78,6 +81,11 @@ impl View {
         } else {
             &self.typed.kept
         }
+    }
+
+    /// Whether something is to be set up because whoever asks wants more than the account can show.
+    pub fn is_demanded(&self) -> bool {
+        self.flow.assurance.lacks() && !self.is("recover") && !self.is("enrol")
     }
 
     pub fn is(&self, kind: &str) -> bool {

@@ -29,7 +29,7 @@ struct Invitation<'a> {
 
 pub async fn show(State(screens): State<Arc<Screens>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    let visit = Visit::new(&parts);
+    let visit = Visit::new(&parts).for_session(&screens).await;
     let response = draw(&screens, &visit, "", None).await;
     visit.done(response)
 }
@@ -47,7 +47,7 @@ async fn draw(screens: &Screens, visit: &Visit, token: &str, wrong: Option<Wrong
 
 pub async fn act(State(screens): State<Arc<Screens>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let visit = Visit::new(&parts);
+    let visit = Visit::new(&parts).for_session(&screens).await;
     let form = match Form::read(body).await {
         Ok(form) => form,
         Err(status) => return status.into_response(),

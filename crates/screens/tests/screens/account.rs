@@ -149,7 +149,6 @@ async fn attempts_of_strangers_are_one_line_and_bury_nothing() {
     let page = ana.get("/ui/account/activity").await.text();
     assert_eq!(page.matches("<strong>100 sign-in attempts refused</strong>").count(), 1, "{page}");
     assert!(page.contains("<strong>Account created</strong>") && page.contains("<strong>Signed in</strong>"));
-    ana.language = "pt";
-    let page = ana.get("/ui/account/activity").await.text();
+    let page = ana.get("/ui/account/activity?lang=pt").await.text();
     assert!(page.contains("<strong>100 tentativas de entrada recusadas</strong>"), "{page}");
 }

@@ -140,6 +140,14 @@ impl Person {
         self.send(request, Body::from(body)).await
     }
 
+    /// As a page of another make does: by the JSON everybody may use.
+    pub async fn post_json(&mut self, path: &str, body: &str) -> Answer {
+        let request = Request::post(path)
+            .header(header::ORIGIN, self.origin)
+            .header(header::CONTENT_TYPE, "application/json");
+        self.send(request, Body::from(body.to_owned())).await
+    }
+
     /// Takes an action of the flow on this page.
     pub async fn act(&mut self, page: &Answer, path: &str, action: &str, fields: &[(&str, &str)]) -> Answer {
         let step = step(page);

@@ -11,4 +11,5 @@ mod driver;
 mod flows;
 mod headers;
 mod reach;
+mod review;
 mod surroundings;
