@@ -26,7 +26,9 @@ impl Query {
             let known = operation.query.iter().find(|parameter| parameter.name == name);
             let Some(value) = sent.get(name) else {
                 if paging || known.is_some() {
-                    continue;
+                    // At an OAuth endpoint it would count as omitted (RFC 6749 §3.1). Here `dry_run=` would make the
+                    // change, and an empty filter would show everything.
+                    return Err(malformed(format!("{name} has no value; leave it out or give it one")));
                 }
                 return Err(unknown(operation, name));
             };
