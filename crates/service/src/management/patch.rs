@@ -24,8 +24,16 @@ impl<T: Serialize + DeserializeOwned> Patch<T> {
     /// # Errors
     /// When a member is unknown or of another type, or one is taken away that must be there: 400.
     pub fn apply(&self, current: &T) -> Result<T, Problem> {
-        let mut target = serde_json::to_value(current).map_err(|_| Problem::from(ProblemCode::Internal))?;
+        let now = serde_json::to_value(current).map_err(|_| Problem::from(ProblemCode::Internal))?;
+        let mut target = now.clone();
         merge(&mut target, &Value::Object(self.members.clone()));
+        // To take away what is not there changes nothing, says the standard. A name the resource cannot have is refused
+        // all the same, or whoever misspells one takes the answer for a change.
+        for (name, _) in
+            self.members.iter().filter(|(name, change)| change.is_null() && now.get(name).is_none())
+        {
+            target[name] = Value::Null;
+        }
         typed(target)
     }
 }
@@ -65,9 +73,33 @@ impl<T, S: Sync> FromRequest<S> for Patch<T> {
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
     use serde_json::json;
 
     use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Thing {
+        name: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        color: Option<String>,
+    }
+
+    #[test]
+    fn null_takes_away_what_may_be_absent_and_nothing_else() {
+        let thing = |color: Option<&str>| Thing { name: "it".into(), color: color.map(str::to_owned) };
+        let apply = |members: Value, now: &Thing| {
+            let members = members.as_object().unwrap().clone();
+            Patch::<Thing> { members, of: PhantomData }.apply(now).map_err(|problem| problem.code)
+        };
+        assert_eq!(apply(json!({"color": null}), &thing(Some("red"))).unwrap(), thing(None));
+        assert_eq!(apply(json!({"color": null}), &thing(None)).unwrap(), thing(None));
+        for wrong in [json!({"name": null}), json!({"metadata": null}), json!({"color": null, "size": null})]
+        {
+            assert_eq!(apply(wrong.clone(), &thing(None)).unwrap_err(), ProblemCode::Malformed, "{wrong}");
+        }
+    }
 
     /// RFC 7396, appendix A.
     #[test]
