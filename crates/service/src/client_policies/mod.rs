@@ -47,6 +47,10 @@ pub async fn allows(
     organization: &Organization,
     client: &Client,
 ) -> Result<bool, StoreError> {
+    // Another organization's private client speaks for no other, whatever is said of it by name.
+    if !client.is_known_to(organization.id) {
+        return Ok(false);
+    }
     let named = store::find(reader, organization.id, &client.id).await?.map(|policy| policy.decision);
     Ok(decide::allowed(named, client.trust, organization.policy.third_party_clients))
 }
@@ -72,7 +76,9 @@ pub async fn set(
                 (Some(asked), Some(before)) if before.decision == asked => {
                     return Ok(Ok(Some(before.clone())));
                 }
-                (Some(_), None) if client.is_none() => return Ok(Err(Refused::UnknownClient)),
+                (Some(_), None) if !client.as_ref().is_some_and(|it| it.is_known_to(organization.id)) => {
+                    return Ok(Err(Refused::UnknownClient));
+                }
                 (Some(_), None) if store::count(&tx, organization.id).await? >= MOST => {
                     return Ok(Err(Refused::TooMany));
                 }

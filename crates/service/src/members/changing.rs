@@ -25,6 +25,7 @@ use crate::{
 };
 
 const WRITE: &str = "members:write";
+const NO_CLIENT: &str = "there is no such client";
 
 type Outcome<T> = Result<Result<T, Refused>, StoreError>;
 
@@ -94,7 +95,8 @@ pub async fn add(
                     account.ok_or(Refused::Whom("there is no such account")).map(|it| it.display_name)
                 }
                 Who::Client(client_id) => match clients::find(&tx, client_id).await? {
-                    None => Err(Refused::Whom("there is no such client")),
+                    None => Err(Refused::Whom(NO_CLIENT)),
+                    Some(client) if !client.is_known_to(organization.id) => Err(Refused::Whom(NO_CLIENT)),
                     Some(client) if client.is_public() || !client.may_use_grant("client_credentials") => {
                         Err(Refused::Whom("only a client that uses client_credentials can be a member"))
                     }

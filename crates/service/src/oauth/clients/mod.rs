@@ -9,7 +9,7 @@ use porteiro_protocol::{
     client_metadata::{Allowed, ClientMetadata, MetadataError},
     entropy::Entropy,
     error::ErrorCode,
-    id::Id,
+    id::{Id, OrganizationId},
     scope::Scope,
     secret::{Kind, Plain},
 };
@@ -53,6 +53,11 @@ impl Client {
             Trust::Unverified => None,
             Trust::Verified | Trust::FirstParty => self.metadata.scope.as_ref(),
         }
+    }
+
+    /// Whether an organization may know that it exists: another organization's private client is unknown to it.
+    pub fn is_known_to(&self, organization: OrganizationId) -> bool {
+        self.organization.is_none_or(|own| own == organization)
     }
 
     pub fn may_use_grant(&self, grant: &str) -> bool {
