@@ -128,7 +128,19 @@ pub async fn maintain(store: &Store) -> Result<Maintained, StoreError> {
             done.dropped += 1;
         }
     }
+    guard_logs(store).await?;
     Ok(done)
+}
+
+/// What a partitioned table refuses, its partitions do not all refuse by themselves (`migrations/0010`). Every time, since a
+/// node of an older release may have made some.
+async fn guard_logs(store: &Store) -> Result<(), StoreError> {
+    store
+        .run_tx("partitions.guard", |tx| async move {
+            super::migrations::lock(&tx).await?;
+            tx.query("SELECT guard_log_partitions()", &[]).await.map(|_| ())
+        })
+        .await
 }
 
 /// Names and bounds are made here from numbers, never from input.

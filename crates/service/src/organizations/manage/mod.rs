@@ -244,7 +244,18 @@ enum Standing<'a> {
     Resumed,
 }
 
-/// What it is already is not done again.
+impl Standing<'_> {
+    /// The request that asks for it, as the trail names a use of `organizations:administer`.
+    fn request(self, id: OrganizationId) -> String {
+        let verb = match self {
+            Self::Suspended { .. } => "suspend",
+            Self::Resumed => "resume",
+        };
+        format!("POST /v1/organizations/{id}/{verb}")
+    }
+}
+
+/// What it is already is not done again; that somebody asked is written down each time.
 async fn decide_standing(
     app: &Arc<App>,
     context: &RequestContext,
@@ -260,6 +271,11 @@ async fn decide_standing(
             }
             let (trailed, logged) = match (standing, before.status) {
                 (Standing::Suspended { .. }, Status::Suspended) | (Standing::Resumed, Status::Enabled) => {
+                    let target = Target::new("request", standing.request(id));
+                    let kind = TrailKind::PlatformAdministered;
+                    let event =
+                        trail::Event::done(kind, caller.actor.clone(), target).because(caller.reason.clone());
+                    trail::record(app, &tx, context, id, &event).await?;
                     return Ok(Changed::Yes(before));
                 }
                 (Standing::Suspended { reason_code, note }, Status::Enabled) => {
