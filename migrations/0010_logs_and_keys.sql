@@ -31,3 +31,10 @@ END
 $$;
 
 SELECT guard_log_partitions();
+
+-- What its maker had proved when a personal key was made: an organization that asks for more later asks it of keys too.
+-- Those that exist were made under the policy of their day; they count as if made under today's.
+ALTER TABLE api_key ADD COLUMN made_level text NOT NULL DEFAULT 'none' CHECK (made_level IN ('none', 'aal1', 'aal2'));
+UPDATE api_key k SET made_level = o.policy->>'min_level'
+FROM organization o
+WHERE k.kind = 'personal' AND o.organization_id = k.organization_id AND o.policy->>'min_level' IN ('aal1', 'aal2');

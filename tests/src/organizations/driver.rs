@@ -7,6 +7,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{Method, Request, header};
 use porteiro_protocol::{
     api_key::ApiKey,
+    assurance::Level,
     id::{AccountId, Id, MembershipId, OrganizationId},
     permission::Permission,
 };
@@ -95,6 +96,7 @@ pub async fn key(
         name: "test",
         hash: &hash,
         permissions: &permissions,
+        level: Level::Aal2,
         allowed_networks: &[],
         created_by: "test",
         seconds: 3_600.0,

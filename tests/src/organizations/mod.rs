@@ -1,6 +1,6 @@
 //! Organizations: who belongs, what they may do there, and what becomes of it.
 
-mod api_keys;
+pub mod api_keys;
 mod authority_table;
 mod branding;
 mod callers;

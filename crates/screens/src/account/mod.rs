@@ -166,7 +166,11 @@ async fn answered(
     let wrong = match reply.code() {
         "unauthenticated" => return page::see_other("/ui/sign-in"),
         "step_up_required" => {
-            let what = json!({"kind": "reauthenticate", "locale": visit.language.service()});
+            let mut what = json!({"kind": "reauthenticate", "locale": visit.language.service()});
+            // What an organization asks for, where it is one that asks.
+            if let Some(level) = reply.body["flow"]["body"].get("level") {
+                what["level"] = level.clone();
+            }
             return flow::open(screens, visit, &what, page.name()).await;
         }
         "origin_refused" => {

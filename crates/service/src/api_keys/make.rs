@@ -2,12 +2,12 @@
 
 use porteiro_protocol::{
     api_key::ApiKey,
+    assurance::Level,
     entropy::Entropy,
     id::{AccountId, MembershipId, OrganizationId},
     permission::Held,
     time::OffsetDateTime,
 };
-use serde_json::{Map, json};
 use uuid::Uuid;
 
 use super::{Key, KeyKind, NewKey, Wanted, Whose, decide, logged, note, store};
@@ -20,7 +20,7 @@ use crate::{
         self, Whom,
         standing::{self, Lost},
     },
-    organizations::{self, Name, Organization, Status},
+    organizations::{self, Name, Status},
     refusals::{self, Holder, Refusal, RefusalId, Rule},
     sessions::SignedIn,
     store::{Reader, Store, StoreError, Tx},
@@ -36,6 +36,8 @@ struct Maker {
     held: Held,
     actor: Actor,
     account: Option<AccountId>,
+    /// What they have proved, where the key is their own.
+    level: Level,
     /// Why, where somebody of the platform makes it.
     reason: Option<String>,
 }
@@ -74,7 +76,7 @@ pub(super) async fn by_caller(
             Err(lost) => return Ok(Err(Problem::from(lost))),
         };
         let (actor, reason) = (caller.actor.clone(), caller.reason.clone());
-        let maker = Maker { held, actor, account: caller.operator(), reason };
+        let maker = Maker { held, actor, account: caller.operator(), level: Level::None, reason };
         let place = Place { organization, membership: None };
         write(app, &tx, context, &maker, place, wanted, shown).await
     });
@@ -108,11 +110,12 @@ pub(super) async fn by_person(
             Status::Suspended => return Ok(Err(ProblemCode::OrganizationSuspended.into())),
             Status::Enabled => {}
         }
-        if let Err(problem) = proved_enough(me, &member.organization) {
-            return Ok(Err(problem));
+        // A key outlives the session it was made in: whoever makes one has proved what the organization asks of people.
+        if let Err(unmet) = member.organization.policy.admits(&me.into()) {
+            return Ok(Err(unmet.into()));
         }
         let actor = Actor { kind: ActorKind::Member, id: member.id.to_string(), act: None };
-        let maker = Maker { held, actor, account: member.account, reason: None };
+        let maker = Maker { held, actor, account: member.account, level: me.level(), reason: None };
         let place = Place { organization: Some(found.id), membership: Some(member.id) };
         write(app, &tx, context, &maker, place, wanted, shown).await
     });
@@ -151,18 +154,6 @@ async fn exceeded(
     Ok(refusals::record(app, context, &refusal).await)
 }
 
-/// A key outlives the session it was made in: whoever makes one has proved what the organization asks of people.
-fn proved_enough(me: &SignedIn, organization: &Organization) -> Result<(), Problem> {
-    let level = organization.policy.min_level;
-    if me.level() >= level {
-        return Ok(());
-    }
-    let body = json!({"kind": "reauthenticate", "level": level});
-    let open = json!({"method": "POST", "path": "/v1/flows", "body": body});
-    Err(Problem::new(ProblemCode::StepUpRequired, "the organization asks for a stronger proof")
-        .with(Map::from_iter([("flow".to_owned(), open)])))
-}
-
 async fn write(
     app: &App,
     tx: &Tx,
@@ -181,7 +172,7 @@ async fn write(
         return Ok(Err(Problem::new(ProblemCode::Quota, format!("at most {most} keys live at once"))));
     }
     let created_by = format!("{}:{}", maker.actor.kind.as_str(), maker.actor.id);
-    let key = insert(tx, place, wanted, secret, &created_by).await?;
+    let key = insert(tx, place, wanted, secret, &created_by, maker.level).await?;
     let kinds = (TrailKind::ApiKeyCreated, EventKind::ApiKeyCreated);
     let reason = maker.reason.as_deref();
     note(app, tx, context, &key, maker.account, maker.actor.clone(), kinds, reason).await?;
@@ -194,6 +185,7 @@ async fn insert(
     wanted: &Wanted,
     secret: &ApiKey,
     created_by: &str,
+    level: Level,
 ) -> Result<Key, StoreError> {
     let hash = secret.hash();
     let new = NewKey {
@@ -204,6 +196,7 @@ async fn insert(
         name: &wanted.name,
         hash: &hash,
         permissions: &wanted.permissions,
+        level,
         allowed_networks: &wanted.allowed_networks,
         created_by,
         seconds: wanted.seconds,
@@ -253,7 +246,7 @@ pub async fn make_at_console(
     let key = store
         .run_tx("api_keys.make_at_console", |tx| async move {
             let place = Place { organization: None, membership: None };
-            let key = insert(&tx, place, wanted, shown, "console").await?;
+            let key = insert(&tx, place, wanted, shown, "console", Level::None).await?;
             let event = logged(&key, Uuid::nil(), EventKind::ApiKeyCreated, None);
             audit::record_at_console(&tx, now, entropy, event).await?;
             Ok(key)

@@ -57,6 +57,8 @@ pub enum Refused {
     Invalid,
     /// Its organization is suspended.
     Suspended(OrganizationId),
+    /// Its owner had proved less than the organization asks of people now.
+    BelowLevel(OrganizationId),
     /// Its owner no longer holds all of it.
     Exceeds { organization: OrganizationId, missing: Vec<Permission> },
 }
@@ -122,6 +124,10 @@ async fn of_member(
         Err(members::Unusable::Suspended) => return Ok(Err(Refused::Suspended(id))),
         Err(members::Unusable::Disabled | members::Unusable::Removed) => return Ok(Err(Refused::Invalid)),
     };
+    // How long ago is not asked: nobody is there when a key is used (docs/decisions/0082).
+    if key.level < member.organization.policy.min_level {
+        return Ok(Err(Refused::BelowLevel(id)));
+    }
     let missing: Vec<Permission> = held.missing(&key.permissions).into_iter().cloned().collect();
     if !missing.is_empty() {
         return Ok(Err(Refused::Exceeds { organization: id, missing }));

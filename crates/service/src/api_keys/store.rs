@@ -1,6 +1,7 @@
 use std::net::IpAddr;
 
 use porteiro_protocol::{
+    assurance::Level,
     id::{AccountId, Id, MembershipId, OrganizationId},
     permission::Permission,
     time::OffsetDateTime,
@@ -22,6 +23,8 @@ pub struct Key {
     pub membership: Option<MembershipId>,
     pub name: String,
     pub permissions: Vec<Permission>,
+    /// What its maker had proved, where it is a person's.
+    pub level: Level,
     /// `address/length`; none: from anywhere.
     pub allowed_networks: Vec<String>,
     pub created_by: String,
@@ -45,7 +48,7 @@ impl Key {
 
 /// Everything about keys but the hash. `WHERE` follows.
 const KEYS: &str = "SELECT k.key_id, k.kind, k.organization_id, k.membership_id, k.name, k.permissions,
-        k.allowed_networks, k.created_by, k.created_at, k.expires_at, k.last_used_at, k.last_used_address,
+        k.made_level, k.allowed_networks, k.created_by, k.created_at, k.expires_at, k.last_used_at, k.last_used_address,
         k.revoked_at, k.revoke_reason
      FROM api_key k";
 
@@ -54,6 +57,8 @@ impl TryFrom<&Row> for Key {
     fn try_from(row: &Row) -> Result<Self, RowError> {
         let (key, id) = Decode::keyed::<String>("api_key", "key_id", row)?;
         let permissions: Vec<String> = key.get("permissions")?;
+        let level: String = key.get("made_level")?;
+        let level = Level::ALL.into_iter().find(|one| one.as_str() == level);
         let parse = |text: &String| Permission::parse(text).map_err(|error| key.wrong("permissions", error));
         Ok(Self {
             id,
@@ -62,6 +67,7 @@ impl TryFrom<&Row> for Key {
             membership: key.get::<Option<Uuid>>("membership_id")?.map(Into::into),
             name: key.get("name")?,
             permissions: permissions.iter().map(parse).collect::<Result<_, _>>()?,
+            level: level.ok_or_else(|| key.wrong("made_level", "is no level"))?,
             allowed_networks: key.get("allowed_networks")?,
             created_by: key.get("created_by")?,
             created_at: key.get("created_at")?,
@@ -196,6 +202,7 @@ pub struct NewKey<'a> {
     pub name: &'a str,
     pub hash: &'a [u8; 32],
     pub permissions: &'a [Permission],
+    pub level: Level,
     pub allowed_networks: &'a [String],
     pub created_by: &'a str,
     pub seconds: f64,
@@ -205,8 +212,8 @@ pub async fn insert(tx: &Tx, new: &NewKey<'_>) -> Result<(), StoreError> {
     let permissions: Vec<&str> = new.permissions.iter().map(Permission::as_str).collect();
     tx.execute(
         "INSERT INTO api_key (key_id, kind, organization_id, membership_id, name, secret_hash, permissions,
-                allowed_networks, created_by, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now() + make_interval(secs => $10))",
+                allowed_networks, created_by, expires_at, made_level)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now() + make_interval(secs => $10), $11)",
         &[
             &new.id,
             &new.kind.as_str(),
@@ -218,6 +225,7 @@ pub async fn insert(tx: &Tx, new: &NewKey<'_>) -> Result<(), StoreError> {
             &new.allowed_networks,
             &new.created_by,
             &new.seconds,
+            &new.level.as_str(),
         ],
     )
     .await

@@ -7,7 +7,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use porteiro_protocol::{client_metadata::MetadataError, error::ErrorCode};
+use porteiro_protocol::{assurance::Level, client_metadata::MetadataError, error::ErrorCode};
 use serde::Serialize;
 
 use super::problem::usual_wait;
@@ -24,6 +24,8 @@ pub struct OAuthError {
     /// `DPoP-Nonce` (RFC 9449 §8).
     nonce: Option<String>,
     bare: bool,
+    /// What would be enough (RFC 9470 §3).
+    acr: Option<&'static str>,
     max_age: Option<i64>,
     retry_after: Option<u32>,
     /// A further member (RFC 6749 §5.2 has room for it); also what a redirect may say in the description.
@@ -51,6 +53,7 @@ impl OAuthError {
             status: None,
             nonce: None,
             bare: false,
+            acr: None,
             max_age: None,
             retry_after: None,
             reference: None,
@@ -96,6 +99,15 @@ impl OAuthError {
             "the person must prove once more that it is them",
         );
         error.max_age = Some(max_age);
+        error
+    }
+
+    /// The same for a level, an age, or both.
+    #[must_use]
+    pub fn step_up_to(level: Level, max_age: Option<i64>, description: &str) -> Self {
+        let mut error = Self::new(ErrorCode::InsufficientUserAuthentication, description);
+        error.acr = Some(level.acr()).filter(|_| level != Level::None);
+        error.max_age = max_age;
         error
     }
 
@@ -176,8 +188,9 @@ impl IntoResponse for OAuthError {
             && let Ok(challenge) = HeaderValue::from_str(&if self.bare {
                 scheme.to_owned()
             } else {
-                let more = self.max_age.map(|age| format!(", max_age=\"{age}\"")).unwrap_or_default();
-                format!("{scheme} error=\"{}\"{more}", self.code.as_str())
+                let acr = self.acr.map(|acr| format!(", acr_values=\"{acr}\"")).unwrap_or_default();
+                let age = self.max_age.map(|age| format!(", max_age=\"{age}\"")).unwrap_or_default();
+                format!("{scheme} error=\"{}\"{acr}{age}", self.code.as_str())
             })
         {
             headers.insert(header::WWW_AUTHENTICATE, challenge);

@@ -5,7 +5,7 @@ use porteiro_protocol::permission::Held;
 use super::caller::{By, Caller, administer};
 use crate::{
     api_keys,
-    members::{self, Whom},
+    members::{self, Member, Whom},
     platform,
     store::{StoreError, Tx},
 };
@@ -22,6 +22,7 @@ pub async fn held_now(tx: &Tx, caller: &Caller) -> Result<Option<Held>, StoreErr
     match (&caller.by, place) {
         (By::Member { membership, .. }, Some(place)) => {
             let member = members::find(tx, place, Whom::Id(*membership)).await?;
+            let member = member.filter(|member| is_admitted(caller, member));
             Ok(member.and_then(|member| member.held().ok().cloned()).map(|held| caller.narrows(held)))
         }
         (By::Member { .. }, None) => Ok(None),
@@ -38,4 +39,9 @@ pub async fn held_now(tx: &Tx, caller: &Caller) -> Result<Option<Held>, StoreErr
             }))
         }
     }
+}
+
+/// The policy may have been raised too.
+fn is_admitted(caller: &Caller, member: &Member) -> bool {
+    caller.proved.is_none_or(|proved| member.organization.policy.admits(&proved).is_ok())
 }

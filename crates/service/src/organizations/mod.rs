@@ -1,11 +1,13 @@
 //! Organizations: tenants. One account has a separate identity in each (`flows.md` 2.1), and a token speaks for one.
 
+mod entry;
 pub mod manage;
 mod store;
 
 use porteiro_protocol::{assurance::Level, id::OrganizationId, time::OffsetDateTime};
 use serde::{Deserialize, Serialize};
 
+pub use entry::{Proved, Unmet};
 pub use store::{Name, Status, check_again, find, find_named, insert, lock};
 
 use crate::store::text_enum;

@@ -123,6 +123,10 @@ async fn authenticate(
         Err(Refused::Suspended(_)) => {
             Err(OAuthError::new(ErrorCode::AccessDenied, "the organization is suspended"))
         }
+        Err(Refused::BelowLevel(_)) => {
+            let text = "the key was made with a weaker proof than the organization asks for now";
+            Err(OAuthError::new(ErrorCode::AccessDenied, text))
+        }
         Err(Refused::Exceeds { .. }) => {
             let text = "the owner of the key no longer holds all of its permissions";
             Err(OAuthError::new(ErrorCode::InvalidScope, text))
