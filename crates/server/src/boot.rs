@@ -7,7 +7,10 @@ use porteiro_service::{
     App, Parts,
     fetch::{Destination, FetchPolicy, Fetcher},
     mail::{Mail, Mailer},
-    oauth::keys::{self, Keys, LoadError, MasterKey, Origin},
+    oauth::{
+        apis,
+        keys::{self, Keys, LoadError, MasterKey, Origin},
+    },
     settings::{Checked, Mode, Settings},
     sms::{Sms, SmsProvider},
     store::{
@@ -78,6 +81,9 @@ pub async fn assemble(mut checked: Checked) -> Result<Arc<App>, Failure> {
     match migrations::state(&store).await? {
         SchemaState::Expected => {}
         other => return Err(Failure::refusal(other.to_string())),
+    }
+    if let Some(advice) = apis::unfit(&apis::list(&store).await?, &checked.issuer) {
+        return Err(Failure::refusal(advice));
     }
     let keys = signing_keys(&store, master, &checked).await?;
     let mailer =

@@ -31,7 +31,7 @@ fn with_payments() -> Api {
         "narrowing": {"amount": "at_most", "actions": "subset"}
     }]);
     let api: Api = serde_json::from_value(api).unwrap();
-    api.check().unwrap();
+    api.check(porteiro_testkit::ORIGIN).unwrap();
     api
 }
 

@@ -50,7 +50,7 @@ pub fn ledger() -> Api {
         "scopes": [scope("invoices:read", true), scope("invoices:write", false)],
     });
     let api: Api = serde_json::from_value(api).unwrap();
-    api.check().unwrap();
+    api.check(porteiro_testkit::ORIGIN).unwrap();
     api
 }
 

@@ -157,7 +157,7 @@ pub async fn payroll(app: &TestApp) {
         "scopes": [scope("salaries:read"), scope("salaries:write"), scope("reports:read")],
     });
     let api: apis::Api = serde_json::from_value(api).unwrap();
-    api.check().unwrap();
+    api.check(app.app.issuer()).unwrap();
     apis::register(&app.app.store, &api).await.unwrap();
 }
 

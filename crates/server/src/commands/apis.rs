@@ -4,7 +4,7 @@ use std::path::Path;
 
 use porteiro_service::{
     oauth::apis::{self, Api},
-    settings::Settings,
+    settings::{Mode, Settings},
 };
 
 use crate::{boot, cli::Apis, exit::Failure, say};
@@ -13,7 +13,7 @@ pub async fn run(settings: &Settings, action: Apis) -> Result<(), Failure> {
     let store = boot::open_store(settings)?;
     match action {
         Apis::Register { file } => {
-            let api = read(&file)?;
+            let api = read(&file, &issuer(settings))?;
             apis::register(&store, &api).await?;
             say::err(&format!("{} registered with {} scopes", api.identifier, api.scopes.len()));
         }
@@ -40,10 +40,17 @@ pub async fn run(settings: &Settings, action: Apis) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read(file: &Path) -> Result<Api, Failure> {
+/// Where the service is; without `base_url`, where `serve --dev` would be.
+fn issuer(settings: &Settings) -> String {
+    let settings = settings.clone();
+    let named = if settings.base_url.is_empty() { settings.for_mode(Mode::Development) } else { settings };
+    named.base_url.trim_end_matches('/').to_owned()
+}
+
+fn read(file: &Path, issuer: &str) -> Result<Api, Failure> {
     let wrong = |reason: String| Failure::new(format!("{}: {reason}", file.display()));
     let text = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
     let api: Api = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
-    api.check().map_err(wrong)?;
+    api.check(issuer).map_err(wrong)?;
     Ok(api)
 }

@@ -7,7 +7,7 @@ use porteiro_service::{
     health::{MAX_CLOCK_SKEW, clock_skew},
     jobs,
     mail::Mailer,
-    oauth::keys,
+    oauth::{apis, keys},
     settings::{Mode, Settings},
     store::{
         Store, connect_once,
@@ -74,6 +74,7 @@ async fn database(settings: &Settings, report: &mut Report) {
     );
     if expected {
         report.line("keys", signing_keys(settings, &store).await);
+        report.line("apis", registered_apis(settings, &store).await);
         report.line("jobs", parked_jobs(&store).await);
     }
 }
@@ -98,6 +99,14 @@ async fn signing_keys(settings: &Settings, store: &Store) -> Result<String, Stri
     })?;
     keys::Keys::load(store, master, settings).await.map_err(|error| error.to_string())?;
     Ok(format!("{} keys, all readable", listed.len()))
+}
+
+async fn registered_apis(settings: &Settings, store: &Store) -> Result<String, String> {
+    let listed = apis::list(store).await.map_err(|error| error.to_string())?;
+    match apis::unfit(&listed, settings.base_url.trim_end_matches('/')) {
+        Some(advice) => Err(advice),
+        None => Ok(format!("{} registered", listed.len())),
+    }
 }
 
 async fn parked_jobs(store: &Store) -> Result<String, String> {

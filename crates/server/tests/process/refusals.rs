@@ -73,6 +73,36 @@ async fn when_a_key_was_made_by_dev() {
     installation.start(&[]);
 }
 
+/// Row 4 of the review: tokens for the issuer open the management API.
+#[tokio::test]
+async fn when_an_api_has_the_identifier_of_the_issuer_and_the_command_line_registers_none() {
+    let installation = Installation::ready().await;
+    let scope = r#"{"name": "things:read", "description": {"en": "x", "pt": "x"}}"#;
+    let file = installation.file("api.json");
+    for (identifier, scope) in [
+        ("https://ID.example.test:443/", scope.to_owned()),
+        ("https://api.example.test", scope.replace("things:read", "platform.apis:write")),
+    ] {
+        let text = format!(r#"{{"identifier": "{identifier}", "name": "Ours", "scopes": [{scope}]}}"#);
+        std::fs::write(&file, text).unwrap();
+        let (code, _, err) = installation.run(&["apis", "register", file.to_str().unwrap()]);
+        assert_eq!(code, 1, "{err}");
+        assert!(err.contains("management API"), "{err}");
+    }
+    assert_eq!(installation.succeed(&["apis", "list"]), "");
+    let database = installation.database.client().await;
+    let stored = format!(
+        "INSERT INTO api (identifier, name, scopes, token_seconds, algorithm, details, introspected_by, organizational)
+         VALUES ('https://id.example.test', 'Ours', '[{scope}]', 300, 'ES256', '[]', '{{}}', false)"
+    );
+    database.batch_execute(&stored).await.unwrap();
+    assert_refused(&installation.run(&["serve"]), "porteiro apis remove 'https://id.example.test'");
+    let (_, found, _) = installation.run(&["doctor"]);
+    assert!(found.contains("wrong  apis: the API https://id.example.test cannot be served"), "{found}");
+    installation.succeed(&["apis", "remove", "https://id.example.test"]);
+    installation.start(&[]);
+}
+
 #[tokio::test]
 async fn when_the_master_key_is_missing_or_a_placeholder() {
     let installation = Installation::ready().await;

@@ -2,12 +2,14 @@
 //! tokens live and how they are signed.
 
 mod known;
+mod reserved;
 mod store;
 
 use porteiro_protocol::{authorization_details::DetailType, jose::Algorithm};
 use serde::{Deserialize, Serialize};
 
 pub use known::Apis;
+pub use reserved::unfit;
 pub use store::{all, list, list_dated, lock, register, register_in, remove, remove_in};
 
 /// The longest an access token may live: short tokens are the answer to statelessness.
@@ -62,9 +64,14 @@ const fn default_algorithm() -> Algorithm {
 }
 
 impl Api {
+    /// Whether it may be registered at this issuer.
+    ///
     /// # Errors
     /// What is wrong, in words.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self, issuer: &str) -> Result<(), String> {
+        if let Some(why) = self.reserved(issuer) {
+            return Err(why);
+        }
         let url =
             url::Url::parse(&self.identifier).map_err(|_| "identifier is not an absolute URI".to_owned())?;
         if url.fragment().is_some() {

@@ -261,7 +261,8 @@ fn api<'a>(asked: &Asked<'a>) -> Result<Option<&'a Api>, Refused> {
     let Some(first) = asked.request.scope.iter().find(|name| !ours(name)) else {
         return Ok(None);
     };
-    let found = asked.apis.iter().find(|api| api.scope(first).is_some());
+    // Were one stored under our own identifier, its tokens would be ours (decision 0083).
+    let found = asked.apis.iter().find(|api| api.identifier != asked.issuer && api.scope(first).is_some());
     found.map(Some).ok_or_else(|| refuse(ErrorCode::InvalidScope, "no API has that scope"))
 }
 
@@ -294,7 +295,10 @@ fn may_ask(client: &Client, api: Option<&Api>, name: &str) -> Result<(), Refused
             Trust::Unverified | Trust::Verified | Trust::FirstParty => Ok(()),
         };
     }
-    if let (None, Some(own)) = (api, permissions::find(name)) {
+    if let Some(own) = permissions::find(name) {
+        if api.is_some() {
+            return Err(refuse(ErrorCode::InvalidScope, "a scope is for our own API alone"));
+        }
         return match (own.reach, client.trust) {
             (Reach::Organization, Trust::Verified | Trust::FirstParty)
             | (Reach::Platform, Trust::FirstParty) => Ok(()),

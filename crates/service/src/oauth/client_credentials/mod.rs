@@ -32,7 +32,7 @@ pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthErro
         ));
     }
     let apis = app.directory.apis(&app.store).await?;
-    let (api, scope) = decide(client, &apis, form.get("resource"), form.get("scope"))?;
+    let (api, scope) = decide(client, &apis, app.issuer(), form.get("resource"), form.get("scope"))?;
     let authority = Authority::granted(scope, api.identifier.clone(), Vec::new());
     let Some(member) = member(app, client, form.get("organization")).await? else {
         if acting::needs_organization(&authority, Some(api)) {
@@ -90,16 +90,19 @@ async fn member(app: &App, client: &Client, named: Option<&str>) -> Result<Optio
 fn decide<'a>(
     client: &Client,
     apis: &'a [Api],
+    issuer: &str,
     resource: Option<&str>,
     scope: Option<&str>,
 ) -> Result<(&'a Api, Scope), OAuthError> {
+    // No client speaks for itself at our own API, whatever is stored (decision 0083).
+    let mut apis = apis.iter().filter(|api| api.identifier != issuer);
     let invalid = |detail: &str| OAuthError::new(ErrorCode::InvalidScope, detail);
     let scope = scope.ok_or_else(|| invalid("scope is missing: say what the token is for"))?;
     let scope: Scope = scope.parse().map_err(|_| invalid("scope is not a list of scopes"))?;
     let first = scope.iter().next().ok_or_else(|| invalid("scope is empty"))?;
     let api = match resource {
-        Some(resource) => apis.iter().find(|api| api.identifier == resource),
-        None => apis.iter().find(|api| api.scope(first).is_some()),
+        Some(resource) => apis.find(|api| api.identifier == resource),
+        None => apis.find(|api| api.scope(first).is_some()),
     };
     let api = api.ok_or_else(|| match resource {
         Some(_) => OAuthError::new(ErrorCode::InvalidTarget, "there is no such API"),

@@ -44,7 +44,9 @@ pub fn asked<'a>(
     let first = scope.iter().next().ok_or_else(|| invalid("scope is empty"))?;
     let api = match resource {
         Some(resource) => apis.iter().find(|api| api.identifier == resource),
-        None => apis.iter().find(|api| api.organizational && api.scope(first).is_some()),
+        None => apis
+            .iter()
+            .find(|api| api.identifier != issuer && api.organizational && api.scope(first).is_some()),
     };
     let api = api.ok_or_else(|| match resource {
         Some(_) => OAuthError::new(ErrorCode::InvalidTarget, "there is no such API"),
