@@ -11,7 +11,6 @@ mod row_08_replaced_credentials;
 mod row_09_mailbox_and_second_factor;
 mod row_10_verification_cost;
 mod row_11_anonymous_rows;
-mod row_12_command_line_log;
 mod row_13_errors_after_rotation;
 mod row_14_private_clients;
 mod row_15_sms_budget;

@@ -2,19 +2,26 @@
 
 use std::path::Path;
 
+use porteiro_protocol::time::Clock;
 use porteiro_service::{
     oauth::apis::{self, Api},
     settings::{Mode, Settings},
 };
 
-use crate::{boot, cli::Apis, exit::Failure, say};
+use crate::{
+    ambient::{SystemClock, SystemEntropy},
+    boot,
+    cli::Apis,
+    exit::Failure,
+    say,
+};
 
 pub async fn run(settings: &Settings, action: Apis) -> Result<(), Failure> {
     let store = boot::open_store(settings)?;
     match action {
         Apis::Register { file } => {
             let api = read(&file, &issuer(settings))?;
-            apis::register(&store, &api).await?;
+            apis::register_at_console(&store, SystemClock.now(), &SystemEntropy, &api).await?;
             say::err(&format!("{} registered with {} scopes", api.identifier, api.scopes.len()));
         }
         Apis::List => {
@@ -31,7 +38,7 @@ pub async fn run(settings: &Settings, action: Apis) -> Result<(), Failure> {
             }
         }
         Apis::Remove { identifier } => {
-            if !apis::remove(&store, &identifier).await? {
+            if !apis::remove_at_console(&store, SystemClock.now(), &SystemEntropy, &identifier).await? {
                 return Err(Failure::new(format!("there is no API {identifier}; see: porteiro apis list")));
             }
             say::err(&format!("{identifier} removed; tokens for it die within minutes"));

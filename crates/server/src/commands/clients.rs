@@ -2,13 +2,20 @@
 
 use std::path::Path;
 
+use porteiro_protocol::time::Clock;
 use porteiro_service::{
     oauth::clients::{self, Profile, Trust},
     settings::Settings,
     store::Store,
 };
 
-use crate::{ambient::SystemEntropy, boot, cli::Clients, exit::Failure, say};
+use crate::{
+    ambient::{SystemClock, SystemEntropy},
+    boot,
+    cli::Clients,
+    exit::Failure,
+    say,
+};
 
 pub async fn run(settings: &Settings, action: Clients) -> Result<(), Failure> {
     let store = boot::open_store(settings)?;
@@ -22,14 +29,16 @@ pub async fn run(settings: &Settings, action: Clients) -> Result<(), Failure> {
         }
         Clients::Trust { client_id, level } => {
             let level: Trust = level.parse().map_err(Failure::new)?;
-            if !clients::set_trust(&store, &client_id, level).await? {
+            let (now, entropy) = (SystemClock.now(), &SystemEntropy);
+            if !clients::set_trust_at_console(&store, now, entropy, &client_id, level).await? {
                 return Err(unknown(&client_id));
             }
             say::err(&format!("{client_id} is now {}", level.as_str()));
             Ok(())
         }
         Clients::Disable { client_id } => {
-            if !clients::disable(&store, &client_id).await? {
+            let (now, entropy) = (SystemClock.now(), &SystemEntropy);
+            if !clients::disable_at_console(&store, now, entropy, &client_id).await? {
                 return Err(unknown(&client_id));
             }
             say::err(&format!("{client_id} is disabled; its tokens die within minutes"));
@@ -44,7 +53,8 @@ async fn create(store: &Store, file: &Path, trust: &str, profile: &str) -> Resul
     let metadata = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
     let trust: Trust = trust.parse().map_err(Failure::new)?;
     let profile: Profile = profile.parse().map_err(Failure::new)?;
-    let created = clients::create_under(store, &SystemEntropy, &metadata, trust, profile)
+    let now = SystemClock.now();
+    let created = clients::create_at_console(store, now, &SystemEntropy, &metadata, trust, profile)
         .await
         .map_err(|error| wrong(error.to_string()))?;
     say::out(&format!("client_id      {}", created.client_id));

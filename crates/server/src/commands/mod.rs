@@ -4,6 +4,7 @@ mod admin;
 mod api_keys;
 mod apis;
 mod bootstrap;
+mod changing;
 mod clients;
 mod config;
 mod doctor;
@@ -32,6 +33,9 @@ pub async fn run(invocation: Invocation) -> Result<(), Failure> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let Loaded { settings, sources } =
         load(invocation.config.as_deref(), environment, &invocation.flags).map_err(Failure::refusal)?;
+    if let Some((command, target)) = changing::named(&invocation.command) {
+        changing::note(&database_only(settings.clone())?, command, target.as_deref()).await?;
+    }
     match invocation.command {
         Command::Serve(arguments) => serve::run(settings, arguments).await,
         Command::Migrate => migrate::run(&database_only(settings)?).await,

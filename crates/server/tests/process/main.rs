@@ -4,6 +4,7 @@
 
 mod admin;
 mod canaries;
+mod command_log;
 mod commands;
 mod drain;
 mod installation;

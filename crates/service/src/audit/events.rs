@@ -69,5 +69,6 @@ events! {
     ApiKeyUsedFirst = "api_key.used_first", "It was used for the first time.", ["key_id", "kind", "organization_id"];
     ApiKeyRevoked = "api_key.revoked", "It was revoked.", ["key_id", "kind", "organization_id", "reason"];
     PlatformAuthorityChanged = "platform.authority_changed", "What a person may do to the installation changed.", ["before", "after"];
+    ConsoleCommand = "console.command", "A command that changes something was run on the machine; what came of it has entries of its own.", ["command", "target"];
     StuffingSuspected = "stuffing.suspected", "One address tried passwords for many people.", ["people"];
 }

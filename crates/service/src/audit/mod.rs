@@ -7,7 +7,7 @@ pub mod events;
 mod store;
 
 use porteiro_protocol::{entropy::Entropy, id::Id, time::OffsetDateTime};
-use serde_json::Value;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 pub use events::EventKind;
@@ -16,7 +16,7 @@ pub use store::{Entry, recent};
 use crate::{
     App,
     http::RequestContext,
-    store::{StoreError, Tx},
+    store::{Store, StoreError, Tx},
 };
 
 /// Where a request came from, as far as the log and the list of sessions care.
@@ -66,6 +66,26 @@ pub async fn record_at_console(
     event: Event,
 ) -> Result<(), StoreError> {
     store::append(tx, Id::<Entry>::ordered(now, entropy), &event, &Origin::console()).await
+}
+
+/// That a command which changes something is about to run: whatever becomes of it, somebody tried.
+pub async fn command_at_console(
+    store: &Store,
+    now: OffsetDateTime,
+    entropy: &dyn Entropy,
+    command: &str,
+    target: Option<&str>,
+) -> Result<(), StoreError> {
+    store
+        .run_tx("audit.command", |tx| async move {
+            let mut payload = json!({"command": command});
+            if let Some(target) = target {
+                payload["target"] = json!(target);
+            }
+            let event = Event { kind: EventKind::ConsoleCommand, subject: Uuid::nil(), payload };
+            record_at_console(&tx, now, entropy, event).await
+        })
+        .await
 }
 
 pub async fn record(app: &App, tx: &Tx, context: &RequestContext, event: Event) -> Result<(), StoreError> {

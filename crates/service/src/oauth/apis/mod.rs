@@ -1,6 +1,7 @@
 //! APIs (resource servers): what access tokens are good for. Each names its scopes, who may ask for them, how long its
 //! tokens live and how they are signed.
 
+mod console;
 mod known;
 mod reserved;
 mod store;
@@ -8,6 +9,7 @@ mod store;
 use porteiro_protocol::{authorization_details::DetailType, jose::Algorithm};
 use serde::{Deserialize, Serialize};
 
+pub use console::{register_at_console, remove_at_console};
 pub use known::Apis;
 pub use reserved::unfit;
 pub use store::{all, list, list_dated, lock, register, register_in, remove, remove_in};

@@ -1,5 +1,6 @@
 //! Clients: applications, services and agents. What they registered, how far we trust them, how they prove themselves.
 
+mod console;
 mod keys;
 pub mod profile;
 mod store;
@@ -16,9 +17,11 @@ use porteiro_protocol::{
 use serde_json::Value;
 use subtle::ConstantTimeEq;
 
+pub use console::{create_at_console, disable_at_console, set_trust_at_console};
 pub use keys::{FetchedKeys, Jwks, client_keys, newer_client_keys, verify_signed};
 pub use store::{
-    Client, NewClient, OrganizationMode, Profile, Trust, disable, enable, find, insert, set_trust,
+    Client, NewClient, OrganizationMode, Profile, Trust, disable, disable_in, enable, enable_in, find,
+    insert, set_trust,
 };
 pub use subject::subject;
 
@@ -128,20 +131,37 @@ pub async fn create_under(
     trust: Trust,
     profile: Profile,
 ) -> Result<Created, CreateError> {
+    let made = new(entropy, metadata, profile)?;
+    insert(store, &made.row(trust, profile)).await?;
+    Ok(made.shown())
+}
+
+/// A client that is ready to be written.
+struct Ready {
+    id: String,
+    metadata: ClientMetadata,
+    secret: Option<ClientSecret>,
+    secret_hash: Option<[u8; 32]>,
+}
+
+impl Ready {
+    fn row(&self, trust: Trust, profile: Profile) -> NewClient<'_> {
+        let secret_hash = self.secret_hash.as_ref().map(<[u8; 32]>::as_slice);
+        NewClient { id: &self.id, trust, profile, metadata: &self.metadata, secret_hash }
+    }
+
+    fn shown(self) -> Created {
+        Created { client_id: self.id, secret: self.secret }
+    }
+}
+
+fn new(entropy: &dyn Entropy, metadata: &Value, profile: Profile) -> Result<Ready, CreateError> {
     let metadata = ClientMetadata::parse(metadata, &ALLOWED).map_err(CreateError::Metadata)?;
     check(profile, &metadata).map_err(CreateError::Metadata)?;
-    let client_id = Id::<Client>::random(entropy).to_string();
+    let id = Id::<Client>::random(entropy).to_string();
     let secret = needs_secret(&metadata).then(|| ClientSecret::generate(entropy));
-    let secret_hash = secret.as_ref().map(Plain::hash);
-    let new = NewClient {
-        id: &client_id,
-        trust,
-        profile,
-        metadata: &metadata,
-        secret_hash: secret_hash.as_ref().map(|hash| hash.as_bytes().as_slice()),
-    };
-    insert(store, &new).await?;
-    Ok(Created { client_id, secret })
+    let secret_hash = secret.as_ref().map(|secret| *secret.hash().as_bytes());
+    Ok(Ready { id, metadata, secret, secret_hash })
 }
 
 /// What no client may register, whoever makes it.

@@ -2,7 +2,7 @@ use porteiro_protocol::{client_metadata::ClientMetadata, id::OrganizationId, tim
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use crate::store::{Decode, Reader, RowError, Store, StoreError, text_enum};
+use crate::store::{Decode, Reader, RowError, Store, StoreError, Tx, text_enum};
 
 text_enum! {
     /// How far a client is trusted. Only the server raises it.
@@ -78,42 +78,63 @@ pub struct NewClient<'a> {
 }
 
 pub async fn insert(store: &Store, client: &NewClient<'_>) -> Result<(), StoreError> {
+    store.run_tx("clients.insert", |tx| async move { insert_in(&tx, client).await }).await
+}
+
+pub(super) async fn insert_in(tx: &Tx, client: &NewClient<'_>) -> Result<(), StoreError> {
     let metadata =
         serde_json::to_value(client.metadata).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
-    store
-        .write(
-            "clients.insert",
-            "INSERT INTO client (client_id, trust, profile, metadata, secret_hash) VALUES ($1, $2, $3, $4, $5)",
-            &[&client.id, &client.trust.as_str(), &client.profile.as_str(), &metadata, &client.secret_hash],
-        )
-        .await
-        .map(|_| ())
+    tx.execute(
+        "INSERT INTO client (client_id, trust, profile, metadata, secret_hash) VALUES ($1, $2, $3, $4, $5)",
+        &[&client.id, &client.trust.as_str(), &client.profile.as_str(), &metadata, &client.secret_hash],
+    )
+    .await
+    .map(|_| ())
 }
 
 /// What a client was given while it was trusted further counts no more, and does not come back with its trust
 /// (docs/decisions/0074).
 pub async fn set_trust(store: &Store, client_id: &str, trust: Trust) -> Result<bool, StoreError> {
-    let rows = store
-        .write(
-            "clients.set_trust",
-            "UPDATE client SET trust = $2,
-                 grants_from = CASE WHEN array_position(ARRAY['unverified', 'verified', 'first_party'], trust)
-                     > array_position(ARRAY['unverified', 'verified', 'first_party'], $2)
-                     THEN clock_timestamp() ELSE grants_from END,
-                 changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
-             WHERE client_id = $1 AND disabled_at IS NULL RETURNING client_id",
+    let before =
+        store.run_tx("clients.set_trust", |tx| async move { set_trust_in(&tx, client_id, trust).await });
+    Ok(before.await?.is_some())
+}
+
+/// How far it was trusted before; none where there is no such client.
+pub(super) async fn set_trust_in(
+    tx: &Tx,
+    client_id: &str,
+    trust: Trust,
+) -> Result<Option<Trust>, StoreError> {
+    let rows = tx
+        .query(
+            "WITH known AS (
+                 SELECT client_id, trust FROM client WHERE client_id = $1 AND disabled_at IS NULL FOR UPDATE
+             ), changed AS (
+                 UPDATE client c SET trust = $2,
+                     grants_from = CASE WHEN array_position(ARRAY['unverified', 'verified', 'first_party'], c.trust)
+                         > array_position(ARRAY['unverified', 'verified', 'first_party'], $2)
+                         THEN clock_timestamp() ELSE c.grants_from END,
+                     changed_at = greatest(clock_timestamp(), c.changed_at + interval '1 microsecond')
+                 FROM known WHERE c.client_id = known.client_id
+             )
+             SELECT trust FROM known",
             &[&client_id, &trust.as_str()],
         )
         .await?;
-    Ok(!rows.is_empty())
+    let before = rows.first().map(|row| Decode::new("client", client_id, row).parsed("trust"));
+    before.transpose().map_err(Into::into)
+}
+
+pub async fn disable(store: &Store, client_id: &str) -> Result<bool, StoreError> {
+    store.run_tx("clients.disable", |tx| async move { disable_in(&tx, client_id).await }).await
 }
 
 /// From this statement on the client does not exist for anybody who asks, and what it was given as a member of an
-/// organization counts no more.
-pub async fn disable(store: &Store, client_id: &str) -> Result<bool, StoreError> {
-    let rows = store
-        .write(
-            "clients.disable",
+/// organization counts no more. `false` when it was disabled before.
+pub async fn disable_in(tx: &Tx, client_id: &str) -> Result<bool, StoreError> {
+    let rows = tx
+        .query(
             "WITH gone AS (
                  UPDATE client SET disabled_at = now(), grants_from = clock_timestamp(),
                      changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
@@ -129,12 +150,15 @@ pub async fn disable(store: &Store, client_id: &str) -> Result<bool, StoreError>
     Ok(!rows.is_empty())
 }
 
-/// It exists again. What was granted before stays over, and so does what slipped through while the last nodes had not
-/// yet heard that it was disabled.
 pub async fn enable(store: &Store, client_id: &str) -> Result<bool, StoreError> {
-    let rows = store
-        .write(
-            "clients.enable",
+    store.run_tx("clients.enable", |tx| async move { enable_in(&tx, client_id).await }).await
+}
+
+/// It exists again. What was granted before stays over, and so does what slipped through while the last nodes had not
+/// yet heard that it was disabled. `false` when it was enabled.
+pub async fn enable_in(tx: &Tx, client_id: &str) -> Result<bool, StoreError> {
+    let rows = tx
+        .query(
             "WITH back AS (
                  UPDATE client SET disabled_at = NULL, grants_from = clock_timestamp(),
                      changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')

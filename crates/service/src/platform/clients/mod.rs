@@ -177,7 +177,12 @@ async fn set_enabled(
             if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
                 return Ok(Err(Unchanged::Lost(lost)));
             }
-            if store::enable(&tx, id, enabled).await? {
+            let changed = if enabled {
+                clients::enable_in(&tx, id).await?
+            } else {
+                clients::disable_in(&tx, id).await?
+            };
+            if changed {
                 let more = json!({"before": {"enabled": !enabled}, "after": {"enabled": enabled}});
                 note(app, &tx, context, caller, EventKind::ClientAdministered, id, more).await?;
             }

@@ -147,16 +147,3 @@ pub(super) async fn set(
     .await
     .map(|_| ())
 }
-
-/// Whether it was otherwise. What a disabled client had been granted stays ended when it is enabled again.
-pub(super) async fn enable(tx: &Tx, id: &str, enabled: bool) -> Result<bool, StoreError> {
-    let changed = tx
-        .execute(
-            "UPDATE client SET disabled_at = CASE WHEN $2 THEN NULL ELSE now() END, grants_from = clock_timestamp(),
-                 changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
-             WHERE client_id = $1 AND (disabled_at IS NULL) <> $2",
-            &[&id, &enabled],
-        )
-        .await?;
-    Ok(changed == 1)
-}

@@ -1,0 +1,72 @@
+//! Which commands change something: the security log says so before they run (docs/decisions/0050). A new command does not
+//! compile until somebody has decided.
+
+use porteiro_protocol::time::Clock;
+use porteiro_service::{audit, settings::Settings};
+
+use crate::{
+    ambient::{SystemClock, SystemEntropy},
+    boot,
+    cli::{ApiKeys, Apis, Clients, Command, Jobs, Keys, Platform},
+    exit::Failure,
+};
+
+/// Its name, and what it is about where an id says that; none where it only looks. Never a file, a name or a secret.
+pub fn named(command: &Command) -> Option<(&'static str, Option<String>)> {
+    match command {
+        // The schema keeps its own record of steps (`schema_migration`), and before the first there is no log.
+        Command::Migrate => None,
+        // The service writes its own entries; calls of the management API are its callers'.
+        Command::Serve(_) | Command::Admin(_) => None,
+        Command::Doctor | Command::Config(_) | Command::Completions { .. } => None,
+        Command::Bootstrap => Some(("bootstrap", None)),
+        Command::Keys(action) => keys(action),
+        Command::Apis(Apis::List) => None,
+        Command::Apis(Apis::Register { .. }) => Some(("apis register", None)),
+        Command::Apis(Apis::Remove { identifier }) => Some(("apis remove", Some(identifier.clone()))),
+        Command::Clients(action) => clients(action),
+        Command::ApiKeys(ApiKeys::List) => None,
+        Command::ApiKeys(ApiKeys::Create { .. }) => Some(("api-keys create", None)),
+        Command::ApiKeys(ApiKeys::Revoke { id }) => Some(("api-keys revoke", Some(id.clone()))),
+        Command::Platform(Platform::List) => None,
+        Command::Platform(Platform::Grant { account, .. }) => {
+            Some(("platform grant", Some(account.to_string())))
+        }
+        Command::Platform(Platform::Revoke { account, .. }) => {
+            Some(("platform revoke", Some(account.to_string())))
+        }
+        Command::Jobs(Jobs::List) => None,
+        Command::Jobs(Jobs::Retry { job_id }) => Some(("jobs retry", job_id.map(|id| id.to_string()))),
+    }
+}
+
+fn keys(action: &Keys) -> Option<(&'static str, Option<String>)> {
+    match action {
+        Keys::List => None,
+        Keys::Generate { replace_dev_keys: false, .. } => Some(("keys generate", None)),
+        Keys::Generate { replace_dev_keys: true, .. } => Some(("keys generate --replace-dev-keys", None)),
+        Keys::Rotate { algorithm, now } => {
+            let command = if *now { "keys rotate --now" } else { "keys rotate" };
+            Some((command, algorithm.map(|one| one.to_string())))
+        }
+        Keys::Retire { kid, now } => {
+            Some((if *now { "keys retire --now" } else { "keys retire" }, Some(kid.clone())))
+        }
+    }
+}
+
+fn clients(action: &Clients) -> Option<(&'static str, Option<String>)> {
+    match action {
+        Clients::Show { .. } => None,
+        Clients::Create { .. } => Some(("clients create", None)),
+        Clients::Trust { client_id, .. } => Some(("clients trust", Some(client_id.clone()))),
+        Clients::Disable { client_id } => Some(("clients disable", Some(client_id.clone()))),
+    }
+}
+
+pub async fn note(settings: &Settings, command: &str, target: Option<&str>) -> Result<(), Failure> {
+    let store = boot::open_store(settings)?;
+    // An id is short; whatever else was typed is not for the log.
+    let target = target.filter(|target| target.len() <= 200);
+    Ok(audit::command_at_console(&store, SystemClock.now(), &SystemEntropy, command, target).await?)
+}

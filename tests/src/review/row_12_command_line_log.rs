@@ -1,1 +1,0 @@
-//! Changes made on the command line are in the security log.
