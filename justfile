@@ -62,7 +62,7 @@ bench *arguments:
 
 # Porteiro beside other authorization servers, as in docs/performance.md; arguments: --short, --only=..., --no-write.
 peers *arguments:
-    cargo build --release --locked -p porteiro -p porteiro-peers-load
+    BUILD_COMMIT=$(scripts/commit) cargo build --release --locked -p porteiro -p porteiro-peers-load
     bench/peers/run {{ arguments }}
 
 # psql on the development database; arguments go to psql.

@@ -65,7 +65,7 @@ const runPlan = async (key, only) => {
     return {
       suite: { version, commit: revision },
       date: new Date().toISOString().slice(0, 10),
-      porteiro: environment.CERTIFICATION_COMMIT,
+      porteiro: await porteiro.commit(),
       plan: plan.plan,
       variant: plan.variant,
       modules,
@@ -132,7 +132,7 @@ for (const argument of wanted.length ? wanted : KEYS) {
     const file = new URL(`../results/${key}.json`, import.meta.url)
     await writeFile(file, `${JSON.stringify(outcome, null, 2)}\n`)
   }
-  const surprises = await compare(key, outcome.modules, Boolean(only))
+  const surprises = await compare(key, outcome.modules, only?.split(','))
   for (const line of surprises) console.log(`  ${line}`)
   unexpected += surprises.length
   const count = outcome.modules.reduce((sums, { result }) => ({ ...sums, [result]: (sums[result] ?? 0) + 1 }), {})

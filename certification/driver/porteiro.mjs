@@ -11,6 +11,9 @@ import * as front from '../front/front.mjs'
 
 const run = promisify(execFile)
 
+/** The commit in what `porteiro --version` prints, or `unknown`. */
+export const commitOf = (printed) => /^porteiro \S+ \(([0-9a-f]{7,64}(?:-dirty)?)\)$/.exec(printed.trim())?.[1] ?? 'unknown'
+
 export class Porteiro {
   /** `completed`: with the front that adds PKCE at the issuer's address. */
   constructor(surroundings, plan, completed) {
@@ -99,6 +102,11 @@ export class Porteiro {
   /** One call of the command line; what it prints. */
   async command(...words) {
     return (await run(this.binary, words, { env: this.environment() })).stdout
+  }
+
+  /** What the binary says it was built from: the checkout it is run from may be another. */
+  async commit() {
+    return commitOf(await this.command('--version'))
   }
 
   /** A client from its metadata, as an operator makes one. Gives its id and its secret. */

@@ -6,8 +6,9 @@ import { readFile, readdir } from 'node:fs/promises'
 import test from 'node:test'
 
 import { completeRequest, completeToken } from '../front/front.mjs'
-import { compare } from './expected.mjs'
+import { compare, modulesOf } from './expected.mjs'
 import { KEYS, configuration, load } from './plans.mjs'
+import { commitOf } from './porteiro.mjs'
 
 const read = (path) => readFile(new URL(path, import.meta.url), 'utf8')
 const fits = (request, token) => {
@@ -54,9 +55,51 @@ test('what is not passed is explained by a decision record that exists', async (
   }
 })
 
+const kept = async (key) => JSON.parse(await read(`../results/${key}.json`)).modules
+const changed = (modules, name, more) => modules.map((module) => (module.name === name ? { ...module, ...more } : module))
+
 test('the results are as expected', async () => {
-  for (const file of await readdir(new URL('../results/', import.meta.url))) {
-    const key = file.replace(/\.json$/, '')
-    assert.deepEqual(await compare(key, JSON.parse(await read(`../results/${file}`)).modules, false), [], file)
+  for (const key of KEYS) assert.deepEqual(await compare(key, await kept(key)), [], key)
+})
+
+test('row 32: a module that changed from PASSED to REVIEW, or back, is reported', async () => {
+  const modules = await kept('basic')
+  const looked = changed(modules, 'oidcc-server', { result: 'REVIEW' })
+  assert.deepEqual(await compare('basic', looked), ['not expected: oidcc-server: review'])
+  const passed = changed(modules, 'oidcc-max-age-1', { result: 'PASSED' })
+  assert.deepEqual(await compare('basic', passed), ['expected and absent: oidcc-max-age-1: review'])
+})
+
+test('row 32: whatever is not PASSED and has no entry is reported, with notes or without', async () => {
+  const modules = await kept('basic')
+  for (const [result, notes, line] of [
+    ['FAILED', [], 'failed'],
+    ['FAILED', ['failure: Condition'], 'failure: Condition'],
+    ['WARNING', [], 'warning'],
+    ['SKIPPED', [], 'skipped'],
+    ['INTERRUPTED', [], 'interrupted'],
+    ['UNHEARD-OF', [], 'unheard-of'],
+  ]) {
+    const lines = await compare('basic', changed(modules, 'oidcc-server', { result, notes }))
+    assert.deepEqual(lines, [`not expected: oidcc-server: ${line}`])
   }
+})
+
+test('row 32: a module that did not run is reported though nothing was expected of it', async () => {
+  const modules = await kept('basic')
+  const without = modules.filter(({ name }) => name !== 'oidcc-server')
+  assert.deepEqual(await compare('basic', without), ['missing: oidcc-server'])
+  assert.equal((await compare('basic', [])).length, (await modulesOf('basic')).length)
+  const one = modules.filter(({ name }) => name === 'oidcc-server')
+  assert.deepEqual(await compare('basic', one, ['oidcc-server']), [], 'a part was asked for')
+  assert.deepEqual(await compare('basic', one, ['oidcc-server', 'oidcc-serveer']), ['missing: oidcc-serveer'])
+  const more = [...modules, { name: 'oidcc-new', result: 'PASSED', notes: [] }]
+  assert.deepEqual(await compare('basic', more), ['not in modules.csv: oidcc-new'])
+})
+
+test('row 32: the commit is the one the binary names, and unknown where it names none', () => {
+  const commit = '4b1cb12aad479fe06470db4642395b3b85f654f1'
+  assert.equal(commitOf(`porteiro 0.1.0 (${commit})\n`), commit)
+  assert.equal(commitOf(`porteiro 0.1.0 (${commit}-dirty)`), `${commit}-dirty`)
+  for (const text of ['porteiro 0.1.0 (unknown)', 'porteiro 0.1.0', '', `other 1 (${commit})`]) assert.equal(commitOf(text), 'unknown')
 })

@@ -26,8 +26,8 @@ export class Porteiro {
   }
 
   get version() {
-    const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
-    return `${execFileSync(this.binary, ['--version'], { encoding: 'utf8' }).trim().replace(/^\S+ /, '')}, commit ${process.env.PORTEIRO_COMMIT ?? commit}`
+    // The commit is the binary's own word (BUILD_COMMIT, when it was built): the checkout may be another.
+    return execFileSync(this.binary, ['--version'], { encoding: 'utf8' }).trim().replace(/^\S+ /, '')
   }
 
   #settings() {

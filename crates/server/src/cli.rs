@@ -1,14 +1,23 @@
 //! The command line. Every setting is also a flag; the flags come from the settings' own table.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::LazyLock};
 
 use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use porteiro_protocol::jose::Algorithm;
 use porteiro_service::settings;
 
+/// What the binary was built from, where whoever built it said so (`BUILD_COMMIT`, at build time). Nothing is asked of the
+/// machine, so that the same sources make the same binary, without git too.
+const COMMIT: &str = match option_env!("BUILD_COMMIT") {
+    Some(commit) if !commit.is_empty() => commit,
+    Some(_) | None => "unknown",
+};
+
+static VERSION: LazyLock<String> = LazyLock::new(|| format!("{} ({COMMIT})", env!("CARGO_PKG_VERSION")));
+
 /// A self-hosted identity provider for people, services and AI agents.
 #[derive(Debug, Parser)]
-#[command(name = "porteiro", version, max_term_width = 100)]
+#[command(name = "porteiro", version = VERSION.as_str(), max_term_width = 100)]
 struct Cli {
     /// The settings file (TOML).
     #[arg(long, global = true, value_name = "FILE", env = "PORTEIRO_CONFIG")]

@@ -23,6 +23,16 @@ async fn from_nothing_to_a_signed_discovery_document() {
     assert_eq!(claims["iss"], "https://id.example.test");
 }
 
+/// Row 32 of the review: a binary says itself what it was built from.
+#[test]
+fn the_version_names_the_commit_or_says_that_nobody_named_one() {
+    let (code, out, _) = run_bare(&["--version"]);
+    assert_eq!(code, 0);
+    let said = out.trim().strip_prefix(concat!("porteiro ", env!("CARGO_PKG_VERSION"), " (")).unwrap();
+    let commit = option_env!("BUILD_COMMIT").filter(|commit| !commit.is_empty()).unwrap_or("unknown");
+    assert_eq!(said, format!("{commit})"));
+}
+
 #[tokio::test]
 async fn dev_needs_only_a_database() {
     let database = Database::empty().await;
