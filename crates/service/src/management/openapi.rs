@@ -270,7 +270,7 @@ fn path_parameters(path: &'static str) -> impl Iterator<Item = Value> {
 
 fn query_parameter(parameter: &Parameter) -> Value {
     let schema = match parameter.shape {
-        Shape::Text => json!({"type": "string"}),
+        Shape::Text => json!({"type": "string", "minLength": 1}),
         Shape::Time => json!({"type": "string", "format": "date-time"}),
         Shape::Flag => json!({"type": "boolean"}),
         Shape::Choice(values) => json!({"type": "string", "enum": values}),
@@ -334,6 +334,7 @@ fn refusals(route: &Route, operation: &Operation) -> BTreeMap<u16, Vec<ProblemCo
         Access::Organization(_) => codes.extend([
             P::Unauthenticated,
             P::Forbidden,
+            P::StepUpRequired,
             P::ReasonRequired,
             P::NotFound,
             P::OrganizationSuspended,
