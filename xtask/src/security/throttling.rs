@@ -122,7 +122,7 @@ fn takers(rule: &Rule) -> String {
         (true, "api_reads.caller" | "api_reads.person" | "api_reads.organization") => {
             "the management API, reading; `api_reads_per_minute`".to_owned()
         }
-        (true, "api_writes.caller" | "api_writes.organization") => {
+        (true, "api_writes.caller" | "api_writes.person" | "api_writes.organization") => {
             "the management API, changing; `api_writes_per_minute`".to_owned()
         }
         (true, "request_object.address" | "request_object_client.address") => {

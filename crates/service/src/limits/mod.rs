@@ -75,6 +75,8 @@ pub const RULES: &[Rule] = &[
     INVITATION_RECIPIENT,
     API_READS,
     API_WRITES,
+    API_PERSON_READS,
+    API_PERSON_WRITES,
     API_ORGANIZATION_READS,
     API_ORGANIZATION_WRITES,
     AUDIT_EXPORT,
@@ -131,17 +133,25 @@ pub const DEVICE_CODE_ALL: Rule = rule("device_code.everybody", 500, 0.6);
 pub const REQUEST_OBJECT: Rule = rule("request_object.address", 60, 5.0);
 pub const REQUEST_OBJECT_CLIENT: Rule = rule("request_object_client.address", 20, 10.0);
 
-/// Invitations by one organization, and to one mailbox, whoever asks: each is a mail.
+/// Invitations by one organization, by one organization to one mailbox, and to one mailbox by all of them. Each is a
+/// mail, and only what is mailed counts. One organization's share of a mailbox is less than what the mailbox takes, in
+/// number and in pace: none can use it up for the others.
 pub const INVITATION_ORGANIZATION: Rule = rule("invitation.organization", 100, 60.0);
 pub const INVITATION_SHARE: Rule = rule("invitation_share.organization", 3, 28_800.0);
 pub const INVITATION_RECIPIENT: Rule = rule("invitation.recipient", 10, 7_200.0);
 /// Calls of the management API, by caller. The settings `api_reads_per_minute` and `api_writes_per_minute` set these and
-/// the next two.
+/// the next four.
 pub const API_READS: Rule = per_minute("api_reads.caller", 600);
 pub const API_WRITES: Rule = per_minute("api_writes.caller", 120);
+/// The same by member, with all their keys and clients: what two callers may do at their fastest. Fewer than the
+/// organization has, so that no member uses up what is everybody's.
+pub const API_PERSON_READS: Rule = per_minute("api_reads.person", PERSON_SHARE * 600);
+pub const API_PERSON_WRITES: Rule = per_minute("api_writes.person", PERSON_SHARE * 120);
+pub const PERSON_SHARE: u32 = 2;
 /// The same by organization: what five callers may do at their fastest.
-pub const API_ORGANIZATION_READS: Rule = per_minute("api_reads.organization", 5 * 600);
-pub const API_ORGANIZATION_WRITES: Rule = per_minute("api_writes.organization", 5 * 120);
+pub const API_ORGANIZATION_READS: Rule = per_minute("api_reads.organization", ORGANIZATION_SHARE * 600);
+pub const API_ORGANIZATION_WRITES: Rule = per_minute("api_writes.organization", ORGANIZATION_SHARE * 120);
+pub const ORGANIZATION_SHARE: u32 = 5;
 
 const fn per_minute(name: &'static str, count: u32) -> Rule {
     rule(name, count, 60.0 / count as f64)

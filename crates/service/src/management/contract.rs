@@ -14,10 +14,12 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use porteiro_protocol::id::OrganizationId;
+use porteiro_protocol::id::{MembershipId, OrganizationId};
 
-use super::{Caller, answer, operation::Operation, query::Query, rates, repeat, version};
-use crate::{App, http::Problem, sessions::SignedIn};
+use super::{
+    By, Caller, answer, operation::Operation, presented::Presented, query::Query, rates, repeat, version,
+};
+use crate::{App, http::Problem, oauth::clients::Trust, sessions::SignedIn};
 
 /// An operation and the application it is one of.
 #[derive(Debug, Clone)]
@@ -31,6 +33,39 @@ pub struct Contract {
 pub(super) struct Whom {
     pub key: String,
     pub organization: Option<OrganizationId>,
+    pub member: Option<AsMember>,
+}
+
+/// A member who calls, and with what.
+#[derive(Debug)]
+pub(super) struct AsMember {
+    pub id: MembershipId,
+    pub with: With,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum With {
+    /// A page of the house, where they do what they do themselves.
+    House,
+    /// A client of somebody else's.
+    Client(String),
+    Key,
+}
+
+impl AsMember {
+    fn of(caller: &Caller) -> Option<Self> {
+        let with = |token: &Presented| match token.client.trust {
+            Trust::FirstParty => With::House,
+            Trust::Verified | Trust::Unverified => With::Client(token.client.id.clone()),
+        };
+        match &caller.by {
+            By::Member { membership, .. } => {
+                Some(Self { id: *membership, with: caller.token.as_ref().map_or(With::House, with) })
+            }
+            By::Key { membership, .. } => membership.map(|id| Self { id, with: With::Key }),
+            By::Operator(_) => None,
+        }
+    }
 }
 
 impl Whom {
@@ -38,10 +73,11 @@ impl Whom {
     fn of(extensions: &Extensions) -> Option<Self> {
         if let Some(caller) = extensions.get::<Caller>() {
             let own = caller.organization.as_ref().filter(|_| caller.reason.is_none());
-            return Some(Self { key: caller.key(), organization: own.map(|it| it.id) });
+            let (organization, member) = (own.map(|it| it.id), AsMember::of(caller));
+            return Some(Self { key: caller.key(), organization, member });
         }
         let signed_in = extensions.get::<SignedIn>()?;
-        Some(Self { key: format!("account:{}", signed_in.account_id), organization: None })
+        Some(Self { key: format!("account:{}", signed_in.account_id), organization: None, member: None })
     }
 }
 

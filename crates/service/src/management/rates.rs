@@ -5,15 +5,37 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::contract::Whom;
+use super::contract::{Whom, With};
 use crate::{
     App,
     http::{Problem, ProblemCode},
     limits::{self, Bucket, Left, Limited, Rule},
+    members, roles,
     store::StoreError,
 };
 
 const WINDOW_SECONDS: u32 = 60;
+
+/// Who shares a bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Share {
+    /// One key, or one person with one client; pages of the house are one.
+    Caller,
+    /// One person, with all their keys and clients.
+    Person,
+    Organization,
+}
+
+impl Share {
+    /// As the headers call it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Caller => "default",
+            Self::Person => "person",
+            Self::Organization => "organization",
+        }
+    }
+}
 
 /// What is left to a caller, as the answer tells it.
 #[derive(Debug)]
@@ -34,24 +56,20 @@ impl Told {
 
 /// Takes one call. Somebody of the platform who acts in an organization does not use up what is its own.
 pub(super) async fn take(app: &App, whom: &Whom, writes: bool) -> Result<Result<Told, Response>, StoreError> {
-    let settings = &app.checked.settings;
-    let (caller, organization, count) = if writes {
-        (limits::API_WRITES, limits::API_ORGANIZATION_WRITES, settings.api_writes_per_minute)
-    } else {
-        (limits::API_READS, limits::API_ORGANIZATION_READS, settings.api_reads_per_minute)
-    };
-    let bucket = |rule: Rule, whom: &[u8]| Bucket { key: app.secrets.limit_key(rule.name, whom), rule };
-    let mut named = vec![("default", bucket(caller.with_per_minute(count), whom.key.as_bytes()))];
-    if let Some(id) = whom.organization {
-        let rule = organization.with_per_minute(count.saturating_mul(5));
-        named.push(("organization", bucket(rule, id.uuid().as_bytes())));
-    }
+    let named = named(app, whom, writes);
     let buckets: Vec<Bucket> = named.iter().map(|(_, bucket)| bucket.clone()).collect();
     let left = limits::take_together(&app.store, &buckets).await?;
     let told = told(&named, &left);
-    let empty = buckets.iter().zip(&left).filter(|(_, left)| !left.taken);
-    let waits = empty.map(|(bucket, left)| Limited::new(bucket, left.seconds).seconds);
+    let refused = || named.iter().zip(&left).filter(|(_, left)| !left.taken);
+    let waits = refused().map(|((_, bucket), left)| Limited::new(bucket, left.seconds).seconds);
     let Some(wait) = waits.max() else { return Ok(Ok(told)) };
+    let empty: Vec<Share> = refused().map(|((share, _), _)| *share).collect();
+    if may_pass(whom, &empty) && is_owner(app, whom).await? {
+        return Ok(Ok(told));
+    }
+    // What is refused uses up nothing that others share.
+    let taken = buckets.iter().zip(&left).filter(|(_, left)| left.taken);
+    limits::refund(&app.store, &taken.map(|(bucket, _)| bucket.clone()).collect::<Vec<_>>()).await?;
     metrics::counter!("porteiro_api_limited_total").increment(1);
     let problem = Problem::new(ProblemCode::SlowDown, "too many calls in a minute").after(wait);
     let mut refused = problem.into_response();
@@ -59,14 +77,96 @@ pub(super) async fn take(app: &App, whom: &Whom, writes: bool) -> Result<Result<
     Ok(Err(refused))
 }
 
-fn told(named: &[(&str, Bucket)], left: &[Left]) -> Told {
+/// The buckets a call takes from.
+fn named(app: &App, whom: &Whom, writes: bool) -> Vec<(Share, Bucket)> {
+    let settings = &app.checked.settings;
+    let (caller, person, organization, count) = if writes {
+        let count = settings.api_writes_per_minute;
+        (limits::API_WRITES, limits::API_PERSON_WRITES, limits::API_ORGANIZATION_WRITES, count)
+    } else {
+        let count = settings.api_reads_per_minute;
+        (limits::API_READS, limits::API_PERSON_READS, limits::API_ORGANIZATION_READS, count)
+    };
+    let bucket = |share: Share, rule: Rule, times: u32, whom: &[u8]| {
+        let rule = rule.with_per_minute(count.saturating_mul(times));
+        (share, Bucket { key: app.secrets.limit_key(rule.name, whom), rule })
+    };
+    // A client of somebody else's cannot use up what the person needs for themselves.
+    let key = match whom.member.as_ref().map(|member| &member.with) {
+        Some(With::Client(client)) => format!("{}|{client}", whom.key),
+        Some(With::House | With::Key) | None => whom.key.clone(),
+    };
+    let mut named = vec![bucket(Share::Caller, caller, 1, key.as_bytes())];
+    if let Some(member) = &whom.member {
+        named.push(bucket(Share::Person, person, limits::PERSON_SHARE, member.id.uuid().as_bytes()));
+    }
+    if let Some(id) = whom.organization {
+        let times = limits::ORGANIZATION_SHARE;
+        named.push(bucket(Share::Organization, organization, times, id.uuid().as_bytes()));
+    }
+    named
+}
+
+/// Which empty buckets do not stop an owner. What others share never does, or they could keep the owner from disabling
+/// them; nor, on a page of the house, what the owner's own keys and clients use up. What is theirs alone in this place
+/// stops them.
+fn may_pass(whom: &Whom, empty: &[Share]) -> bool {
+    let Some(member) = &whom.member else { return false };
+    empty.iter().all(|share| match (share, &member.with) {
+        (Share::Organization, With::House | With::Client(_) | With::Key) | (Share::Person, With::House) => {
+            true
+        }
+        (Share::Person, With::Client(_) | With::Key) | (Share::Caller, _) => false,
+    })
+}
+
+/// Asked only where a bucket is empty: the usual call costs no statement more.
+async fn is_owner(app: &App, whom: &Whom) -> Result<bool, StoreError> {
+    let (Some(member), Some(organization)) = (&whom.member, whom.organization) else { return Ok(false) };
+    let found = members::find(&app.store, organization, members::Whom::Id(member.id)).await?;
+    Ok(found
+        .is_some_and(|member| member.held().is_ok() && member.roles.iter().any(|role| role == roles::OWNER)))
+}
+
+fn told(named: &[(Share, Bucket)], left: &[Left]) -> Told {
     let mut policy = Vec::new();
     let mut state = Vec::new();
-    for ((name, Bucket { rule, .. }), left) in named.iter().zip(left) {
+    for ((share, Bucket { rule, .. }), left) in named.iter().zip(left) {
+        let name = share.name();
         let seconds = left.seconds.max(0.0);
         let remaining = (f64::from(rule.burst) - seconds / rule.interval_seconds).floor().max(0.0);
         policy.push(format!("\"{name}\";q={};w={WINDOW_SECONDS}", rule.burst));
         state.push(format!("\"{name}\";r={remaining:.0};t={:.0}", seconds.ceil()));
     }
     Told { policy: policy.join(", "), left: state.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::contract::AsMember,
+        Share::{Caller, Organization, Person},
+        *,
+    };
+
+    #[test]
+    fn an_owner_on_a_page_of_the_house_is_stopped_only_by_what_is_theirs_alone() {
+        let whom = |with: With| Whom {
+            key: "member:1".into(),
+            organization: None,
+            member: Some(AsMember { id: uuid::Uuid::nil().into(), with }),
+        };
+        for (with, empty, passes) in [
+            (With::House, vec![Organization], true),
+            (With::House, vec![Person, Organization], true),
+            (With::House, vec![Caller], false),
+            (With::Key, vec![Organization], true),
+            (With::Key, vec![Person], false),
+            (With::Client("c".into()), vec![Organization], true),
+            (With::Client("c".into()), vec![Person, Organization], false),
+        ] {
+            assert_eq!(may_pass(&whom(with.clone()), &empty), passes, "{with:?} {empty:?}");
+        }
+        assert!(!may_pass(&Whom { member: None, ..whom(With::Key) }, &[Organization]));
+    }
 }
