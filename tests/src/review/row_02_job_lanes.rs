@@ -51,7 +51,7 @@ async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(Duration::from_secs(60), waiting).await.unwrap_or_else(|_| panic!("not in a minute: {what}"));
+    timeout(Duration::from_mins(1), waiting).await.unwrap_or_else(|_| panic!("not in a minute: {what}"));
 }
 
 /// Signs somebody out of a client at each of these addresses; says what the clients are called.
@@ -61,7 +61,7 @@ async fn sign_out_of(app: &Arc<TestApp>, addresses: &[String]) -> Vec<String> {
     for address in addresses {
         let client = Relying::with(app, Trust::Unverified, json!({"backchannel_logout_uri": address})).await;
         let tokens = client.tokens(&mut browser, app, &[]).await;
-        hint = tokens["id_token"].as_str().unwrap().to_owned();
+        tokens["id_token"].as_str().unwrap().clone_into(&mut hint);
         ids.push(client.id);
     }
     browser.get(&format!("/connect/logout?{}", encode(&[("id_token_hint", &hint)]))).await;

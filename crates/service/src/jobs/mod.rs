@@ -9,7 +9,6 @@
 //!    only when somebody says so.
 
 mod lanes;
-mod leases;
 mod runner;
 mod schedule;
 mod store;

@@ -12,8 +12,8 @@ use tokio::{
 use super::{
     JobError, JobKind, KINDS,
     lanes::{Lane, Lanes, UnderWay, WINDOW, next_after},
-    leases::{self, Failure, Leased, RunnerId, Wanted},
     schedule,
+    store::leases::{self, Failure, Leased, RunnerId, Wanted},
 };
 use crate::{App, store::StoreError};
 

@@ -1,3 +1,7 @@
+//! The outbox: what waits, what is parked, what is given up. Taking and ending jobs is in [`leases`].
+
+pub(super) mod leases;
+
 use porteiro_protocol::{
     id::{Id, JobId},
     time::OffsetDateTime,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::lanes::{Host, LONGEST_PAUSE_SECONDS, Lane, TOLERATED};
+use super::super::lanes::{Host, LONGEST_PAUSE_SECONDS, Lane, TOLERATED};
 use crate::store::{Decode, RowError, Store, StoreError};
 
 /// One process that runs jobs, for as long as it lives.
@@ -16,7 +16,7 @@ pub enum Runner {}
 pub type RunnerId = Id<Runner>;
 
 #[derive(Debug)]
-pub(super) struct Leased {
+pub(in crate::jobs) struct Leased {
     pub job_id: JobId,
     pub kind: String,
     pub destination: String,
@@ -40,7 +40,7 @@ impl TryFrom<&Row> for Leased {
 
 /// So many jobs of a lane, each for so long.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(in crate::jobs) struct Wanted {
     pub lane: Lane,
     pub lease: Duration,
     pub most: usize,
@@ -51,7 +51,7 @@ fn count(number: usize) -> i32 {
 }
 
 /// Takes what is due in these lanes, in their order, up to `most` together.
-pub(super) async fn lease(
+pub(in crate::jobs) async fn lease(
     store: &Store,
     runner: RunnerId,
     wanted: &[Wanted],
@@ -87,7 +87,7 @@ pub(super) async fn lease(
 
 /// The hosts after `after` for which jobs of a kind wait, in their order. One probe of the index for each: how many jobs
 /// wait for a host does not matter.
-pub(super) async fn hosts(
+pub(in crate::jobs) async fn hosts(
     store: &Store,
     kind: &str,
     after: &str,
@@ -122,7 +122,7 @@ pub(super) async fn hosts(
 }
 
 /// The job leaves if this attempt still holds it; the outcome is written from what left. Its host is well.
-pub(super) async fn done(store: &Store, runner: RunnerId, job: &Leased) -> Result<bool, StoreError> {
+pub(in crate::jobs) async fn done(store: &Store, runner: RunnerId, job: &Leased) -> Result<bool, StoreError> {
     let rows = store
         .write(
             "jobs.done",
@@ -142,7 +142,7 @@ pub(super) async fn done(store: &Store, runner: RunnerId, job: &Leased) -> Resul
 
 /// How an attempt failed.
 #[derive(Debug)]
-pub(super) struct Failure<'a> {
+pub(in crate::jobs) struct Failure<'a> {
     pub error: &'a str,
     /// `None` parks.
     pub again_after: Option<Duration>,
@@ -152,7 +152,7 @@ pub(super) struct Failure<'a> {
 
 /// Later again, or never without a person's word. A host that fails again and again is paused as a whole, so that what
 /// waits for it spends neither attempts nor time.
-pub(super) async fn failed(
+pub(in crate::jobs) async fn failed(
     store: &Store,
     runner: RunnerId,
     job: &Leased,
