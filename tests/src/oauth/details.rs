@@ -39,7 +39,9 @@ async fn ready() -> (std::sync::Arc<TestApp>, porteiro_testkit::Browser, Relying
     let app = app().await;
     apis::register(&app.app.store, &with_payments()).await.unwrap();
     let browser = person(&app).await;
-    let client = Relying::public(&app, Trust::Verified).await;
+    let types =
+        json!({"token_endpoint_auth_method": "none", "authorization_details_types": ["payment", "loan"]});
+    let client = Relying::with(&app, Trust::Verified, types).await;
     (app, browser, client)
 }
 

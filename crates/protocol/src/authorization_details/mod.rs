@@ -2,13 +2,15 @@
 //!
 //! 1. A registration says what a detail of its type looks like, how a person reads it, and when one is
 //!    narrower than another; [`DetailType::check`] refuses what would be broken, open or too costly.
-//! 2. A request's detail is held against the schema: [`DetailType::validate`] (§5, unknown members included).
+//! 2. A request's details are bounded in number and size by [`read`], and each is held against its schema, compiled once:
+//!    [`DetailValidator::validate`] (§5, unknown members included).
 //! 3. The person sees [`DetailType::render`].
 //! 4. What is handed on is never wider than what was granted: [`list_narrows`].
 
 mod decimal;
 mod display;
 mod narrowing;
+mod request;
 mod schema;
 
 use std::collections::BTreeMap;
@@ -18,6 +20,7 @@ use serde_json::{Map, Value};
 
 pub use display::{Display, TemplateError};
 pub use narrowing::{MAX_DETAILS, Rule, list_narrows};
+pub use request::{DetailsError, MAX_TEXT, MAX_VALUES, read};
 pub use schema::{DetailValidator, MAX_SCHEMA, SchemaError};
 
 pub const MAX_NAME: usize = 256;
@@ -75,19 +78,12 @@ impl DetailType {
         }
     }
 
-    /// For more than one detail: compiling a schema takes longer than applying it.
+    /// Its schema, ready for use. Compiling takes far longer than applying: whoever validates keeps what this returns.
     ///
     /// # Errors
     /// When the schema is not one that [`Self::check`] accepts.
     pub fn validator(&self) -> Result<DetailValidator, SchemaError> {
         DetailValidator::compile(&self.name, &self.schema)
-    }
-
-    /// # Errors
-    /// When the detail is not of this type or not as its schema says (RFC 9396 §5). The text is fit for
-    /// `error_description`, and never quotes values.
-    pub fn validate(&self, detail: &Value) -> Result<(), String> {
-        self.validator().map_err(|error| format!("the type's schema {error}"))?.validate(detail)
     }
 
     /// Whether `child` grants no more than `parent`. Both are to be valid; so where a type reads an empty list

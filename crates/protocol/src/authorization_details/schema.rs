@@ -8,9 +8,12 @@ use crate::plain_text::is_plain_json;
 
 pub const MAX_SCHEMA: usize = 16 * 1024;
 const MAX_DEPTH: usize = 32;
-/// With every reference written out.
-const MAX_NODES: usize = 10_000;
-const MAX_PATTERN: usize = 256 * 1024;
+/// With every reference written out: what one value of a detail may be held against.
+pub(super) const MAX_NODES: usize = 2_000;
+pub(super) const MAX_PATTERNS: usize = 32;
+pub(super) const MAX_PATTERN: usize = 256;
+/// Compiled, in bytes.
+const MAX_PROGRAM: usize = 256 * 1024;
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +32,10 @@ pub enum SchemaError {
     Circular,
     #[error("is nested too deeply, or too large with its references written out")]
     TooComplex,
+    #[error(
+        "has more than {MAX_PATTERNS} patterns with its references written out, or one of more than {MAX_PATTERN} bytes"
+    )]
+    Patterns,
     #[error("is not valid: {0}")]
     Invalid(String),
 }
@@ -43,7 +50,7 @@ pub struct DetailValidator {
 impl DetailValidator {
     pub(super) fn compile(name: &str, schema: &Value) -> Result<Self, SchemaError> {
         check_shape(schema)?;
-        Walk { root: schema, nodes: 0, open: Vec::new() }.visit(schema, 0)?;
+        Walk { root: schema, nodes: 0, patterns: 0, open: Vec::new() }.visit(schema, 0)?;
         let mut schema = schema.clone();
         if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
             properties.entry("type").or_insert(json!(true));
@@ -51,7 +58,7 @@ impl DetailValidator {
         let validator = jsonschema::options()
             .with_draft(Draft::Draft202012)
             .offline()
-            .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN))
+            .with_pattern_options(PatternOptions::regex().size_limit(MAX_PROGRAM))
             // A format that is not checked, or a misspelt one, would be a rule nobody applies.
             .should_validate_formats(true)
             .should_ignore_unknown_formats(false)
@@ -104,6 +111,7 @@ fn check_shape(schema: &Value) -> Result<(), SchemaError> {
 struct Walk<'a> {
     root: &'a Value,
     nodes: usize,
+    patterns: usize,
     /// The definitions we are inside of.
     open: Vec<&'a str>,
 }
@@ -131,8 +139,21 @@ impl<'a> Walk<'a> {
                 Err(SchemaError::Reference)
             }
             ("$schema", Value::String(_)) if depth > 0 => Err(SchemaError::Draft),
+            ("pattern", Value::String(pattern)) => self.pattern(pattern),
+            ("patternProperties", Value::Object(members)) => {
+                members.keys().try_for_each(|pattern| self.pattern(pattern))?;
+                self.visit(value, depth + 1)
+            }
             (_, value) => self.visit(value, depth + 1),
         }
+    }
+
+    fn pattern(&mut self, pattern: &str) -> Result<(), SchemaError> {
+        self.patterns += 1;
+        if self.patterns > MAX_PATTERNS || pattern.len() > MAX_PATTERN {
+            return Err(SchemaError::Patterns);
+        }
+        Ok(())
     }
 
     fn follow(&mut self, target: &'a str, depth: usize) -> Result<(), SchemaError> {

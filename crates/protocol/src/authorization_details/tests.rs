@@ -3,7 +3,10 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::*;
+use super::{
+    schema::{MAX_NODES, MAX_PATTERN, MAX_PATTERNS},
+    *,
+};
 
 fn payment() -> Value {
     json!({
@@ -154,6 +157,86 @@ fn references_stay_inside_and_end() {
     assert_eq!(schema_error("/$defs", json!(doubling)), SchemaError::TooComplex);
     let deep = (0..40).fold(json!(true), |inner, _| json!({"not": inner}));
     assert_eq!(schema_error("/properties/amount", deep), SchemaError::TooComplex);
+    let wide: Vec<Value> = (0..MAX_NODES).map(|_| json!(1)).collect();
+    assert_eq!(schema_error("/properties/amount", json!({"enum": wide})), SchemaError::TooComplex);
+}
+
+/// What a schema at the bounds may cost, with the largest detail a request may carry. Unoptimised, on a busy machine: the
+/// bound is generous, and what grows without one is seen nevertheless.
+#[test]
+fn hostile_schemas_are_refused_or_cheap() {
+    let object = |properties: Value| json!({"type": "object", "properties": properties, "additionalProperties": false});
+    let nest = |keyword: &str, closing: Value| {
+        (0..14).fold(json!({"properties": {"items": true}}), |inner, _| {
+            let mut outer = json!({keyword: [inner]});
+            for (name, value) in closing.as_object().unwrap() {
+                outer[name] = value.clone();
+            }
+            outer
+        })
+    };
+    let mut unevaluated = nest("allOf", json!({"unevaluatedProperties": false}));
+    unevaluated["type"] = json!("object");
+    unevaluated["properties"] = json!({"items": true});
+    let any: Vec<Value> = (0..450).map(|number| json!({"const": [number]})).collect();
+    let patterns: Vec<Value> = (0..MAX_PATTERNS)
+        .map(|number| json!({"pattern": format!("^(\\w{{1,6}}a?){{1,5}}{number}$")}))
+        .collect();
+    for (name, schema, items) in [
+        ("unevaluated", unevaluated, json!(vec![1; 900])),
+        (
+            "unevaluated inside",
+            object(json!({"items": nest("anyOf", json!({"unevaluatedItems": false}))})),
+            json!(vec![1; 900]),
+        ),
+        (
+            "alternatives",
+            object(json!({"items": {"items": {"not": {"anyOf": any}}}})),
+            json!(vec![json!([1]); 400]),
+        ),
+        ("unique", object(json!({"items": {"uniqueItems": true}})), json!((0..900).collect::<Vec<_>>())),
+        (
+            "contains",
+            object(json!({"items": {"contains": {"const": 1}, "minContains": 0}})),
+            json!(vec![1; 900]),
+        ),
+        (
+            "patterns",
+            object(json!({"items": {"items": {"not": {"anyOf": patterns}}}})),
+            json!(vec!["aaaaaaaaaaaa"; 900]),
+        ),
+    ] {
+        let started = std::time::Instant::now();
+        let validator = DetailValidator::compile("payment", &schema);
+        let compiled = started.elapsed();
+        let started = std::time::Instant::now();
+        if let Ok(validator) = &validator {
+            let _ = validator.validate(&json!({"type": "payment", "items": items}));
+        }
+        println!("{name}: {:?} {compiled:?} {:?}", validator.map(|_| ()), started.elapsed());
+        assert!(compiled.as_secs() < 10 && started.elapsed().as_secs() < 10, "{name}");
+    }
+}
+
+#[test]
+fn patterns_are_few_and_short() {
+    let many = |count: usize| {
+        let any: Vec<Value> = (0..count).map(|index| json!({"pattern": format!("^{index}$")})).collect();
+        json!({"anyOf": any})
+    };
+    // The registration has two of its own, one of them written out where it is referred to.
+    assert!(changed("/schema/properties/debtor", many(MAX_PATTERNS - 3)).is_ok());
+    assert_eq!(schema_error("/properties/debtor", many(MAX_PATTERNS)), SchemaError::Patterns);
+    let names: Map<String, Value> =
+        (0..=MAX_PATTERNS).map(|index| (format!("^{index}$"), json!(true))).collect();
+    let named = json!({"patternProperties": names});
+    assert_eq!(schema_error("/properties/debtor", named), SchemaError::Patterns);
+    let long = json!({"pattern": "a".repeat(MAX_PATTERN + 1)});
+    assert_eq!(schema_error("/properties/debtor", long), SchemaError::Patterns);
+}
+
+fn validated(kind: &DetailType, detail: &Value) -> Result<(), String> {
+    kind.validator().unwrap().validate(detail)
 }
 
 fn detail() -> Value {
@@ -163,7 +246,7 @@ fn detail() -> Value {
 #[test]
 fn details_are_held_against_their_schema() {
     let kind = read(payment());
-    assert_eq!(kind.validate(&detail()), Ok(()));
+    assert_eq!(validated(&kind, &detail()), Ok(()));
     for (member, value, reason) in [
         ("type", json!("other"), "type payment_initiation"),
         ("type", json!(1), "type payment_initiation"),
@@ -180,7 +263,7 @@ fn details_are_held_against_their_schema() {
     ] {
         let mut detail = detail();
         detail[member] = value.clone();
-        match kind.validate(&detail) {
+        match validated(&kind, &detail) {
             Ok(()) => assert_eq!(reason, "", "{member}"),
             Err(text) => {
                 assert!(!reason.is_empty() && text.contains(reason), "{member} {value}: {text}");
@@ -192,7 +275,7 @@ fn details_are_held_against_their_schema() {
         }
     }
     for not_one in [json!(null), json!([]), json!("payment_initiation"), json!({})] {
-        assert!(kind.validate(&not_one).is_err());
+        assert!(validated(&kind, &not_one).is_err());
     }
 }
 
@@ -207,7 +290,7 @@ fn type_may_be_named_by_the_schema_or_not() {
         let (parent, name) = pointer.rsplit_once('/').unwrap();
         registration.pointer_mut(parent).unwrap()[name] = value;
         let kind = read(registration);
-        assert_eq!((kind.check(), kind.validate(&detail())), (Ok(()), Ok(())), "{pointer}");
+        assert_eq!((kind.check(), validated(&kind, &detail())), (Ok(()), Ok(())), "{pointer}");
     }
     let mut unevaluated = payment();
     unevaluated["schema"].as_object_mut().unwrap().remove("additionalProperties");
@@ -216,16 +299,16 @@ fn type_may_be_named_by_the_schema_or_not() {
     let kind = read(unevaluated);
     let mut detail = detail();
     detail["identifier"] = json!("a");
-    assert_eq!((kind.check(), kind.validate(&detail)), (Ok(()), Ok(())));
+    assert_eq!((kind.check(), validated(&kind, &detail)), (Ok(()), Ok(())));
     detail["other"] = json!("a");
-    assert!(kind.validate(&detail).is_err());
+    assert!(validated(&kind, &detail).is_err());
 }
 
 #[test]
 fn an_unchecked_registration_validates_nothing() {
     let mut registration = payment();
     registration["schema"] = json!(true);
-    assert!(read(registration).validate(&detail()).is_err());
+    assert!(read(registration).validator().is_err());
 }
 
 static VALIDATOR: LazyLock<DetailValidator> = LazyLock::new(|| read(payment()).validator().unwrap());

@@ -5,16 +5,10 @@ use url::Url;
 
 use super::{AuthorizationRequest, ClaimsRequest, RawRequest, Refused, ResponseMode};
 use crate::{
-    error::ErrorCode,
-    json::parse_strict,
-    pkce::CodeChallenge,
-    plain_text::{is_plain, is_plain_json},
-    redirect_uri::is_uri_text,
-    scope::Scope,
+    authorization_details, error::ErrorCode, pkce::CodeChallenge, plain_text::is_plain,
+    redirect_uri::is_uri_text, scope::Scope,
 };
 
-const MAX_DETAILS_DEPTH: usize = 16;
-const MAX_DETAILS: usize = 32;
 const MAX_ACR_VALUES: usize = 16;
 const MAX_LOCALES: usize = 16;
 /// Their white space is JSON's.
@@ -171,21 +165,12 @@ fn resource(text: &str) -> Result<String, Refused> {
 
 /// RFC 9396 §2 and §5. What each type may contain, its own code knows.
 fn details(text: &str) -> Result<Value, Refused> {
-    let refused = |description: &str| Refused::new(ErrorCode::InvalidAuthorizationDetails, description);
-    let value = parse_strict(text.as_bytes(), MAX_DETAILS_DEPTH).map_err(|_| {
-        refused("authorization_details must be JSON, nested at most 16 deep, with no name twice")
-    })?;
-    let typed = |item: &Value| item.get("type").and_then(Value::as_str).is_some_and(|kind| !kind.is_empty());
-    let fits = value
-        .as_array()
-        .is_some_and(|items| (1..=MAX_DETAILS).contains(&items.len()) && items.iter().all(typed));
-    if !fits {
-        return Err(refused("authorization_details must be an array of 1 to 32 objects, each with a type"));
+    let refused = |description: String| Refused::new(ErrorCode::InvalidAuthorizationDetails, description);
+    let details = authorization_details::read(text).map_err(|error| refused(error.to_string()))?;
+    if details.is_empty() {
+        return Err(refused("authorization_details must not be empty".to_owned()));
     }
-    if !is_plain_json(&value) {
-        return Err(refused("authorization_details must not have control characters"));
-    }
-    Ok(value)
+    Ok(Value::Array(details))
 }
 
 /// RFC 9449 §10: a SHA-256 thumbprint in base64url.

@@ -10,6 +10,7 @@ pub mod client_auth;
 pub mod client_credentials;
 pub mod clients;
 pub mod code_grant;
+pub mod details;
 pub mod device;
 pub mod directory;
 pub mod discovery;

@@ -335,7 +335,8 @@ async fn details_beside_a_signed_request_are_not_signed() {
     apis::register(&app.app.store, &serde_json::from_value(api).unwrap()).await.unwrap();
     let mut browser = person(&app).await;
     let key = ClientKey::new();
-    let client = Relying::with(&app, Trust::Verified, json!({"jwks": key.jwks()})).await;
+    let types = json!({"jwks": key.jwks(), "authorization_details_types": ["payment"]});
+    let client = Relying::with(&app, Trust::Verified, types).await;
     let mut inside = object(&app, &client, &verifier());
     inside["resource"] = json!(LEDGER);
     inside["scope"] = json!("invoices:read");

@@ -184,7 +184,8 @@ async fn details_are_cheap_to_refuse() {
         "display": {"en": "Pay {m0}", "pt": "Pagar {m0}"},
     }]);
     apis::register(&app.app.store, &serde_json::from_value(api).unwrap()).await.unwrap();
-    let client = Relying::public(&app, Trust::Verified).await;
+    let types = json!({"token_endpoint_auth_method": "none", "authorization_details_types": ["payment"]});
+    let client = Relying::with(&app, Trust::Verified, types).await;
     let mut details = vec![json!({"type": "payment"}); 31];
     details.push(json!({"type": "payment", "x": 1}));
     let details = json!(details).to_string();

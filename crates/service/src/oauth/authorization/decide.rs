@@ -3,7 +3,6 @@
 use porteiro_protocol::{
     assurance::Level,
     authority::Authority,
-    authorization_details::DetailValidator,
     authorization_request::{AuthorizationRequest, Prompt, Refused, ResponseMode},
     error::ErrorCode,
     redirect_uri::RedirectUri,
@@ -15,6 +14,7 @@ use super::{
         acting,
         apis::Api,
         clients::{Client, OrganizationMode, Profile, Trust},
+        details::check_types,
         device, scopes,
     },
     Way,
@@ -228,7 +228,8 @@ fn is_of_the_account(name: &str) -> bool {
     platform || (scopes::is_standard(name) && !scopes::is_open(name))
 }
 
-/// The API a request is about, and exactly the scopes it asks for there, or why not.
+/// The API a request is about, and exactly the scopes it asks for there, or why not. Whether details are as their schemas
+/// say is asked last, and elsewhere: it costs more than all the rest.
 pub fn authority(asked: &Asked<'_>) -> Result<Authority, Refused> {
     let api = api(asked)?;
     let scope =
@@ -243,7 +244,7 @@ pub fn authority(asked: &Asked<'_>) -> Result<Authority, Refused> {
     }
     let details = asked.request.authorization_details.as_ref().and_then(|it| it.as_array().cloned());
     let details = details.unwrap_or_default();
-    check_details(asked.client, api, &details)?;
+    check_types(asked.client, api, &details)?;
     let audience = api.map_or(asked.issuer, |api| api.identifier.as_str());
     Ok(Authority::granted(scope, audience.to_owned(), details))
 }
@@ -322,37 +323,14 @@ fn may_ask(client: &Client, api: Option<&Api>, name: &str) -> Result<(), Refused
     }
 }
 
-/// RFC 9396 §5: a type nobody registered is refused, and so is what its schema does not know.
-fn check_details(client: &Client, api: Option<&Api>, details: &[serde_json::Value]) -> Result<(), Refused> {
-    let refused = |text: &str| refuse(ErrorCode::InvalidAuthorizationDetails, text);
-    let allowed = &client.metadata.authorization_details_types;
-    // Compiling a schema costs more than applying it: once per type.
-    let mut ready: Vec<(&str, DetailValidator)> = Vec::new();
-    for detail in details {
-        let name = detail["type"].as_str().unwrap_or_default();
-        if !allowed.is_empty() && !allowed.iter().any(|one| one == name) {
-            return Err(refused("the client did not register this type"));
-        }
-        let api = api.ok_or_else(|| refused("name the API with resource"))?;
-        let known = api.details.iter().find(|one| one.name == name);
-        let known = known.ok_or_else(|| refused("this API knows no such type"))?;
-        if !ready.iter().any(|(one, _)| *one == name) {
-            ready.push((name, known.validator().map_err(|error| refused(&error.to_string()))?));
-        }
-        let validator = ready.iter().find(|(one, _)| *one == name).map(|(_, validator)| validator);
-        let outcome = validator.map_or(Ok(()), |validator| validator.validate(detail));
-        outcome.map_err(|error| refused(&error))?;
-    }
-    Ok(())
-}
-
-/// Whether what was granted may still be given to this client: it, its trust and the API may have changed since.
+/// Whether what was granted may still be given to this client: it, its trust and the API may have changed since. The schemas
+/// of details are for [`Details::check`](super::super::details::Details::check).
 pub fn still_allowed(client: &Client, api: Option<&Api>, authority: &Authority) -> Result<(), Refused> {
     if client.ceiling().is_some_and(|ceiling| !ceiling.contains_all(authority.scope())) {
         return Err(refuse(ErrorCode::InvalidScope, "the client does not have all of these scopes any more"));
     }
     authority.scope().iter().try_for_each(|name| may_ask(client, api, name))?;
-    check_details(client, api, authority.details())
+    check_types(client, api, authority.details())
 }
 
 /// Whether a person must be asked. What they said before counts only where the client is surely the same one: it proves

@@ -21,6 +21,8 @@ mod reference;
 mod respond;
 mod store;
 
+use std::sync::Arc;
+
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
     assurance::Level,
@@ -157,7 +159,7 @@ pub async fn prepare(
             Err(error) => return Ok(Err(error.into())),
         },
     };
-    let apis = apis::all(reader).await?;
+    let apis = Arc::new(apis::all(reader).await?);
     let checked = raw.check().and_then(|request| {
         let asked = decide::Asked {
             client: &client,
@@ -175,6 +177,13 @@ pub async fn prepare(
         let level = decide::needed_level(&request)?;
         Ok((request, authority, level))
     });
+    let checked = match checked {
+        Ok(passed) => match app.details.check(&apis, &passed.1).await {
+            Ok(()) => Ok(passed),
+            Err(unfit) => Err(unfit.refused()?),
+        },
+        Err(refused) => Err(refused),
+    };
     Ok(match checked {
         Ok((request, authority, level)) => {
             let api = apis.find(authority.audience()).cloned();

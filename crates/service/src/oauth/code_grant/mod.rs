@@ -6,11 +6,14 @@
 //! 3. The client gets an access token, an ID token where a person was asked who they are, and a refresh token where it
 //!    registered to use them.
 
+use std::sync::Arc;
+
 use porteiro_protocol::pkce::CodeVerifier;
 
 use super::{
-    apis::Api,
+    apis::Apis,
     clients::Profile,
+    details::Narrowed,
     token::{
         TokenRequest, TokenResponse, for_person, issue, narrowed,
         person::{Shown, invalid_grant, same_organization},
@@ -22,7 +25,6 @@ use crate::{
     secrets::{HandleKind, Presented},
 };
 use porteiro_protocol::error::ErrorCode;
-use serde_json::Value;
 
 pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     let form = request.form;
@@ -67,8 +69,8 @@ pub(super) async fn redeem(
 async fn narrowing(
     request: TokenRequest<'_>,
     handle: &Presented,
-    apis: &[Api],
-) -> Result<Option<Vec<Value>>, OAuthError> {
+    apis: &Arc<Apis>,
+) -> Result<Option<Narrowed>, OAuthError> {
     same_organization(request, handle).await?;
     narrowed(request, handle, apis).await
 }

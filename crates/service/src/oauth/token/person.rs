@@ -1,10 +1,11 @@
 //! What redeeming a code and refreshing have in common: a grant is presented, and its person is spoken for.
 
+use std::sync::Arc;
+
 use porteiro_protocol::{
     authority::{Asked, Authority, Widening},
-    authorization_details::list_narrows,
+    authorization_details,
     error::ErrorCode,
-    json::parse_strict,
     scope::Scope,
 };
 use serde_json::{Value, json};
@@ -24,6 +25,7 @@ use crate::{
         apis::{Api, Apis},
         authorization::decide::still_allowed,
         clients::Client,
+        details::{Narrowed, Unfit, check_types},
         grants::{self, Live, Outcome, Presentation, Rechecked, Versions},
     },
     organizations::{self, Name},
@@ -43,7 +45,7 @@ pub struct Shown {
     pub redirect_uri: Option<String>,
     pub scope: Option<Scope>,
     /// Narrowed already.
-    pub details: Option<Vec<Value>>,
+    pub details: Option<Narrowed>,
 }
 
 /// Presents a genuine handle. Ok: the grant as it is now, and the token that is current from here on.
@@ -51,7 +53,7 @@ pub async fn present(
     request: TokenRequest<'_>,
     handle: &Presented,
     shown: &Shown,
-    apis: &Apis,
+    apis: &Arc<Apis>,
 ) -> Result<(Box<Live>, Issued), OAuthError> {
     let app = request.app;
     issue::ready(app, request.client, handle.route.generation)?;
@@ -112,7 +114,7 @@ async fn look_again(
     request: TokenRequest<'_>,
     handle: &Presented,
     shown: &Shown,
-    apis: &Apis,
+    apis: &Arc<Apis>,
 ) -> Result<Looked, OAuthError> {
     let (app, route) = (request.app, handle.route);
     let client = request.client;
@@ -120,7 +122,7 @@ async fn look_again(
     // What was granted before the client was disabled, or lost trust, is over.
     let live = live.filter(|live| live.created_at >= client.grants_from);
     let Some(live) = live else { return Ok(Looked::Refused(turned_away(request, handle).await?)) };
-    let asked = match asked(request, &live, shown, apis) {
+    let asked = match asked(request, &live, shown) {
         Ok(asked) => asked,
         Err(widening) => {
             let asked = shown.scope.as_ref().map(ToString::to_string);
@@ -132,7 +134,16 @@ async fn look_again(
     if let Err(refused) = defined(app, client, api, &asked) {
         return Ok(Looked::Refused(refused));
     }
-    let whole = defined(app, client, api, &live.authority).is_ok();
+    // Schemas may have changed, too. What was narrowed for this request was held against them already.
+    let fits = match app.details.check(apis, &live.authority).await {
+        Ok(()) => true,
+        Err(unfit @ Unfit::Busy) => return Ok(Looked::Refused(unfit.into())),
+        Err(unfit @ (Unfit::Invalid(_) | Unfit::Wider)) if shown.details.is_none() => {
+            return Ok(Looked::Refused(unfit.into()));
+        }
+        Err(Unfit::Invalid(_) | Unfit::Wider) => false,
+    };
+    let whole = fits && defined(app, client, api, &live.authority).is_ok();
     let (Some(acting), Some(seen)) = (&live.acting, live.authority_version) else {
         return Ok(Looked::Held(Rechecked { roles: None, whole }));
     };
@@ -154,19 +165,17 @@ async fn look_again(
     }
 }
 
-/// What of the grant this request is about.
-fn asked(request: TokenRequest<'_>, live: &Live, shown: &Shown, apis: &Apis) -> Result<Authority, Widening> {
+/// What of the grant this request is about. Details were compared before, where that may take its time.
+fn asked(request: TokenRequest<'_>, live: &Live, shown: &Shown) -> Result<Authority, Widening> {
+    let narrowed = shown.details.as_ref();
     let asked = Asked {
         scope: shown.scope.as_ref(),
         audience: request.form.get("resource"),
-        details: shown.details.as_deref(),
+        details: narrowed.map(Narrowed::asked),
         ..Asked::default()
     };
-    let types = |held: &[Value], asked: &[Value]| {
-        let api = apis.find(live.authority.audience());
-        list_narrows(api.map(|api| api.details.as_slice()).unwrap_or_default(), held, asked)
-    };
-    live.authority.narrowed(asked, types)
+    let compared = |held: &[Value], asked: &[Value]| narrowed.is_some_and(|it| it.is_of(held, asked));
+    live.authority.narrowed(asked, compared)
 }
 
 /// Whether the client may have it as things are defined now: its own registration and trust, and the API.
@@ -198,32 +207,26 @@ async fn turned_away(request: TokenRequest<'_>, handle: &Presented) -> Result<OA
 }
 
 /// `authorization_details` at the token endpoint (RFC 9396 §6): less than was granted, or a refusal. Asked before the
-/// token is used up.
+/// token is used up, the cheap questions first: the list is short, the token is good, the types are the client's.
 pub async fn narrowed(
     request: TokenRequest<'_>,
     handle: &Presented,
-    apis: &[Api],
-) -> Result<Option<Vec<Value>>, OAuthError> {
+    apis: &Arc<Apis>,
+) -> Result<Option<Narrowed>, OAuthError> {
     let Some(text) = request.form.get("authorization_details") else { return Ok(None) };
-    let refused = |text: &str| OAuthError::new(ErrorCode::InvalidAuthorizationDetails, text);
-    let value =
-        parse_strict(text.as_bytes(), 16).map_err(|_| refused("authorization_details is not JSON"))?;
-    let asked = value.as_array().cloned().ok_or_else(|| refused("authorization_details is no list"))?;
+    let refused = |text: String| OAuthError::new(ErrorCode::InvalidAuthorizationDetails, text);
+    let asked = authorization_details::read(text).map_err(|error| refused(error.to_string()))?;
     let (app, route) = (request.app, handle.route);
     let live = grants::diagnose(&app.store, route.row, route.owner, &request.client.id, &handle.hash).await?;
     // Whoever presents something else is dealt with by presenting it.
     let Some(live) = live else { return Ok(None) };
-    let api = apis.iter().find(|api| api.identifier == live.authority.audience());
-    let types = api.map(|api| api.details.as_slice()).unwrap_or_default();
-    for detail in &asked {
-        let known = types.iter().find(|one| detail["type"] == one.name.as_str());
-        let known = known.ok_or_else(|| refused("this API knows no such type"))?;
-        known.validate(detail).map_err(|error| refused(&error))?;
+    check_types(request.client, apis.find(live.authority.audience()), &asked)
+        .map_err(|error| refused(error.description))?;
+    match app.details.narrow(apis, &live.authority, asked).await {
+        Ok(narrowed) => Ok(Some(narrowed)),
+        Err(Unfit::Wider) => Err(refused::widening(request, &live, Widening::Details, Some(text)).await),
+        Err(unfit @ (Unfit::Invalid(_) | Unfit::Busy)) => Err(unfit.into()),
     }
-    if !list_narrows(types, live.authority.details(), &asked) {
-        return Err(super::refused::widening(request, &live, Widening::Details, Some(text)).await);
-    }
-    Ok(Some(asked))
 }
 
 /// `organization` at the token endpoint names the one that was granted, or is refused: a grant never moves. Asked before
@@ -248,11 +251,11 @@ pub async fn same_organization(request: TokenRequest<'_>, handle: &Presented) ->
 /// whatever could be refused here; this is the types saying so again.
 pub async fn for_person(
     request: TokenRequest<'_>,
-    apis: &Apis,
+    apis: &Arc<Apis>,
     live: &Live,
     shown: &Shown,
 ) -> Result<TokenResponse, OAuthError> {
-    let authority = asked(request, live, shown, apis)
+    let authority = asked(request, live, shown)
         .map_err(|widening| OAuthError::new(widening.code(), widening.to_string()))?;
     defined(request.app, request.client, apis.find(authority.audience()), &authority)?;
     issue::access_token(

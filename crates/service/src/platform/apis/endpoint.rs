@@ -111,8 +111,10 @@ fn named(id: &str) -> Result<String, Problem> {
     identifier(id).ok_or_else(|| ProblemCode::NotFound.into())
 }
 
-fn checked(app: &App, api: &Api) -> Result<(), Problem> {
-    api.check(app.issuer()).map_err(|text| Problem::new(ProblemCode::FieldInvalid, text))
+async fn checked(app: &App, api: &Api) -> Result<(), Problem> {
+    let checked = app.details.check_api(api, app.issuer()).await;
+    let checked = checked.map_err(|_| Problem::from(ProblemCode::Unavailable))?;
+    checked.map_err(|text| Problem::new(ProblemCode::FieldInvalid, text))
 }
 
 async fn register(
@@ -121,7 +123,7 @@ async fn register(
     context: RequestContext,
     Json(api): Json<Api>,
 ) -> Result<Response, Problem> {
-    checked(&app, &api)?;
+    checked(&app, &api).await?;
     done(put(&app, &context, &caller, &api, None).await?)?;
     let location = format!("/v1/platform/apis/{}", name(&api.identifier));
     Ok(created(&location, None, &Shown::from(api)))
@@ -138,7 +140,7 @@ async fn replace(
     if named(&id)? != api.identifier {
         return Err(Problem::new(ProblemCode::FieldInvalid, "identifier is another API's"));
     }
-    checked(&app, &api)?;
+    checked(&app, &api).await?;
     done(put(&app, &context, &caller, &api, Some(seen)).await?)?;
     shown(&app, &api.identifier).await
 }
