@@ -121,8 +121,9 @@ async fn the_logout_token_says_who_and_which_session_and_is_no_id_token() {
     let jwks = app.get("/.well-known/jwks.json").await.json();
     let id = verify(tokens["id_token"].as_str().unwrap(), &jwks).unwrap();
     let known = clients::find(&app.app.store, &client.id).await.unwrap().unwrap();
-    let parse = |name: &str| id[name].as_str().unwrap().to_owned();
-    let token = logout::token(&app.app, &known, parse("sub").parse().unwrap(), parse("sid").parse().unwrap());
+    let session = browser.get("/v1/account/sessions").await.json()["items"][0]["id"].clone();
+    let (subject, session) = (id["sub"].as_str().unwrap(), session.as_str().unwrap());
+    let token = logout::token(&app.app, &known, subject.parse().unwrap(), session.parse().unwrap());
     let token = token.await.unwrap();
     let claims = verify(&token, &jwks).unwrap();
     assert_eq!((&claims["sub"], &claims["sid"], &claims["aud"]), (&id["sub"], &id["sid"], &json!(client.id)));

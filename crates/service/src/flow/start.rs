@@ -22,7 +22,7 @@ use crate::{
     App, accounts,
     http::RequestContext,
     mail::templates::Locale,
-    oauth::authorization::{Continued, Delivery, Prepared, decide::refuse},
+    oauth::authorization::{Continued, Delivery, Prepared, decide::refuse, is_named},
     refusals::{self, RefusalId},
     sessions::SignedIn,
     settings::Registration,
@@ -54,6 +54,11 @@ pub async fn start(
     let signed_in = match transport {
         Transport::Browser => open::current_session(app, context).await?,
         Transport::Api => None,
+    };
+    // Whoever else is meant is not the one who sits there.
+    let signed_in = match signed_in {
+        Some(it) if is_named(&app.store, &continued, prepared, it.account_id).await? => Some(it),
+        Some(_) | None => None,
     };
     let mut state = begin(app, context, continued, prepared, signed_in);
     let silent = prepared.request.prompts(Prompt::None);
@@ -150,7 +155,6 @@ fn begin(
     let mut state =
         State::new(Kind::SignIn, transport, Locale::negotiate(locale).as_str(), phrase::draw(&*app.entropy));
     state.need.level = prepared.level;
-    // Whoever else is meant is not the one who sits there.
     let signed_in = signed_in.filter(|it| continued.hinted.is_none_or(|hinted| hinted == it.account_id));
     let signed_in = signed_in.filter(|_| !request.prompts(Prompt::Create));
     if request.prompts(Prompt::Create) && app.checked.settings.registration == Registration::Open {

@@ -22,8 +22,8 @@ use porteiro_protocol::{
 pub use changing::{Who, add, change, enable, end, join, leave, rehearse};
 pub(crate) use endpoint::exceeds;
 pub use store::{
-    End, Filter, NewMember, Position, Source, State, Whom, account_of, cut_account, cut_client, find,
-    find_with_grant, hold, insert, list, of_account,
+    End, Filter, NewMember, Position, Source, State, Whom, cut_account, cut_client, find, find_with_grant,
+    hold, insert, list, of_account, place_of,
 };
 
 use crate::{

@@ -10,7 +10,8 @@ use base64::{
     Engine,
     engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
 };
-use porteiro_protocol::entropy::Entropy;
+use porteiro_protocol::{entropy::Entropy, id::SessionId};
+use uuid::Uuid;
 
 pub(crate) use handle::sha256;
 pub use handle::{HandleKind, Handles, Issued, Presented, Route};
@@ -28,6 +29,7 @@ pub struct Secrets {
     csrf: hmac::Key,
     nonces: hmac::Key,
     cursors: hmac::Key,
+    sessions: hmac::Key,
     at_rest: LessSafeKey,
 }
 
@@ -56,6 +58,7 @@ impl Secrets {
             csrf: mac("porteiro/csrf/1")?,
             nonces: mac("porteiro/dpop-nonce/1")?,
             cursors: mac("porteiro/cursor/1")?,
+            sessions: mac("porteiro/sid/1")?,
             at_rest,
         })
     }
@@ -82,6 +85,14 @@ impl Secrets {
     /// What makes the place in a list ours, and of this list alone.
     pub fn cursor_mac(&self, parts: &[&[u8]]) -> [u8; 32] {
         digest(&self.cursors, parts)
+    }
+
+    /// What one client calls a session of one subject (`sid`). Two clients, or the same one in two organizations, cannot tell
+    /// that theirs is the same session (decision record 0077).
+    pub fn sid(&self, session: SessionId, client_id: &str, subject: Uuid) -> String {
+        let session = session.uuid();
+        let parts: [&[u8]; 3] = [session.as_bytes(), client_id.as_bytes(), subject.as_bytes()];
+        URL_SAFE_NO_PAD.encode(&digest(&self.sessions, &parts)[..16])
     }
 
     /// A nonce of this moment (RFC 9449 §8): any node knows it again, none has to remember it.

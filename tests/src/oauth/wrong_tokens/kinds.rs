@@ -145,8 +145,9 @@ impl World {
         self.add("signed metadata", text(&metadata, "signed_metadata"));
         let id = self.claims("ID token").await;
         let known = clients::find(&self.app.app.store, &self.client.id).await.unwrap().unwrap();
-        let (sub, sid) = (text(&id, "sub").parse().unwrap(), text(&id, "sid").parse().unwrap());
-        self.add("logout token", logout::token(&self.app.app, &known, sub, sid).await.unwrap());
+        let session = self.browser.get("/v1/account/sessions").await.json()["items"][0]["id"].clone();
+        let (sub, session) = (text(&id, "sub").parse().unwrap(), session.as_str().unwrap().parse().unwrap());
+        self.add("logout token", logout::token(&self.app.app, &known, sub, session).await.unwrap());
     }
 
     async fn claims(&self, kind: &str) -> Value {

@@ -139,17 +139,23 @@ pub async fn of_account(reader: &impl Reader, account: AccountId) -> Result<Vec<
     rows.iter().map(Member::try_from).collect::<Result<_, _>>().map_err(Into::into)
 }
 
-/// Whose membership it is, by its id alone: for subjects of tokens that do not say where.
-pub async fn account_of(reader: &impl Reader, id: MembershipId) -> Result<Option<AccountId>, StoreError> {
+/// Where a membership is and whose, by its id alone: for ID tokens of ours, which do not say where.
+pub async fn place_of(
+    reader: &impl Reader,
+    id: MembershipId,
+) -> Result<Option<(OrganizationId, AccountId)>, StoreError> {
     let rows = reader
         .rows(
-            "members.account_of",
-            "SELECT account_id FROM membership WHERE membership_id = $1 AND account_id IS NOT NULL",
+            "members.place_of",
+            "SELECT organization_id, account_id FROM membership
+             WHERE membership_id = $1 AND account_id IS NOT NULL",
             &[&id.uuid()],
         )
         .await?;
-    let read = |row| Decode::new("membership", id, row).get::<Uuid>("account_id");
-    Ok(rows.first().map(read).transpose()?.map(Into::into))
+    let Some(row) = rows.first() else { return Ok(None) };
+    let row = Decode::new("membership", id, row);
+    let (organization, account) = (row.get::<Uuid>("organization_id")?, row.get::<Uuid>("account_id")?);
+    Ok(Some((organization.into(), account.into())))
 }
 
 /// Held until the transaction ends: what this member may do does not change meanwhile.

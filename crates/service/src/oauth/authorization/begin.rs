@@ -5,7 +5,6 @@ use std::sync::Arc;
 use porteiro_protocol::{
     authorization_request::{RawRequest, Refused, Source},
     error::ErrorCode,
-    id::AccountId,
     jose::{Algorithm, verify_compact},
 };
 use uuid::Uuid;
@@ -14,7 +13,7 @@ use super::{
     super::{clients, pushed_authorization},
     Continued, Delivery, Prepared, Stopped, Turned, decide,
     decide::refuse,
-    object, prepare, reference, respond,
+    object, place, prepare, reference, respond,
 };
 use crate::{
     App,
@@ -56,8 +55,8 @@ pub async fn begin(app: &Arc<App>, context: &RequestContext, raw: RawRequest) ->
         Ok(prepared) => prepared,
         Err(stopped) => return stop(app, stopped).await,
     };
-    let continued = match hinted(app, &prepared).await? {
-        Ok(hinted) => Continued { hinted, ..continued },
+    let continued = match naming(app, continued, &prepared).await? {
+        Ok(continued) => continued,
         Err(refused) => {
             return stop(app, Stopped::Client(Box::new(Turned::new(&prepared, refused)))).await;
         }
@@ -163,37 +162,47 @@ pub async fn continued_from(
     }
 }
 
-/// OpenID Connect Core §3.1.2.1: a token of ours for this client, however old. A subject may be what somebody is in an
-/// organization; it is the account that must be the same.
-pub async fn hinted(
+/// Whom the request names, if anybody. `id_token_hint` (OpenID Connect Core §3.1.2.1) is a token of ours for this client,
+/// however old: the person behind its subject is meant, though not in another organization. A `sub` in the claims
+/// parameter (§5.5.1) anybody could have written: it is compared with what the answer would say, and never looked up
+/// (decision record 0077).
+pub async fn naming(
     app: &App,
+    continued: Continued,
     prepared: &Prepared,
-) -> Result<Result<Option<AccountId>, Refused>, StoreError> {
-    let subject = match named_subject(app, prepared) {
-        Ok(Some(subject)) => subject,
-        Ok(None) => return Ok(Ok(None)),
+) -> Result<Result<Continued, Refused>, StoreError> {
+    let (subject, hint) = match named(app, prepared) {
+        Ok(named) => named,
         Err(refused) => return Ok(Err(refused)),
     };
-    let member = members::account_of(&app.store, subject.into()).await?;
-    Ok(Ok(Some(member.unwrap_or_else(|| subject.into()))))
+    let Some(hint) = hint else { return Ok(Ok(Continued { subject, ..continued })) };
+    let hinted = match members::place_of(&app.store, hint.into()).await? {
+        Some((organization, _)) if place::is_elsewhere(&app.store, prepared, organization).await? => {
+            return Ok(Err(nobody()));
+        }
+        Some((_, account)) => account,
+        None => hint.into(),
+    };
+    Ok(Ok(Continued { subject, hinted: Some(hinted), ..continued }))
 }
 
-fn named_subject(app: &App, prepared: &Prepared) -> Result<Option<Uuid>, Refused> {
+/// The `sub` that is asked for, and the subject of the hint.
+fn named(app: &App, prepared: &Prepared) -> Result<(Option<Uuid>, Option<Uuid>), Refused> {
     let claims = prepared.request.claims.as_ref();
     let asked = claims.and_then(|claims| claims.id_token.get("sub")).and_then(|sub| sub.value.as_ref());
     let asked = match asked {
         None => None,
         Some(value) => Some(value.as_str().and_then(|text| text.parse().ok()).ok_or_else(nobody)?),
     };
-    let Some(hint) = &prepared.request.id_token_hint else { return Ok(asked) };
+    let Some(hint) = &prepared.request.id_token_hint else { return Ok((asked, None)) };
     let claims = own_id_token(app, hint).filter(|claims| claims["aud"] == prepared.client.id.as_str());
-    let subject = claims.and_then(|claims| claims["sub"].as_str()?.parse().ok());
+    let subject: Option<Uuid> = claims.and_then(|claims| claims["sub"].as_str()?.parse().ok());
     let subject = subject.ok_or_else(|| {
         refuse(ErrorCode::InvalidRequest, "id_token_hint is not an ID token of ours for this client")
     })?;
     match asked {
         Some(asked) if asked != subject => Err(nobody()),
-        Some(_) | None => Ok(Some(subject)),
+        Some(_) | None => Ok((asked, Some(subject))),
     }
 }
 

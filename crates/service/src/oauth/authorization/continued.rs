@@ -23,6 +23,9 @@ pub struct Continued {
     pub device: Option<Asking>,
     /// Only this person will do (`id_token_hint`).
     pub hinted: Option<AccountId>,
+    /// Only whom the answer would call this will do (`sub` of the claims parameter).
+    #[serde(default)]
+    pub subject: Option<Uuid>,
     /// The person said which account it is.
     pub confirmed: bool,
     /// In which organization the person said they act.
@@ -44,6 +47,7 @@ impl Continued {
             challenge: false,
             device: None,
             hinted: None,
+            subject: None,
             confirmed: false,
             organization: None,
             shown: None,

@@ -76,6 +76,11 @@ pub async fn issue(
         Ok(acting) => acting,
         Err(refused) => return turned(app, prepared, refused.code, &refused.description).await,
     };
+    let subject = acting.as_ref().map_or(sitting.account.uuid(), |(acting, _)| acting.membership.uuid());
+    if continued.subject.is_some_and(|named| named != subject) {
+        let text = "somebody else signed in than was asked for";
+        return turned(app, prepared, ErrorCode::LoginRequired, text).await;
+    }
     // A yes to a device is a yes to that one.
     if continued.consented.is_some() && continued.device.is_none() {
         store::remember(tx, sitting.account, client, &prepared.authority).await?;

@@ -34,10 +34,11 @@ use porteiro_protocol::{
 use serde::Serialize;
 use serde_json::json;
 
-pub use begin::{Begun, Beside, begin, continued_from, hinted, own_id_token};
+pub use begin::{Begun, Beside, begin, continued_from, naming, own_id_token};
 pub use continued::{Continued, Way};
 pub use describe::{describe, in_words};
 pub use issue::{Sitting, issue};
+pub use place::is_named;
 pub use respond::{Confirmed, Delivery, refusal};
 pub use store::{allowed_clients, forget, forget_in_organization, remembered};
 
@@ -307,7 +308,12 @@ pub async fn standing(
     }
     let mut choices = Vec::new();
     if let Some(account) = account {
-        match place::find(reader, continued, prepared, account).await? {
+        let place = place::find(reader, continued, prepared, account).await?;
+        if continued.subject.is_some_and(|subject| !place.may_be(subject, account)) {
+            let text = "the person could not do what was asked";
+            return Ok(refused(decide::refuse(ErrorCode::LoginRequired, text)));
+        }
+        match place {
             Place::Nowhere => {}
             Place::Here(member) => {
                 prepared.authority = prepared.authority.clone().acting_for(member.organization.id);

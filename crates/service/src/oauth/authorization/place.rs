@@ -7,6 +7,8 @@ use porteiro_protocol::{
     id::{AccountId, OrganizationId},
 };
 
+use uuid::Uuid;
+
 use super::{
     super::{
         acting,
@@ -35,6 +37,43 @@ pub(super) enum Place {
     Choose(Vec<Member>),
     /// No such organization for them, and why is nobody's business; or they do not hold there what is asked.
     Refused(Refused, Box<Refusal>),
+}
+
+impl Place {
+    /// Whether an answer from here could name this subject. Where nothing will be answered, it does not matter.
+    pub(super) fn may_be(&self, subject: Uuid, account: AccountId) -> bool {
+        match self {
+            Self::Nowhere => account.uuid() == subject,
+            Self::Here(member) => member.id.uuid() == subject,
+            Self::Choose(members) => members.iter().any(|member| member.id.uuid() == subject),
+            Self::Refused(_, _) => true,
+        }
+    }
+}
+
+/// Whether this person is whom the request names, where it names anybody by what the answer would call them.
+pub async fn is_named(
+    reader: &impl Reader,
+    continued: &Continued,
+    prepared: &Prepared,
+    account: AccountId,
+) -> Result<bool, StoreError> {
+    match continued.subject {
+        None => Ok(true),
+        Some(subject) => Ok(find(reader, continued, prepared, account).await?.may_be(subject, account)),
+    }
+}
+
+/// Whether the request is about another organization than this one.
+pub(super) async fn is_elsewhere(
+    reader: &impl Reader,
+    prepared: &Prepared,
+    organization: OrganizationId,
+) -> Result<bool, StoreError> {
+    Ok(match wanted(reader, None, prepared).await? {
+        Wanted::This(wanted) => wanted != organization,
+        Wanted::Any | Wanted::Unknown => false,
+    })
 }
 
 /// Whether the request can be answered without an organization.
@@ -78,7 +117,7 @@ pub(super) async fn find(
     if !is_needed(prepared) {
         return Ok(Place::Nowhere);
     }
-    let member = match wanted(reader, continued, prepared).await? {
+    let member = match wanted(reader, continued.organization, prepared).await? {
         Wanted::Unknown => {
             let text = "an organization they belong to and the client may act for";
             return Ok(unavailable(prepared, None, Rule::NotAMember, text));
@@ -135,12 +174,12 @@ enum Wanted {
 
 async fn wanted(
     reader: &impl Reader,
-    continued: &Continued,
+    chosen: Option<OrganizationId>,
     prepared: &Prepared,
 ) -> Result<Wanted, StoreError> {
     let own = prepared.client.organization;
     let Some(text) = &prepared.request.organization else {
-        return Ok(own.or(continued.organization).map_or(Wanted::Any, Wanted::This));
+        return Ok(own.or(chosen).map_or(Wanted::Any, Wanted::This));
     };
     let found = organizations::find_named(reader, &Name::parse(text)).await?;
     Ok(match (found, own) {

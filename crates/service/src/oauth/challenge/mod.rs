@@ -73,11 +73,10 @@ async fn begin(
         .await
         .map_err(OAuthError::from)?
         .map_err(OAuthError::from)?;
-    let hinted = authorization::hinted(app, &prepared)
+    let continued = authorization::naming(app, continued, &prepared)
         .await
         .map_err(OAuthError::from)?
         .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
-    let continued = Continued { hinted, ..continued };
     match flow::start(app, context, continued, &prepared).await? {
         Started::Flow(answer) => Ok(answer),
         Started::Blocked { refused } => Err(OAuthError::new(refused.code, refused.description).into()),

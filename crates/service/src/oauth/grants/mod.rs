@@ -188,7 +188,7 @@ pub struct Live {
 
 impl Live {
     /// As tokens name the person: in an organization, by what they are there.
-    pub fn subject(&self) -> String {
-        self.acting.as_ref().map_or_else(|| self.account.to_string(), |acting| acting.membership.to_string())
+    pub fn subject(&self) -> Uuid {
+        self.acting.as_ref().map_or_else(|| self.account.uuid(), |acting| acting.membership.uuid())
     }
 }

@@ -110,7 +110,7 @@ pub async fn token(
         "jti": Id::<Token>::random(&*app.entropy),
         "events": {EVENT: {}},
         "sub": subject,
-        "sid": session,
+        "sid": app.secrets.sid(session, &client.id, subject),
     });
     let algorithm = client.metadata.id_token_signed_response_alg.unwrap_or(Algorithm::Rs256);
     app.keys.current().signer(algorithm)?.jwt("logout+jwt", &claims).await

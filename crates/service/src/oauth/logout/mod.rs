@@ -159,7 +159,7 @@ async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> R
         return Ok(Left::Out { to: to.filter(|_| checked) });
     };
     let token = confirmation(app, &signed_in);
-    let same = hint.is_some_and(|claims| claims["sid"] == signed_in.session_id.to_string());
+    let same = hint.is_some_and(|claims| is_of(app, &claims, &signed_in));
     let said_so = form.get("confirm").is_some_and(|confirm| {
         let own_page = context.origin.as_deref() == Some(app.issuer());
         own_page && bool::from(subtle::ConstantTimeEq::ct_eq(confirm.as_bytes(), token.as_bytes()))
@@ -169,6 +169,17 @@ async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> R
     }
     end(app, context, &signed_in).await?;
     Ok(Left::Out { to })
+}
+
+/// Whether an ID token of ours was made in this very session: its client's name for it is in the token.
+fn is_of(app: &App, claims: &Value, signed_in: &SignedIn) -> bool {
+    let subject = claims["sub"].as_str().and_then(|text| text.parse().ok());
+    match (claims["aud"].as_str(), subject) {
+        (Some(client_id), Some(subject)) => {
+            claims["sid"] == app.secrets.sid(signed_in.session_id, client_id, subject)
+        }
+        (_, _) => false,
+    }
 }
 
 /// Where the client wants the person, if it may.

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     App,
     http::{OAuthError, RequestContext, Route},
-    members,
+    members::{self, Whom},
     secrets::HandleKind,
 };
 
@@ -53,7 +53,10 @@ async fn named(app: &App, token: &str) -> Result<Option<(Uuid, Uuid)>, OAuthErro
     let account = match (claims.organization, claims.subject.parse::<Uuid>()) {
         (_, Err(_)) => None,
         (None, Ok(account)) => Some(account),
-        (Some(_), Ok(member)) => members::account_of(&app.store, member.into()).await?.map(Id::uuid),
+        (Some(organization), Ok(member)) => {
+            let member = members::find(&app.store, organization, Whom::Id(member.into())).await?;
+            member.and_then(|member| member.account).map(Id::uuid)
+        }
     };
     match (claims.grant, account) {
         (Some(grant), Some(account)) => Ok(Some((grant.uuid(), account))),

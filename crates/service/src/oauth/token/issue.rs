@@ -162,7 +162,7 @@ pub async fn id_token(
     let now = numeric_date(app.clock.now());
     let claims = IdToken {
         iss: app.issuer(),
-        sub: live.subject(),
+        sub: live.subject().to_string(),
         aud: &client.id,
         exp: now + ID_TOKEN_SECONDS,
         iat: now,
@@ -171,7 +171,7 @@ pub async fn id_token(
         acr: live.terms.level.acr(),
         amr: &live.terms.amr,
         at_hash: half_hash(algorithm, access_token),
-        sid: live.session.to_string(),
+        sid: app.secrets.sid(live.session, &client.id, live.subject()),
     };
     sign(app, algorithm, "JWT", &claims).await
 }
