@@ -1,7 +1,7 @@
 //! What members ask of each other.
 
 use super::{ClientMetadata, MetadataError, invalid};
-use crate::error::ErrorCode;
+use crate::{assurance::Level, error::ErrorCode};
 
 /// Fills in what depends on other members, and refuses contradictions (RFC 7591 §2.1).
 pub(super) fn settle(metadata: &mut ClientMetadata) -> Result<(), MetadataError> {
@@ -23,7 +23,17 @@ pub(super) fn settle(metadata: &mut ClientMetadata) -> Result<(), MetadataError>
         return Err(invalid("a client that does not authenticate cannot have the client_credentials grant"));
     }
     keys(metadata)?;
+    levels(metadata)?;
     certificate(metadata)
+}
+
+/// They are binding: with none that we know, every request of the client would be refused.
+fn levels(metadata: &ClientMetadata) -> Result<(), MetadataError> {
+    let values = &metadata.default_acr_values;
+    if !values.is_empty() && !values.iter().any(|value| Level::parse_acr(value).is_some()) {
+        return Err(invalid("default_acr_values must have one of the values in acr_values_supported"));
+    }
+    Ok(())
 }
 
 /// RFC 7591 §2: by value or by reference, never both.

@@ -149,13 +149,17 @@ pub fn mode(request: &AuthorizationRequest) -> ResponseMode {
     request.response_mode.unwrap_or(ResponseMode::Query)
 }
 
-/// Any of the listed values will do, so the least of those we know; none that we know cannot be met (decision 14).
-pub fn needed_level(request: &AuthorizationRequest) -> Result<Level, Refused> {
-    let values: Vec<&str> = request.acr_values.iter().map(String::as_str).collect();
+/// Any of the listed values will do, so the least of those we know; none that we know cannot be met. What the client
+/// registered as its default counts where the request demands nothing (OpenID Connect Registration §2); a voluntary `acr`
+/// claim demands nothing (decision record 0026).
+pub fn needed_level(client: &Client, request: &AuthorizationRequest) -> Result<Level, Refused> {
     let acr = request.claims.as_ref().and_then(|claims| claims.id_token.get("acr"));
     let essential = acr.filter(|acr| acr.essential).into_iter();
     let essential = essential.flat_map(|acr| acr.value.iter().chain(acr.values.iter().flatten()));
     let essential: Vec<&str> = essential.map(|value| value.as_str().unwrap_or_default()).collect();
+    let silent = request.acr_values.is_empty() && essential.is_empty();
+    let values = if silent { &client.metadata.default_acr_values } else { &request.acr_values };
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
     Ok(least(&values)?.max(least(&essential)?))
 }
 
@@ -169,7 +173,7 @@ fn least(values: &[&str]) -> Result<Level, Refused> {
 }
 
 fn level(asked: &Asked<'_>) -> Result<(), Refused> {
-    needed_level(asked.request).map(|_| ())
+    needed_level(asked.client, asked.request).map(|_| ())
 }
 
 /// OpenID Connect Core §11 for clients that can use it; refused, not ignored, for others.

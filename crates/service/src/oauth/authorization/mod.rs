@@ -175,7 +175,7 @@ pub async fn prepare(
             (check.run)(&asked)?;
         }
         let authority = decide::authority(&asked)?;
-        let level = decide::needed_level(&request)?;
+        let level = decide::needed_level(&client, &request)?;
         Ok((request, authority, level))
     });
     let checked = match checked {
