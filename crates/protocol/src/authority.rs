@@ -100,7 +100,7 @@ impl Authority {
         if asked.organization.is_some_and(|organization| Some(organization) != self.organization) {
             return Err(Widening::Organization);
         }
-        if asked.scope.is_some_and(|scope| !self.scope.contains_all(scope)) {
+        if asked.scope.is_some_and(|scope| !self.scope.covers_all(scope)) {
             return Err(Widening::Scope);
         }
         if asked.details.is_some_and(|details| !narrows(&self.details, details)) {
@@ -119,7 +119,7 @@ impl Authority {
     pub fn is_within(&self, other: &Self, narrows: impl Fn(&[Value], &[Value]) -> bool) -> bool {
         self.audience == other.audience
             && self.organization == other.organization
-            && other.scope.contains_all(&self.scope)
+            && other.scope.covers_all(&self.scope)
             && narrows(&other.details, &self.details)
     }
 }
@@ -129,13 +129,22 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::permission::{Held, Permission};
 
     fn same(held: &[Value], asked: &[Value]) -> bool {
         asked.iter().all(|one| held.contains(one))
     }
 
     fn scope() -> impl Strategy<Value = Scope> {
-        prop::collection::vec("[a-e]", 0..5).prop_map(|words| words.join(" ").parse().unwrap())
+        let token = "([a-c]|(a|members):(read|impersonate|\\*))";
+        prop::collection::vec(token, 0..5).prop_map(|words| words.join(" ").parse().unwrap())
+    }
+
+    /// What a scope allows, as the APIs that take permissions read it.
+    fn allowed(scope: &Scope) -> (Held, Vec<&str>) {
+        let permission = |token: &&str| Permission::parse(token).is_ok();
+        let held = Held::of(scope.iter().filter_map(|token| Permission::parse(token).ok()));
+        (held, scope.iter().filter(|token| !permission(token)).collect())
     }
 
     fn details() -> impl Strategy<Value = Vec<Value>> {
@@ -159,6 +168,16 @@ mod tests {
                 if let Some(asked) = &asked_details {
                     prop_assert_eq!(narrowed.details(), asked.as_slice());
                 }
+            }
+        }
+
+        #[test]
+        fn no_wildcard_makes_more_of_what_was_granted(held in scope(), asked in scope()) {
+            let granted = Authority::granted(held, "a".into(), Vec::new());
+            if let Ok(narrowed) = granted.narrowed(Asked { scope: Some(&asked), ..Asked::default() }, same) {
+                let ((before, words), (after, fewer)) = (allowed(granted.scope()), allowed(narrowed.scope()));
+                prop_assert!(before.covers_all(&after));
+                prop_assert!(fewer.iter().all(|word| words.contains(word)));
             }
         }
 

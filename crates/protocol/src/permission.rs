@@ -69,6 +69,12 @@ impl Permission {
         self == asked || (self.is_wildcard() && self.resource() == asked.resource() && !asked.is_reserved())
     }
 
+    /// The wildcard that covers this; none covers a reserved one.
+    #[must_use]
+    pub fn wildcard(&self) -> Option<String> {
+        (!self.is_reserved()).then(|| format!("{}:*", self.resource()))
+    }
+
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::permission::Permission;
+
 pub const MAX_SCOPE_TOKENS: usize = 64;
 pub const MAX_SCOPE_TOKEN: usize = 128;
 
@@ -54,16 +56,33 @@ impl Scope {
         self.tokens.iter().any(|known| known == token)
     }
 
-    /// Whether `other` asks for nothing beyond this.
+    /// Whether having this is enough for `token`: it is here, or a wildcard that covers it is (decision record 0078).
     #[must_use]
-    pub fn contains_all(&self, other: &Self) -> bool {
-        self.first_missing(other).is_none()
+    pub fn covers(&self, token: &str) -> bool {
+        self.contains(token) || wildcard(token).is_some_and(|wildcard| self.contains(&wildcard))
     }
 
-    /// The first token of `other` that is not in this one.
+    /// Whether `other` asks for nothing beyond this.
     #[must_use]
-    pub fn first_missing<'a>(&self, other: &'a Self) -> Option<&'a str> {
-        other.iter().find(|token| !self.contains(token))
+    pub fn covers_all(&self, other: &Self) -> bool {
+        self.first_uncovered(other).is_none()
+    }
+
+    /// The first token of `other` that goes beyond this.
+    #[must_use]
+    pub fn first_uncovered<'a>(&self, other: &'a Self) -> Option<&'a str> {
+        other.iter().find(|token| !self.covers(token))
+    }
+
+    /// Each token with the wildcard that would cover it, for whoever compares elsewhere: `invoices:read"invoices:*`. No
+    /// token has a quotation mark.
+    #[must_use]
+    pub fn with_wildcards(&self) -> String {
+        let ways = |token: &str| match wildcard(token) {
+            Some(wildcard) => format!("{token}\"{wildcard}"),
+            None => token.to_owned(),
+        };
+        self.iter().map(ways).collect::<Vec<_>>().join(" ")
     }
 
     #[must_use]
@@ -76,9 +95,14 @@ impl Scope {
     }
 }
 
+/// Scopes that are permissions have wildcards; no other scope does.
+fn wildcard(token: &str) -> Option<String> {
+    Permission::parse(token).ok()?.wildcard()
+}
+
 impl PartialEq for Scope {
     fn eq(&self, other: &Self) -> bool {
-        self.tokens.len() == other.tokens.len() && self.contains_all(other)
+        self.tokens.len() == other.tokens.len() && other.iter().all(|token| self.contains(token))
     }
 }
 impl Eq for Scope {}
@@ -116,6 +140,11 @@ mod tests {
         Scope::parse(text).unwrap()
     }
 
+    fn some() -> impl Strategy<Value = String> {
+        let token = "(a|b|openid|(a|b|members)[.:](c|d|impersonate|\\*))";
+        prop::collection::vec(token, 0..5).prop_map(|tokens| tokens.join(" "))
+    }
+
     #[test]
     fn order_is_kept_and_repeats_are_not() {
         assert_eq!(scope("openid profile openid invoices:read").to_string(), "openid profile invoices:read");
@@ -128,9 +157,37 @@ mod tests {
 
     #[test]
     fn case_and_prefixes_tell_scopes_apart() {
-        assert_eq!(scope("openid email").first_missing(&scope("openid Email profile")), Some("Email"));
+        assert_eq!(scope("openid email").first_uncovered(&scope("openid Email profile")), Some("Email"));
         assert!(!scope("invoices:*").contains("invoices:read"));
+        assert_ne!(scope("invoices:* invoices:read"), scope("invoices:* invoices:write"));
         assert!(!scope("invoices:read").contains("invoices"));
+    }
+
+    #[test]
+    fn a_wildcard_covers_the_actions_of_its_resource_and_nothing_else() {
+        let held = scope("openid invoices:* members:* https://a.example/*");
+        assert!(held.covers_all(&scope("openid invoices:read invoices:* members:read")));
+        for beyond in [
+            "invoices",
+            "invoices:",
+            "Invoices:read",
+            "invoices:read:all",
+            "invoices.old:read",
+            "accounts:read",
+            "members:impersonate",
+            "https://a.example/b",
+            "*",
+            "*:*",
+            "*:read",
+        ] {
+            assert!(!held.covers(beyond), "{beyond}");
+        }
+        assert!(!scope("invoices:read invoices:write").covers("invoices:*"));
+        assert!(scope("members:impersonate").covers("members:impersonate"));
+        assert_eq!(
+            scope("openid a:b a:* members:impersonate").with_wildcards(),
+            "openid a:b\"a:* a:*\"a:* members:impersonate"
+        );
     }
 
     #[test]
@@ -155,12 +212,20 @@ mod tests {
         }
 
         #[test]
-        fn containing_is_a_partial_order(a in "[a-d ]{0,8}", b in "[a-d ]{0,8}", c in "[a-d ]{0,8}") {
+        fn covering_is_reflexive_and_transitive(a in some(), b in some(), c in some()) {
             let (a, b, c) = (scope(&a), scope(&b), scope(&c));
-            prop_assert!(a.contains_all(&a) && a.contains_all(&Scope::default()));
-            prop_assert!(!(a.contains_all(&b) && b.contains_all(&c)) || a.contains_all(&c));
-            prop_assert_eq!(a.contains_all(&b) && b.contains_all(&a), a == b);
-            prop_assert_eq!(a.first_missing(&b).is_none(), b.iter().all(|token| a.contains(token)));
+            prop_assert!(a.covers_all(&a) && a.covers_all(&Scope::default()));
+            prop_assert!(!(a.covers_all(&b) && b.covers_all(&c)) || a.covers_all(&c));
+            prop_assert!(a != b || (a.covers_all(&b) && b.covers_all(&a)));
+            prop_assert_eq!(a.first_uncovered(&b).is_none(), b.iter().all(|token| a.covers(token)));
+        }
+
+        #[test]
+        fn whoever_compares_with_wildcards_finds_the_same(a in some(), b in some()) {
+            let (a, b) = (scope(&a), scope(&b));
+            let ways = b.with_wildcards();
+            let mut each = ways.split(' ').filter(|ways| !ways.is_empty());
+            prop_assert_eq!(each.all(|ways| ways.split('"').any(|way| a.contains(way))), a.covers_all(&b));
         }
     }
 }

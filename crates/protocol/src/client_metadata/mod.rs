@@ -23,6 +23,8 @@ use crate::{error::ErrorCode, jose::Algorithm, redirect_uri::RedirectUri, scope:
 pub struct Allowed<'a> {
     pub auth_methods: &'a [&'a str],
     pub grant_types: &'a [&'a str],
+    /// Of a client that names none. RFC 7591 §2 says `authorization_code`; §3.2.1 lets a server say otherwise.
+    pub default_grant_types: &'a [&'a str],
     pub response_types: &'a [&'a str],
     pub signing_algs: &'a [&'a str],
 }

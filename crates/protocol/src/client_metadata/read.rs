@@ -116,11 +116,11 @@ pub(super) fn auth_method(member: Member<'_>) -> Read<String> {
     Ok(method)
 }
 
-/// RFC 7591 §2: `authorization_code` when not said.
+/// What the server has for clients that name none.
 pub(super) fn grant_types(member: Member<'_>) -> Read<Vec<String>> {
     let mut grants = texts(member)?;
     if grants.is_empty() {
-        grants.push("authorization_code".to_owned());
+        grants.extend(member.allowed.default_grant_types.iter().map(|&grant| grant.to_owned()));
     }
     all_served(member, grants, member.allowed.grant_types)
 }

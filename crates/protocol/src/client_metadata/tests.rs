@@ -13,6 +13,7 @@ const ALLOWED: Allowed<'_> = Allowed {
         "self_signed_tls_client_auth",
     ],
     grant_types: &["authorization_code", "refresh_token", "client_credentials"],
+    default_grant_types: &["authorization_code"],
     response_types: &["code"],
     signing_algs: &["RS256", "PS256", "ES256", "EdDSA"],
 };

@@ -9,6 +9,7 @@ mod layers;
 mod oauth_error;
 mod page;
 mod problem;
+mod resource_metadata;
 mod route;
 
 pub use address::{ClientAddress, ClientCertificate, Peer};
@@ -20,4 +21,5 @@ pub use layers::{RequestInfo, Surroundings, build};
 pub use oauth_error::{OAuthError, unreadable_form};
 pub use page::{form_post_page, plain_page, prefers_json};
 pub use problem::{Problem, ProblemCode};
+pub use resource_metadata::PATH as RESOURCE_METADATA;
 pub use route::{Access, Route, allow_client};

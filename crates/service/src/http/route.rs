@@ -12,6 +12,7 @@ use axum::{
 };
 use porteiro_protocol::redirect_uri::RedirectUri;
 
+use super::resource_metadata;
 use crate::{
     App,
     management::{self, Contract, Guard, Operation},
@@ -148,8 +149,21 @@ impl Route {
         self
     }
 
-    /// The handler behind the check its access asks for.
-    pub(super) fn guarded(mut self, app: &Arc<App>) -> Self {
+    /// The handler behind the check its access asks for. Where an access token opens it, refusals say who gives them out.
+    pub(super) fn guarded(self, app: &Arc<App>) -> Self {
+        let by_token = match self.access {
+            Access::Token(_) | Access::Session | Access::Organization(_) | Access::Platform(_) => true,
+            Access::Public(_) | Access::FlowOwner | Access::Client | Access::RegistrationToken => false,
+        };
+        let mut route = self.checked(app);
+        if by_token {
+            let layer = axum::middleware::from_fn_with_state(Arc::clone(app), resource_metadata::name);
+            route.handler = route.handler.layer(layer);
+        }
+        route
+    }
+
+    fn checked(mut self, app: &Arc<App>) -> Self {
         if let Some(operation) = &self.operation {
             let contract = Contract { app: Arc::clone(app), operation: Arc::clone(operation) };
             let layer = axum::middleware::from_fn_with_state(contract, management::keep);

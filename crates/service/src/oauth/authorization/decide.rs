@@ -239,7 +239,7 @@ pub fn authority(asked: &Asked<'_>) -> Result<Authority, Refused> {
     let scope =
         if asked.request.scope.is_empty() { default_scope(asked, api)? } else { asked.request.scope.clone() };
     if let Some(ceiling) = asked.client.ceiling()
-        && ceiling.first_missing(&scope).is_some()
+        && ceiling.first_uncovered(&scope).is_some()
     {
         return Err(refuse(ErrorCode::InvalidScope, "the client did not register all of these scopes"));
     }
@@ -330,7 +330,7 @@ fn may_ask(client: &Client, api: Option<&Api>, name: &str) -> Result<(), Refused
 /// Whether what was granted may still be given to this client: it, its trust and the API may have changed since. The schemas
 /// of details are for [`Details::check`](super::super::details::Details::check).
 pub fn still_allowed(client: &Client, api: Option<&Api>, authority: &Authority) -> Result<(), Refused> {
-    if client.ceiling().is_some_and(|ceiling| !ceiling.contains_all(authority.scope())) {
+    if client.ceiling().is_some_and(|ceiling| !ceiling.covers_all(authority.scope())) {
         return Err(refuse(ErrorCode::InvalidScope, "the client does not have all of these scopes any more"));
     }
     authority.scope().iter().try_for_each(|name| may_ask(client, api, name))?;
@@ -354,7 +354,7 @@ pub fn needs_consent(
         Trust::FirstParty => false,
         // Where its answers go, it said itself: it is asked about every time (decision 16).
         Trust::Unverified => true,
-        Trust::Verified => !remembered.is_some_and(|scope| scope.contains_all(authority.scope())),
+        Trust::Verified => !remembered.is_some_and(|scope| scope.covers_all(authority.scope())),
     }
 }
 

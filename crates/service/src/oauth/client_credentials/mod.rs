@@ -109,7 +109,7 @@ fn decide<'a>(
         None => invalid("no API has that scope"),
     })?;
     if let Some(ceiling) = &client.metadata.scope
-        && ceiling.first_missing(&scope).is_some()
+        && ceiling.first_uncovered(&scope).is_some()
     {
         return Err(invalid("the client did not register all of these scopes"));
     }

@@ -94,6 +94,7 @@ pub const fn narrows(before: (Trust, OrganizationMode), after: (Trust, Organizat
 pub const ALLOWED: Allowed<'static> = Allowed {
     auth_methods: client_auth::NAMES,
     grant_types: grants::NAMES,
+    default_grant_types: &["authorization_code"],
     response_types: grants::RESPONSE_TYPES,
     signing_algs: &["ES256", "EdDSA", "RS256", "PS256"],
 };

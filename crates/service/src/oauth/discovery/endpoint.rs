@@ -12,7 +12,7 @@ use porteiro_protocol::error::ErrorCode;
 use super::{SignError, authorization_server, protected_resource, signed};
 use crate::{
     App,
-    http::{Access, Document, OAuthError, Route},
+    http::{Access, Document, OAuthError, RESOURCE_METADATA, Route},
 };
 
 pub fn routes() -> Vec<Route> {
@@ -22,7 +22,7 @@ pub fn routes() -> Vec<Route> {
             .standard("OpenID Connect Discovery 1.0")
             .cors(),
         Route::get("/.well-known/oauth-authorization-server", public, server).standard("RFC 8414").cors(),
-        Route::get("/.well-known/oauth-protected-resource", public, resource).standard("RFC 9728").cors(),
+        Route::get(RESOURCE_METADATA, public, resource).standard("RFC 9728").cors(),
     ]
 }
 

@@ -113,6 +113,7 @@ pub struct Presentation {
     /// What the verifier hashes to; a code opens for nothing else.
     pub challenge: Option<[u8; 32]>,
     pub redirect_uri: Option<String>,
+    /// As [`Scope::with_wildcards`](porteiro_protocol::scope::Scope::with_wildcards) writes it.
     pub scope: Option<String>,
     pub audience: Option<String>,
     /// Of the client and the APIs as they are now.

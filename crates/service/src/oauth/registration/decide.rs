@@ -1,16 +1,32 @@
 use porteiro_protocol::{
-    client_metadata::{ClientMetadata, MetadataError},
+    client_metadata::{Allowed, ClientMetadata, MetadataError},
     error::ErrorCode,
     jose::Algorithm,
     scope::Scope,
 };
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-use super::super::{apis::Api, clients::Trust, scopes, token::grants::GRANTS};
+use super::super::{
+    apis::Api,
+    clients::{ALLOWED, Profile, Trust},
+    scopes,
+    token::grants::GRANTS,
+};
 
 /// What a client that nobody has checked may use.
 fn is_open(grant: &str) -> bool {
     GRANTS.iter().any(|known| known.name == grant && known.open_to_unverified)
+}
+
+/// What a client gets that names no grants: it may stay signed in, unless its profile has no refresh tokens (decision
+/// record 0078).
+pub(super) const fn allowed(profile: Profile) -> Allowed<'static> {
+    match profile {
+        Profile::Default => {
+            Allowed { default_grant_types: &["authorization_code", "refresh_token"], ..ALLOWED }
+        }
+        Profile::Fapi2 => ALLOWED,
+    }
 }
 
 /// How far whoever registers itself is trusted, then and after every change (security.md 6.3).

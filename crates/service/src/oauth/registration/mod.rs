@@ -25,7 +25,7 @@ use subtle::ConstantTimeEq;
 use self::answer::Registered;
 use super::{
     client_auth,
-    clients::{self, ALLOWED, Client, ClientSecret, Profile},
+    clients::{self, Client, ClientSecret, Profile},
 };
 use crate::{
     App,
@@ -60,7 +60,7 @@ async fn register(app: &App, context: &RequestContext, request: &Value) -> Resul
         Rule { burst, interval_seconds: seconds / f64::from(burst), ..rule }
     };
     limit(app, context, &[per(REGISTER, 1, 3_600.0), per(REGISTER_DAY, 5, 86_400.0)]).await?;
-    let mut metadata = ClientMetadata::parse(request, &ALLOWED)?;
+    let mut metadata = ClientMetadata::parse(request, &decide::allowed(Profile::Default))?;
     settle(app, Profile::Default, &mut metadata).await?;
     let client_id = Id::<Client>::random(&*app.entropy).to_string();
     let secret = clients::needs_secret(&metadata).then(|| ClientSecret::generate(&*app.entropy));
@@ -123,7 +123,7 @@ async fn replace(
     token: &RegistrationToken,
     request: &Value,
 ) -> Result<Registered, OAuthError> {
-    let update = ClientMetadata::parse_update(request, &client.id, &ALLOWED)?;
+    let update = ClientMetadata::parse_update(request, &client.id, &decide::allowed(client.profile))?;
     let mut metadata = update.metadata;
     settle(app, client.profile, &mut metadata).await?;
     if update.client_secret.is_some_and(|shown| !client.has_secret(&shown)) {

@@ -73,7 +73,7 @@ pub async fn present(
         binds: request.client.is_public(),
         challenge: shown.challenge,
         redirect_uri: shown.redirect_uri.clone(),
-        scope: shown.scope.as_ref().map(ToString::to_string),
+        scope: shown.scope.as_ref().map(Scope::with_wildcards),
         audience: request.form.get("resource").map(str::to_owned),
         definition: apis.definition(request.client),
         rechecked: None,

@@ -74,6 +74,8 @@ pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
 /// What is not current ends the grant whatever else is wrong with the request, the organization or the scope: only a code
 /// must come with its verifier, so that a thief of the code alone cannot end somebody's grant (docs/decisions/0073).
 ///
+/// A scope is granted by its own name, or by a wildcard once that was looked at: its API may not have it at all.
+///
 /// It moves only while its client and the APIs are defined as when all of it was last seen to be allowed, so that nothing
 /// is found wrong after it moved (docs/decisions/0075). A grant in an organization moves only while that is enabled and its roles are those at which the scope was held; else
 /// nothing changes and the caller looks again. What disables a membership revokes its grants, so nothing else is asked.
@@ -103,7 +105,9 @@ fn presenting(presented: &str) -> String {
                AND (g.current_hash <> p.hash OR (
                    (p.redirect_uri IS NULL OR g.redirect_uri = p.redirect_uri)
                    AND (g.bound_key IS NULL OR g.bound_key = p.bound_key)
-                   AND (p.scope IS NULL OR string_to_array(p.scope, ' ') <@ string_to_array(g.scope, ' '))
+                   AND (p.scope IS NULL OR NOT EXISTS (
+                       SELECT 1 FROM unnest(string_to_array(p.scope, ' ')) AS asked (ways)
+                       WHERE NOT (string_to_array(asked.ways, '\"'))[1:1 + p.looked::int] && string_to_array(g.scope, ' ')))
                    AND (p.audience IS NULL OR g.audience = p.audience)
                    AND (p.looked OR coalesce(g.definition, p.definition) = p.definition)
                    AND (g.organization_id IS NULL OR EXISTS (

@@ -1,0 +1,54 @@
+//! Which document says who guards our own APIs (RFC 9728 §5.1): every 401 of theirs names it, so that a client that knows
+//! nothing but an address can find out where to get a token.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    middleware::Next,
+    response::Response,
+};
+
+use crate::App;
+
+pub const PATH: &str = "/.well-known/oauth-protected-resource";
+
+/// Completes the challenge of a refusal, or makes one where the caller showed no token at all.
+pub(super) async fn name(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    if response.status() == StatusCode::UNAUTHORIZED {
+        let challenge = completed(response.headers(), app.issuer());
+        if let Ok(value) = HeaderValue::from_str(&challenge) {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+        }
+    }
+    response
+}
+
+fn completed(headers: &HeaderMap, issuer: &str) -> String {
+    let challenge = headers.get(header::WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
+    let challenge = challenge.unwrap_or("Bearer");
+    // After the scheme comes a space, after a parameter a comma (RFC 9110 §11.6.1).
+    let separator = if challenge.contains(' ') { ", " } else { " " };
+    format!("{challenge}{separator}resource_metadata=\"{issuer}{PATH}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_challenge_is_completed_and_never_replaced() {
+        let told = |challenge: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            headers.extend(challenge.map(|text| (header::WWW_AUTHENTICATE, HeaderValue::from_static(text))));
+            completed(&headers, "https://id.example.test")
+        };
+        let named = "resource_metadata=\"https://id.example.test/.well-known/oauth-protected-resource\"";
+        assert_eq!(told(None), format!("Bearer {named}"));
+        assert_eq!(told(Some("Bearer")), format!("Bearer {named}"));
+        let invalid = "DPoP error=\"invalid_token\"";
+        assert_eq!(told(Some(invalid)), format!("{invalid}, {named}"));
+    }
+}
