@@ -164,7 +164,7 @@ fn references_stay_inside_and_end() {
 /// What a schema at the bounds may cost, with the largest detail a request may carry. Unoptimised, on a busy machine: the
 /// bound is generous, and what grows without one is seen nevertheless.
 #[test]
-fn hostile_schemas_are_refused_or_cheap() {
+fn hostile_schemas_within_the_bounds_are_cheap() {
     let object = |properties: Value| json!({"type": "object", "properties": properties, "additionalProperties": false});
     let nest = |keyword: &str, closing: Value| {
         (0..14).fold(json!({"properties": {"items": true}}), |inner, _| {
@@ -207,14 +207,12 @@ fn hostile_schemas_are_refused_or_cheap() {
         ),
     ] {
         let started = std::time::Instant::now();
-        let validator = DetailValidator::compile("payment", &schema);
+        let validator = DetailValidator::compile("payment", &schema).unwrap();
         let compiled = started.elapsed();
         let started = std::time::Instant::now();
-        if let Ok(validator) = &validator {
-            let _ = validator.validate(&json!({"type": "payment", "items": items}));
-        }
-        println!("{name}: {:?} {compiled:?} {:?}", validator.map(|_| ()), started.elapsed());
-        assert!(compiled.as_secs() < 10 && started.elapsed().as_secs() < 10, "{name}");
+        let _ = validator.validate(&json!({"type": "payment", "items": items}));
+        let applied = started.elapsed();
+        assert!(compiled.as_secs() < 2 && applied.as_secs() < 2, "{name}: {compiled:?}, {applied:?}");
     }
 }
 

@@ -40,14 +40,13 @@ impl Schemas {
         for detail in details {
             let name = detail["type"].as_str().unwrap_or_default();
             let known = ready.iter().find(|(one, _)| *one == name).map(|(_, slot)| Arc::clone(slot));
-            let slot = match known {
-                Some(slot) => slot,
-                None => {
-                    let kind = types.iter().find(|one| one.name == name);
-                    let slot = self.ready(kind.ok_or("this API knows no such type")?);
-                    ready.push((name, Arc::clone(&slot)));
-                    slot
-                }
+            let slot = if let Some(slot) = known {
+                slot
+            } else {
+                let kind = types.iter().find(|one| one.name == name);
+                let slot = self.ready(kind.ok_or("this API knows no such type")?);
+                ready.push((name, Arc::clone(&slot)));
+                slot
             };
             match slot.get() {
                 Some(Ok(validator)) => validator.validate(detail)?,
