@@ -29,16 +29,14 @@ fn command(name: &str, target: Option<&str>) -> (String, Value) {
     ("console.command".into(), payload)
 }
 
-/// The commands of one level, as the help lists them.
+/// The commands of one level, as the help lists them. Lines that go on stand further to the right.
 fn listed(path: &[&str]) -> Vec<String> {
-    let (_, help, _) = run_bare(&[path, &["--help"]].concat());
+    let (_, help, _) = run_bare(&[path, &["-h"]].concat());
     let Some((_, rest)) = help.split_once("Commands:\n") else { return Vec::new() };
     let lines = rest.lines().take_while(|line| !line.is_empty());
-    lines
-        .filter_map(|line| line.split_whitespace().next())
-        .filter(|name| *name != "help")
-        .map(str::to_owned)
-        .collect()
+    let names = lines.filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')));
+    let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    names.map(str::to_owned).collect()
 }
 
 const CHANGING: &[&str] = &[
