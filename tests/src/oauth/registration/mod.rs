@@ -96,6 +96,7 @@ async fn the_answer_says_everything_and_nothing_that_is_null() {
     assert_eq!(again.json(), expected);
 }
 
+/// But for the grants: whoever registers itself may stay signed in (decision record 0078).
 #[tokio::test]
 async fn defaults_are_those_of_the_standard() {
     let app = app().await;
@@ -103,7 +104,7 @@ async fn defaults_are_those_of_the_standard() {
     let body = app.json(REGISTER, &least).await.json();
     assert_eq!(
         (&body["grant_types"], &body["token_endpoint_auth_method"]),
-        (&json!(["authorization_code"]), &json!("client_secret_basic"))
+        (&json!(["authorization_code", "refresh_token"]), &json!("client_secret_basic"))
     );
     let public = registered(&app, &json!({"token_endpoint_auth_method": "none"})).await;
     assert!(public.get("client_secret").is_none() && public.get("client_secret_expires_at").is_none());
