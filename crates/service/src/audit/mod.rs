@@ -100,10 +100,20 @@ pub async fn record_all(
     context: &RequestContext,
     events: Vec<Event>,
 ) -> Result<(), StoreError> {
+    record_all_from(app, tx, &context.into(), events).await
+}
+
+/// The same for a request that is over.
+pub async fn record_all_from(
+    app: &App,
+    tx: &Tx,
+    origin: &Origin<'_>,
+    events: Vec<Event>,
+) -> Result<(), StoreError> {
     let name = |event| (Id::<Entry>::ordered(app.clock.now(), &*app.entropy), event);
     let events: Vec<_> = events.into_iter().map(name).collect();
     if events.is_empty() {
         return Ok(());
     }
-    store::append_all(tx, &events, &context.into()).await
+    store::append_all(tx, &events, origin).await
 }

@@ -74,6 +74,13 @@ pub const KINDS: &[JobKind] = &[
         work: |app, payload| Box::pin(crate::oauth::logout::deliver(app, payload)),
     },
     JobKind {
+        name: crate::oauth::logout::ENDING_JOB,
+        max_attempts: 16,
+        lease: Duration::from_mins(5),
+        lanes: Lanes::One,
+        work: |app, payload| Box::pin(crate::oauth::logout::go_on(app, payload)),
+    },
+    JobKind {
         name: crate::impersonation::JOB,
         max_attempts: 8,
         lease: Duration::from_mins(1),

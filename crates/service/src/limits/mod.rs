@@ -81,6 +81,7 @@ pub const RULES: &[Rule] = &[
     API_ORGANIZATION_WRITES,
     AUDIT_EXPORT,
     REFUSAL_SUBJECT,
+    AUTHORIZATION_SUBJECT,
 ];
 
 pub const PASSWORD_SUBJECT: Rule = rule("password.subject", 10, 300.0);
@@ -181,6 +182,10 @@ impl Rule {
 pub const AUDIT_EXPORT: Rule = rule("audit_export.caller", 10, 6.0);
 /// Refusals that are written down, by whoever is refused; what is beyond is refused without a reference.
 pub const REFUSAL_SUBJECT: Rule = rule("refusal.subject", 30, 60.0);
+
+/// Authorization requests in the browser of somebody who is signed in, by account: most are answered with a code at once
+/// and without anybody noticing, and each of these is a grant (decision record 0067).
+pub const AUTHORIZATION_SUBJECT: Rule = rule("authorization.subject", 300, 10.0);
 
 /// One bucket of a rule: whom it counts.
 #[derive(Debug, Clone)]

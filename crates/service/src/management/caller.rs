@@ -21,6 +21,7 @@ use porteiro_protocol::{
     permission::{Held, Permission},
     time::OffsetDateTime,
 };
+use uuid::Uuid;
 
 use super::{
     exceeded,
@@ -37,6 +38,7 @@ use crate::{
     platform,
     refusals::{Holder, Rule},
     roles::permissions::Reach,
+    store::Turn,
     trail::{self, Actor, ActorKind, Target, TrailKind},
 };
 
@@ -100,6 +102,12 @@ impl Caller {
     /// What limits and repeated requests count them by.
     pub fn key(&self) -> String {
         format!("{}:{}", self.actor.kind.as_str(), self.actor.id)
+    }
+
+    /// Those who change something of one organization wait for each other; each caller in a queue of its own.
+    pub fn turn(&self) -> Turn {
+        let row = self.organization.as_ref().map_or_else(Uuid::nil, |organization| organization.id.uuid());
+        Turn::new(row, self.key())
     }
 
     /// The organization in the path. Routes with one cannot be reached without.

@@ -96,8 +96,10 @@ pub async fn refuse(
         return Ok(());
     }
     let Some((grant, client)) = store::approved(tx, id, account).await? else { return Ok(()) };
-    let revoked = grants::revoke_one(tx, grant, account.uuid(), &client, Why::Owner).await?;
-    logout::grants_ended(app, tx, context, &revoked, Why::Owner).await
+    match grants::revoke_one(tx, grant, account.uuid(), &client, Why::Owner).await? {
+        Some(revoked) => logout::grant_ended(app, tx, context, &revoked, Why::Owner).await,
+        None => Ok(()),
+    }
 }
 
 /// What a device is told.

@@ -1,7 +1,10 @@
 use porteiro_protocol::time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::super::clients::Client;
+use super::super::{
+    clients::Client,
+    grants::{not_ended, not_ended_there},
+};
 use crate::{
     secrets::Presented,
     store::{Decode, Store, StoreError},
@@ -20,14 +23,19 @@ pub(super) struct RefreshToken {
 }
 
 /// What introspecting a refresh token asks, in one statement.
-pub const STATEMENT: &str = "SELECT g.scope, g.audience, g.rotated_at, g.expires_at, g.organization_id,
+pub const STATEMENT: &str = concat!(
+    "SELECT g.scope, g.audience, g.rotated_at, g.expires_at, g.organization_id,
             coalesce(g.membership_id, g.account_id) AS subject
      FROM oauth_grant g JOIN account a USING (account_id)
      WHERE g.grant_id = $1 AND g.account_id = $2 AND g.client_id = $3 AND g.current_hash = $4
        AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now() AND a.state = 'active'
        AND g.created_at >= $5
        AND (g.organization_id IS NULL OR EXISTS (SELECT 1 FROM organization o
-            WHERE o.organization_id = g.organization_id AND o.status = 'enabled'))";
+            WHERE o.organization_id = g.organization_id AND o.status = 'enabled')) AND ",
+    not_ended!(),
+    " AND ",
+    not_ended_there!()
+);
 
 /// The current token of a living grant. Looking at one that was used does not count as using it.
 pub(super) async fn refresh_token(
