@@ -29,3 +29,8 @@ mod row_28_empty_parameters;
 mod row_29_write_budget;
 mod row_30_nul;
 mod row_31_null_members;
+
+/// Leaves nothing in the buckets that this is true of.
+async fn empty(app: &porteiro_testkit::TestApp, condition: &str) {
+    app.sql(&format!("UPDATE limit_bucket SET full_at = now() + interval '1 day' WHERE {condition}")).await;
+}

@@ -55,6 +55,7 @@ events! {
     ClientRegistered = "client.registered", "A client registered itself.", ["client_id"];
     ClientChanged = "client.changed", "A client replaced its registration; it is trusted like a new one.", ["client_id", "members"];
     ClientRemoved = "client.removed", "A client ended its registration.", ["client_id"];
+    ClientExpired = "client.expired", "A self-registered client was not used for too long, and ended.", ["client_id"];
     OrganizationCreated = "organization.created", "An organization was made; the subject is its owner.", ["organization_id", "actor"];
     OrganizationSuspended = "organization.suspended", "The platform suspended an organization.", ["organization_id", "actor"];
     OrganizationResumed = "organization.resumed", "The platform resumed an organization.", ["organization_id", "actor"];

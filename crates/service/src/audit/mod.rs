@@ -58,6 +58,23 @@ impl Origin<'static> {
     }
 }
 
+impl Origin<'static> {
+    /// The service itself: a job that nobody asked for.
+    const fn service() -> Self {
+        Self { user_agent: "service", ..Self::console() }
+    }
+}
+
+/// What the service does by itself, where there is no request either.
+pub async fn record_unasked(
+    tx: &Tx,
+    now: OffsetDateTime,
+    entropy: &dyn Entropy,
+    event: Event,
+) -> Result<(), StoreError> {
+    store::append(tx, Id::<Entry>::ordered(now, entropy), &event, &Origin::service()).await
+}
+
 /// What was done on the command line, where there is no request.
 pub async fn record_at_console(
     tx: &Tx,

@@ -135,6 +135,13 @@ impl OAuthError {
         self
     }
 
+    /// RFC 9126 §2.3: larger than what is taken in.
+    #[must_use]
+    pub const fn too_large(mut self) -> Self {
+        self.status = Some(StatusCode::PAYLOAD_TOO_LARGE);
+        self
+    }
+
     /// Too many attempts. No registered code fits better; the status says it.
     #[must_use]
     pub fn slow_down() -> Self {

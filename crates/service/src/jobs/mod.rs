@@ -118,6 +118,26 @@ pub const KINDS: &[JobKind] = &[
         work: |app, _| Box::pin(schedule::give_up_jobs(app)),
     },
     JobKind {
+        name: schedule::PUSHED,
+        max_attempts: 5,
+        lease: Duration::from_mins(1),
+        lanes: Lanes::One,
+        work: |app, _| {
+            Box::pin(
+                async move { Ok(crate::oauth::pushed_authorization::sweep(&app.store).await.map(|_| ())?) },
+            )
+        },
+    },
+    JobKind {
+        name: schedule::CLIENTS,
+        max_attempts: 5,
+        lease: Duration::from_mins(5),
+        lanes: Lanes::One,
+        work: |app, _| {
+            Box::pin(async move { Ok(crate::oauth::registration::expire(&app).await.map(|_| ())?) })
+        },
+    },
+    JobKind {
         name: schedule::KEYS,
         max_attempts: 5,
         lease: Duration::from_mins(1),

@@ -24,7 +24,12 @@ pub use decide::Claims;
 pub use remembered::Signatures;
 
 use super::{
-    acting, apis::Apis, authorization::decide::still_allowed, binding, clients::Client, grants,
+    acting,
+    apis::Apis,
+    authorization::decide::still_allowed,
+    binding::{self, Remember},
+    clients::Client,
+    grants,
     grants::GrantId,
 };
 use crate::{
@@ -182,12 +187,27 @@ async fn bound(
     let proof = proof.map_err(OAuthError::at_resource)?;
     let certificate = binding::certificate(context);
     match (claims.key, claims.certificate) {
-        (Some(key), _) if scheme == "dpop" && proof.is_some_and(|proof| proof.jkt == key) => Ok(()),
+        (Some(key), _) if scheme == "dpop" => {
+            let proof = proof.filter(|proof| proof.jkt == key);
+            let proof = proof.ok_or_else(|| invalid_token().challenge(Some("DPoP")))?;
+            let remember = remember(app, claims).await?;
+            binding::spend(app, &proof, remember).await.map_err(OAuthError::at_resource)
+        }
         (Some(_), _) => Err(invalid_token().challenge(Some("DPoP"))),
         (None, Some(hash)) if certificate == Some(hash) => Ok(()),
         (None, None) if scheme == "bearer" => Ok(()),
         (None, Some(_) | None) => Err(invalid_token()),
     }
+}
+
+/// A token of ours is genuine; whose it is says how many proofs may come with it.
+async fn remember(app: &App, claims: &Claims) -> Result<Remember, StoreError> {
+    let client = app.directory.client(&app.store, &claims.client_id).await?;
+    Ok(match (client, claims.grant) {
+        (Some(client), Some(grant)) => Remember::within(&client, grant.uuid()),
+        // A client's own token, or a key's: somebody gave it the right to one.
+        (Some(_), None) | (None, _) => Remember::Yes,
+    })
 }
 
 /// A person's token that carries this scope and whose grant lives.

@@ -13,6 +13,7 @@ use porteiro_protocol::{
     id::{Id, OrganizationId},
     scope::Scope,
     secret::{Kind, Plain},
+    time::Duration,
 };
 use serde_json::Value;
 use subtle::ConstantTimeEq;
@@ -26,7 +27,10 @@ pub use store::{
 pub use subject::subject;
 
 use super::{client_auth, token::grants};
-use crate::store::{Store, StoreError};
+use crate::{
+    App,
+    store::{Store, StoreError},
+};
 
 /// A client's shared secret. Shown once.
 #[derive(Debug)]
@@ -39,6 +43,14 @@ pub type ClientSecret = Plain<ClientSecretKind>;
 impl Client {
     pub fn is_public(&self) -> bool {
         self.metadata.is_public()
+    }
+
+    /// Whether an administrator has vouched for it. Anybody may have registered any other.
+    pub const fn is_verified(&self) -> bool {
+        match self.trust {
+            Trust::Unverified => false,
+            Trust::Verified | Trust::FirstParty => true,
+        }
     }
 
     /// Whether this text is the client's secret: 256 bits of ours, compared as hashes.
@@ -88,6 +100,19 @@ pub const fn narrows(before: (Trust, OrganizationMode), after: (Trust, Organizat
         | (OrganizationMode::Required, OrganizationMode::Required | OrganizationMode::Optional) => false,
     };
     trust || mode
+}
+
+/// Tokens were issued to this client. At most one statement a day and node; a failure costs nobody their tokens.
+pub async fn used(app: &App, client: &Client) {
+    let now = app.clock.now();
+    if client.last_used_at.is_some_and(|used| now - used < Duration::DAY) {
+        return;
+    }
+    if let Err(error) = store::remember_use(&app.store, &client.id).await {
+        tracing::warn!(%error, "a client's use could not be remembered");
+    }
+    // Whoever wrote it, the next look has it.
+    app.directory.forget(&client.id);
 }
 
 /// What the tables serve: a client can ask for nothing else.

@@ -125,7 +125,7 @@ async fn begin(
     let Some(path) = app.checked.settings.device_page_path.as_deref() else {
         return Err(OAuthError::new(ErrorCode::UnauthorizedClient, "there is no page to confirm devices on"));
     };
-    if client.is_public() {
+    if client.is_public() || !client.is_verified() {
         let key = app.secrets.limit_key(DEVICE_REQUEST.name, &network(context.address));
         if let Some(limited) = limits::take(&app.store, &[Bucket { rule: DEVICE_REQUEST, key }]).await? {
             return Err(limited.into());

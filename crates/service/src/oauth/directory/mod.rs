@@ -171,6 +171,7 @@ mod tests {
             created_at: OffsetDateTime::UNIX_EPOCH,
             changed_at: OffsetDateTime::UNIX_EPOCH,
             grants_from: OffsetDateTime::UNIX_EPOCH,
+            last_used_at: None,
             organization_mode: super::super::clients::OrganizationMode::Optional,
             organization: None,
         })
