@@ -17,7 +17,13 @@ mod row;
 mod text_enum;
 mod tx;
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use deadpool_postgres::{Hook, HookError, Object, Pool};
 use tokio_postgres::{Row, types::ToSql};
@@ -39,6 +45,7 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Store {
     pool: Pool,
+    sent: Arc<AtomicU64>,
 }
 
 impl std::fmt::Debug for Store {
@@ -66,7 +73,12 @@ impl Store {
             .recycle_timeout(Some(Duration::from_secs(1)))
             .build()
             .map_err(|error| ConnectError::Pool(error.to_string()))?;
-        Ok(Self { pool })
+        Ok(Self { pool, sent: Arc::default() })
+    }
+
+    /// How many statements were sent so far: what a request costs can be counted.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
     }
 
     async fn connection(&self) -> Result<Object, StoreError> {
@@ -123,6 +135,7 @@ impl Store {
 
     async fn statement(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         let connection = self.connection().await?;
+        self.sent.fetch_add(1, Ordering::Relaxed);
         let prepared = connection.prepare_cached(sql).await.map_err(StoreError::before_sending)?;
         Ok(connection.query(&prepared, params).await?)
     }
