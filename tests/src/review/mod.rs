@@ -1,5 +1,6 @@
 //! Faults that hostile reviews of the running service found, one module per row of `docs/security/review.md`.
 
+mod policies_and_doors;
 mod row_01_ending;
 mod row_02_job_lanes;
 mod row_03_session_reads;

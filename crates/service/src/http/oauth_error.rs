@@ -39,6 +39,11 @@ struct Body<'a> {
     error_description: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<&'a str>,
+    /// What would be enough (RFC 9470 §3), for endpoints that answer without a challenge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acr_values: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_age: Option<i64>,
 }
 
 impl OAuthError {
@@ -168,6 +173,8 @@ impl IntoResponse for OAuthError {
             error: self.code,
             error_description: &self.description,
             reference: self.reference.as_deref(),
+            acr_values: self.acr,
+            max_age: self.max_age,
         };
         let body = serde_json::to_string(&body).unwrap_or_default();
         let status = self

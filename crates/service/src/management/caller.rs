@@ -19,7 +19,6 @@ use porteiro_protocol::{
     assurance::Level,
     id::{AccountId, MembershipId, OrganizationId},
     permission::{Held, Permission},
-    time::OffsetDateTime,
 };
 
 use super::{
@@ -248,11 +247,9 @@ async fn with_token(
     match (place, &spoken.member) {
         (Some(place), Some(member)) if member.organization.id == place => {
             let held = member.held().map_err(|_| access_token::invalid_token())?;
-            let proved = proved(&spoken, member, app.clock.now());
-            let caller = of_member(member, held.clone(), spoken.claims.actor.clone(), proved);
-            if let Some(proved) = &proved {
-                member.organization.policy.admits(proved).map_err(OAuthError::from)?;
-            }
+            let now = app.clock.now();
+            let caller = of_member(member, held.clone(), spoken.claims.actor.clone(), spoken.proved(now));
+            spoken.admitted(now).map_err(OAuthError::from)?;
             let rule = match (carries(asked), held.covers(asked), &caller.actor.act) {
                 (false, _, _) => Rule::CredentialLacksPermission,
                 (true, false, _) => Rule::PermissionNotHeld,
@@ -347,19 +344,6 @@ async fn with_session(
         return Err(asking.member(Rule::PermissionNotHeld, &member, caller.actor).await);
     }
     Ok(caller)
-}
-
-/// What the person behind a token proved when it was granted. A client speaks for itself, and whoever acts as a member
-/// proved more than that to the platform (decision 0054): neither is asked what the organization asks of its people.
-fn proved(spoken: &Spoken, member: &Member, now: OffsetDateTime) -> Option<Proved> {
-    let claims = &spoken.claims;
-    match (&member.account, &claims.actor) {
-        (Some(_), None) => {
-            let at = claims.auth_time.and_then(|at| OffsetDateTime::from_unix_timestamp(at).ok());
-            Some(Proved { level: claims.level, at, now })
-        }
-        (None, _) | (Some(_), Some(_)) => None,
-    }
 }
 
 fn of_member(member: &Member, held: Held, act: Option<String>, proved: Option<Proved>) -> Caller {

@@ -18,6 +18,7 @@ use porteiro_protocol::{
     id::{AccountId, MembershipId},
     jose::{Algorithm, verify_compact},
     scope::Scope,
+    time::OffsetDateTime,
 };
 
 pub use decide::Claims;
@@ -31,6 +32,7 @@ use crate::{
     App,
     http::{OAuthError, RequestContext},
     members::{self, Member, Whom},
+    organizations::{Proved, Unmet},
     store::StoreError,
 };
 
@@ -65,6 +67,30 @@ pub struct Spoken {
     pub account: Option<AccountId>,
     /// As whom they speak, where the token is an organization's.
     pub member: Option<Member>,
+}
+
+impl Spoken {
+    /// What the person behind a token proved when it was granted. A client speaks for itself, and whoever acts as a member
+    /// proved more than that to the platform (docs/decisions/0054): neither is asked what the organization asks of its
+    /// people.
+    pub fn proved(&self, now: OffsetDateTime) -> Option<Proved> {
+        let claims = &self.claims;
+        match (self.member.as_ref()?.account, &claims.actor) {
+            (Some(_), None) => {
+                let at = claims.auth_time.and_then(|at| OffsetDateTime::from_unix_timestamp(at).ok());
+                Some(Proved { level: claims.level, at, now })
+            }
+            (None, _) | (Some(_), Some(_)) => None,
+        }
+    }
+
+    /// Whether that is what the organization asks of its people now.
+    pub fn admitted(&self, now: OffsetDateTime) -> Result<(), Unmet> {
+        match (&self.member, self.proved(now)) {
+            (Some(member), Some(proved)) => member.organization.policy.admits(&proved),
+            (Some(_) | None, None) | (None, Some(_)) => Ok(()),
+        }
+    }
 }
 
 /// Whether a token whose signature holds counts: its grant, the account or membership behind it, its client, and what
@@ -214,6 +240,7 @@ pub async fn check(
         ));
     }
     let spoken = spoken(app, claims).await?.ok_or_else(invalid_token)?;
+    spoken.admitted(app.clock.now())?;
     let claims = spoken.claims;
     let (Some(grant), Some(account)) = (claims.grant, spoken.account) else {
         return Err(invalid_token());

@@ -28,7 +28,7 @@ pub use store::{
 };
 
 use super::acting::Acting;
-use crate::store::text_enum;
+use crate::{organizations::Proved, store::text_enum};
 
 /// The grant itself, for ids.
 #[derive(Debug)]
@@ -65,6 +65,13 @@ pub struct Terms {
     /// It was given to a device (RFC 8628).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub device: bool,
+}
+
+impl Terms {
+    /// What an organization's policy is asked about.
+    pub fn proved(&self, now: OffsetDateTime) -> Proved {
+        Proved { level: self.level, at: OffsetDateTime::from_unix_timestamp(self.auth_time).ok(), now }
+    }
 }
 
 /// A grant about to be written, with the code that is its generation 0.

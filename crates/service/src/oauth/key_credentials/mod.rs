@@ -21,6 +21,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
+    access_token::Claims,
+    apis::Api,
     binding::{self, Binding},
     client_auth,
     token::issue,
@@ -106,6 +108,12 @@ pub async fn respond(
     let binding = proof.map_or(Binding::Bearer, |proof| Binding::Key(proof.jkt));
     api_keys::used(app, context, &usable).await?;
     mint(app, &usable, organization, api, &scope.to_string(), binding).await
+}
+
+/// Whether the key would get a token's scopes at its API today: either may have been narrowed since.
+pub fn still_given(app: &App, usable: &Usable, apis: &[Api], claims: &Claims) -> bool {
+    let scope = claims.scope.to_string();
+    decide::asked(&usable.held, apis, app.issuer(), Some(&claims.audience), Some(&scope)).is_ok()
 }
 
 /// One answer for whatever is wrong with a key. What is not one, down to the checksum, is not looked for.

@@ -78,7 +78,8 @@ pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
 ///
 /// It moves only while its client and the APIs are defined as when all of it was last seen to be allowed, so that nothing
 /// is found wrong after it moved (docs/decisions/0075). A grant in an organization moves only while that is enabled and its roles are those at which the scope was held; else
-/// nothing changes and the caller looks again. What disables a membership revokes its grants, so nothing else is asked.
+/// nothing changes and the caller looks again; the age it asks of proofs is compared here, the level when it looks
+/// (docs/decisions/0074). What disables a membership revokes its grants, so nothing else is asked.
 fn presenting(presented: &str) -> String {
     let logged = reuse::logged();
     format!(
@@ -113,6 +114,8 @@ fn presenting(presented: &str) -> String {
                    AND (g.organization_id IS NULL OR EXISTS (
                        SELECT 1 FROM organization o
                        WHERE o.organization_id = g.organization_id AND o.status = 'enabled'
+                         AND (o.policy->>'max_age' IS NULL OR extract(epoch FROM now())
+                              <= (g.terms->>'auth_time')::int8 + (o.policy->>'max_age')::int8)
                          AND CASE WHEN p.checked IS NULL THEN o.authority_version = g.authority_version
                                   ELSE o.authority_version = p.checked AND g.authority_version = p.seen END))))
              RETURNING g.grant_id, g.account_id, g.client_id, g.revoked_at IS NULL AS moved, g.generation,
