@@ -100,6 +100,12 @@ impl Installation {
         Ok(Self { binary: binary()?, master_key, url: postgres.url.clone() })
     }
 
+    /// The same installation, run by another build.
+    pub fn with_binary(&self, binary: PathBuf) -> Result<Self> {
+        ensure!(binary.is_file(), "{} is missing", binary.display());
+        Ok(Self { binary, ..self.clone() })
+    }
+
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command.env_clear().args(words).arg("--database-url").arg(&self.url);

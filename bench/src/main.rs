@@ -5,6 +5,7 @@
 //!    other. Medians of the rounds; ratios are made inside a round.
 //! 3. What else is hot: client credentials, introspection, the floor of HTTP itself.
 
+mod against;
 mod bare;
 mod database;
 mod families;

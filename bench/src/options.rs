@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "usage: porteiro-bench [--families N] [--seconds S] [--rounds N] [--short] [--age] [--only refresh|others] \
-                     [--state FOLDER] [--write]";
+                     [--against BINARY] [--state FOLDER] [--write]";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
@@ -24,6 +24,8 @@ pub struct Options {
     /// 2 million rotations, and whether the last cost what the first did.
     pub age: bool,
     pub only: Option<Part>,
+    /// Another build of the binary: both in turns on the same data, and the ratio.
+    pub against: Option<PathBuf>,
     /// Kept and used again; without it a folder of its own that is removed.
     pub state: Option<PathBuf>,
     /// Whether the table goes into `docs/performance.md`.
@@ -40,6 +42,7 @@ impl Options {
             short: false,
             age: false,
             only: None,
+            against: None,
             state: None,
             write: false,
         };
@@ -67,6 +70,7 @@ impl Options {
                         _ => bail!(USAGE),
                     });
                 }
+                "--against" => options.against = Some(value()?.into()),
                 "--state" => options.state = Some(value()?.into()),
                 "--write" => options.write = true,
                 _ => bail!(USAGE),

@@ -6,6 +6,7 @@ use anyhow::Result;
 use tokio_postgres::Client;
 
 use crate::{
+    against::{self, Pair},
     bare,
     database::{self, Filled},
     families::Families,
@@ -24,6 +25,8 @@ struct Bench {
     families: Rc<RefCell<Families>>,
     grouped: Node,
     alone: Node,
+    /// Another build, where one is named.
+    previous: Option<Node>,
     seconds: u64,
 }
 
@@ -33,6 +36,7 @@ enum Runner<'a> {
     Bare(&'a str),
     Grouped(&'a Kind),
     Alone(&'a Kind),
+    Previous(&'a Kind),
 }
 
 pub async fn run(options: &Options) -> Result<()> {
@@ -49,15 +53,56 @@ pub async fn run(options: &Options) -> Result<()> {
         families: Rc::new(RefCell::new(families)),
         grouped: installation.serve(true)?,
         alone: installation.serve(false)?,
+        previous: previous(&installation, options)?,
         seconds: options.seconds,
         postgres,
     };
+    if options.against.is_some() {
+        let pairs = bench.against(options).await?;
+        bench.families.borrow().save(&tokens)?;
+        against::print(&pairs, options);
+        return Ok(());
+    }
     let report = if options.age { bench.age().await? } else { bench.rounds(options).await? };
     bench.families.borrow().save(&tokens)?;
     report::print(&report, options, bench.filled.numbering.families, &bench.postgres)
 }
 
+fn previous(installation: &Installation, options: &Options) -> Result<Option<Node>> {
+    let Some(binary) = &options.against else { return Ok(None) };
+    Ok(Some(installation.with_binary(binary.clone())?.serve(true)?))
+}
+
 impl Bench {
+    /// Both builds in turns, and who begins changes: what else the machine does touches both.
+    async fn against(&self, options: &Options) -> Result<Vec<Pair>> {
+        let confidential = &self.filled.confidential;
+        let kinds = [
+            (report::GROUPED, Kind::Refresh(confidential.clone())),
+            (report::PUBLIC, Kind::Refresh(self.filled.public.clone())),
+            (report::CREDENTIALS, Kind::ClientCredentials(confidential.clone())),
+            (report::INTROSPECTION, Kind::IntrospectRefresh(confidential.clone())),
+            (report::INTROSPECTION_ACCESS, Kind::IntrospectAccess(confidential.clone())),
+        ];
+        self.warm_up(&kinds[0].1, &bare::refresh(&self.filled.numbering, &confidential.id)).await?;
+        let mut pairs = Vec::new();
+        for round in 0..options.rounds {
+            for concurrency in &options.concurrency {
+                for (what, kind) in &kinds {
+                    let mut runners = [Runner::Previous(kind), Runner::Grouped(kind)];
+                    if round % 2 == 1 {
+                        runners.reverse();
+                    }
+                    let first = self.measure(what, runners[0], *concurrency).await?;
+                    let second = self.measure(what, runners[1], *concurrency).await?;
+                    let (previous, present) = if round % 2 == 1 { (second, first) } else { (first, second) };
+                    pairs.push(Pair { previous, present });
+                }
+            }
+        }
+        Ok(pairs)
+    }
+
     async fn rounds(&self, options: &Options) -> Result<Report> {
         let mut report = Report::default();
         let confidential = &self.filled.confidential;
@@ -92,7 +137,7 @@ impl Bench {
     async fn warm_up(&self, refresh: &Kind, script: &str) -> Result<()> {
         let seconds = self.seconds.min(5);
         bare::run(&self.postgres, script, 32, seconds).await?;
-        for node in [&self.grouped, &self.alone] {
+        for node in [&self.grouped, &self.alone].into_iter().chain(&self.previous) {
             load::run(node.address, refresh, &self.families, 32, Limit::Seconds(seconds)).await?;
         }
         Ok(())
@@ -156,6 +201,7 @@ impl Bench {
             Runner::Bare(_) => None,
             Runner::Grouped(_) => Some(&self.grouped),
             Runner::Alone(_) => Some(&self.alone),
+            Runner::Previous(_) => self.previous.as_ref(),
         };
         let postmaster = self.postgres.process()?;
         let cpu = || (cpu_micros(postmaster, true), node.map_or(0, |node| cpu_micros(node.process(), false)));
@@ -166,7 +212,7 @@ impl Bench {
         let (before, busy) = (database::counters(&self.database).await?, cpu());
         let measured: Measured = match runner {
             Runner::Bare(script) => bare::run(&self.postgres, script, concurrency, self.seconds).await?,
-            Runner::Grouped(kind) | Runner::Alone(kind) => {
+            Runner::Grouped(kind) | Runner::Alone(kind) | Runner::Previous(kind) => {
                 let node = node.map_or(self.grouped.address, |node| node.address);
                 load::run(node, kind, &self.families, concurrency, limit).await?
             }

@@ -16,6 +16,9 @@ pub enum FormError {
     Repeated,
     #[error("a parameter is not percent-encoded UTF-8")]
     Malformed,
+    /// No parameter of any standard has one, and PostgreSQL keeps it in no text.
+    #[error("a parameter holds the character U+0000")]
+    Nul,
 }
 
 pub const MAX_PARAMETERS: usize = 64;
@@ -87,6 +90,9 @@ fn decode(text: &[u8]) -> Result<String, FormError> {
             other => *other,
         });
     }
+    if bytes.contains(&0) {
+        return Err(FormError::Nul);
+    }
     String::from_utf8(bytes).map_err(|_| FormError::Malformed)
 }
 
@@ -112,6 +118,10 @@ mod tests {
             ("a=%4", FormError::Malformed),
             ("a=%ff", FormError::Malformed),
             ("a=%c0%80", FormError::Malformed),
+            ("a=%00", FormError::Nul),
+            ("a=1%00", FormError::Nul),
+            ("a\0=1", FormError::Nul),
+            ("%00", FormError::Nul),
         ] {
             assert_eq!(Parameters::parse(text.as_bytes()), Err(error), "{text}");
         }

@@ -1,21 +1,25 @@
 //! JSON from strangers: bounded depth, no duplicate member names (RFC 8259 §4 leaves those undefined, and
-//! two readers that disagree about them is how checks are bypassed).
+//! two readers that disagree about them is how checks are bypassed), no U+0000, which PostgreSQL keeps in no text.
 
 use std::{cell::Cell, fmt};
 
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Parses a whole document, refusing depth beyond `max_depth` and duplicate names.
+/// Parses a whole document, refusing depth beyond `max_depth`, duplicate names and U+0000.
 ///
 /// # Errors
-/// When the text is not JSON, nests deeper, or repeats a name. The message never quotes the input.
+/// When the text is not JSON, nests deeper, repeats a name, or holds U+0000. The message never quotes the input.
 pub fn parse_strict(text: &[u8], max_depth: usize) -> Result<Value, serde_json::Error> {
     let depth = Cell::new(0);
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = Strict { depth: &depth, max: max_depth }.deserialize(&mut reader)?;
     reader.end()?;
     Ok(value)
+}
+
+fn without_nul<E: de::Error>(text: &str) -> Result<(), E> {
+    if text.contains('\0') { Err(E::custom("a text holds U+0000")) } else { Ok(()) }
 }
 
 #[derive(Clone, Copy)]
@@ -64,10 +68,12 @@ impl<'de> Visitor<'de> for Strict<'_> {
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
         Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
     }
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Value, E> {
+        without_nul(value)?;
         Ok(value.into())
     }
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+    fn visit_string<E: de::Error>(self, value: String) -> Result<Value, E> {
+        without_nul(&value)?;
         Ok(value.into())
     }
     fn visit_unit<E>(self) -> Result<Value, E> {
@@ -86,6 +92,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
         self.enter()?;
         let mut object = Map::new();
         while let Some(name) = members.next_key::<String>()? {
+            without_nul(&name)?;
             let value = members.next_value_seed(self)?;
             if object.insert(name, value).is_some() {
                 return Err(de::Error::custom("a member name is repeated"));
@@ -116,6 +123,8 @@ mod tests {
             (deep.as_str(), "depth"),
             (r#"{"a":"\ud800"}"#, "lone surrogate"),
             (r#"{"a":1e999}"#, "huge number"),
+            (r#"{"a":["x\u0000"]}"#, "U+0000"),
+            (r#"{"\u0000":1}"#, "U+0000 in a name"),
             (r"{} {}", "trailing document"),
             ("", "empty"),
         ] {

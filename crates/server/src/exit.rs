@@ -37,7 +37,7 @@ impl From<porteiro_service::store::StoreError> for Failure {
     fn from(error: porteiro_service::store::StoreError) -> Self {
         use porteiro_service::store::StoreError;
         match error {
-            StoreError::Unavailable(_) | StoreError::Unknown(_) => {
+            StoreError::Unavailable(_) | StoreError::Busy | StoreError::Unknown(_) => {
                 Self::unavailable(format!("{error}; see: porteiro doctor"))
             }
             StoreError::Refused(_) | StoreError::Row(_) | StoreError::Inconsistent(_) => {

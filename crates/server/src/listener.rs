@@ -1,5 +1,9 @@
-//! Our own accept loop: header timeout, bounded heads, bounded connections, the client certificate in reach, and a
-//! drain that lets open requests finish.
+//! Our own accept loop: header timeout, bounded heads, bounded connections in all and from one network, peers that must
+//! read and must ask, the client certificate in reach, and a drain that lets open requests finish.
+
+mod activity;
+mod paced;
+mod places;
 
 use std::{
     net::SocketAddr,
@@ -10,7 +14,7 @@ use std::{
 use axum::Router;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
+    server::graceful::{GracefulShutdown, Watcher},
     service::TowerToHyperService,
 };
 use porteiro_service::http::Peer;
@@ -18,10 +22,13 @@ use rustls::ServerConfig;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
-    sync::{Semaphore, watch},
+    sync::watch,
 };
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
+
+pub use self::places::Places;
+use self::{activity::Activity, paced::Paced};
 
 /// Until the head of a request is complete, also while a connection waits for its next one (fault F13).
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -30,14 +37,41 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 const HEAD_BUFFER: usize = 40 * 1024;
 const MAX_HEADERS: usize = 100;
 
+/// How long a peer may keep a place without doing its part.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// Without taking a byte of what is written to it.
+    write: Duration,
+    /// Without a request, on an HTTP/2 connection; between those of HTTP/1.1 the head's timeout counts.
+    idle: Duration,
+    /// For what is still under way on an HTTP/2 connection that was told to end.
+    linger: Duration,
+}
+
+const PATIENCE: Patience = Patience {
+    write: Duration::from_secs(20),
+    idle: Duration::from_mins(1),
+    linger: Duration::from_secs(15),
+};
+
 pub struct Listener {
     socket: TcpListener,
     tls: Option<TlsAcceptor>,
+    patience: Patience,
+}
+
+/// What a connection needs besides its stream.
+struct Served {
+    router: Router,
+    patience: Patience,
+    watcher: Watcher,
+    stop: watch::Receiver<bool>,
 }
 
 impl Listener {
     pub async fn bind(address: SocketAddr, tls: Option<Arc<ServerConfig>>) -> std::io::Result<Self> {
-        Ok(Self { socket: TcpListener::bind(address).await?, tls: tls.map(TlsAcceptor::from) })
+        let socket = TcpListener::bind(address).await?;
+        Ok(Self { socket, tls: tls.map(TlsAcceptor::from), patience: PATIENCE })
     }
 
     pub fn address(&self) -> std::io::Result<SocketAddr> {
@@ -48,7 +82,7 @@ impl Listener {
     pub async fn serve(
         self,
         router: Router,
-        places: Arc<Semaphore>,
+        places: Arc<Places>,
         mut stop: watch::Receiver<bool>,
         drain: Duration,
     ) {
@@ -56,7 +90,7 @@ impl Listener {
         loop {
             // A place first: beyond the limit, connections wait in the kernel's queue.
             let next = async {
-                let place = Arc::clone(&places).acquire_owned().await;
+                let place = places.free().await;
                 (place, self.socket.accept().await)
             };
             let (place, accepted) = tokio::select! {
@@ -72,13 +106,20 @@ impl Listener {
                     continue;
                 }
             };
+            let Some(held) = places.hold(address.ip()) else {
+                metrics::counter!("porteiro_connections_refused_total").increment(1);
+                continue;
+            };
             let _ = stream.set_nodelay(true);
-            let (router, tls, watcher) = (router.clone(), self.tls.clone(), graceful.watcher());
+            let stream = Paced::new(stream, self.patience.write);
+            let (patience, watcher, stop) = (self.patience, graceful.watcher(), stop.clone());
+            let (served, tls) =
+                (Served { router: router.clone(), patience, watcher, stop }, self.tls.clone());
             tokio::spawn(async move {
-                let _place = place;
+                let _places = (place, held);
                 match tls {
-                    None => http1(stream, Peer { address, certificate: None }, router, watcher).await,
-                    Some(acceptor) => encrypted(&acceptor, stream, address, router, watcher).await,
+                    None => http1(stream, Peer { address, certificate: None }, served).await,
+                    Some(acceptor) => encrypted(&acceptor, stream, address, served).await,
                 }
             });
         }
@@ -93,13 +134,7 @@ impl Listener {
     }
 }
 
-async fn encrypted(
-    acceptor: &TlsAcceptor,
-    stream: TcpStream,
-    address: SocketAddr,
-    router: Router,
-    watcher: hyper_util::server::graceful::Watcher,
-) {
+async fn encrypted(acceptor: &TlsAcceptor, stream: Paced<TcpStream>, address: SocketAddr, served: Served) {
     let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await else {
         metrics::counter!("porteiro_tls_handshakes_failed_total").increment(1);
         return;
@@ -109,9 +144,9 @@ async fn encrypted(
         session.peer_certificates().and_then(|chain| chain.first()).map(|first| Arc::new(first.to_vec()));
     let peer = Peer { address, certificate };
     if session.alpn_protocol() == Some(b"h2") {
-        http2(stream, peer, router, watcher).await;
+        http2(stream, peer, served).await;
     } else {
-        http1(stream, peer, router, watcher).await;
+        http1(stream, peer, served).await;
     }
 }
 
@@ -127,7 +162,7 @@ macro_rules! service {
     };
 }
 
-async fn http1<S>(stream: S, peer: Peer, router: Router, watcher: hyper_util::server::graceful::Watcher)
+async fn http1<S>(stream: S, peer: Peer, served: Served)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -136,14 +171,26 @@ where
         .header_read_timeout(HEADER_TIMEOUT)
         .max_buf_size(HEAD_BUFFER)
         .max_headers(MAX_HEADERS)
-        .serve_connection(TokioIo::new(stream), service!(router, peer));
-    ended(watcher.watch(connection).await);
+        .serve_connection(TokioIo::new(stream), service!(served.router, peer));
+    ended(served.watcher.watch(connection).await);
 }
 
-async fn http2<S>(stream: S, peer: Peer, router: Router, watcher: hyper_util::server::graceful::Watcher)
+/// Ends by GOAWAY (RFC 9113 §6.8) when the node stops or the peer has not asked for anything for too long. Who does not
+/// take its answers, by a window of zero, is idle too, and cut off when the lingering is over.
+async fn http2<S>(stream: S, peer: Peer, mut served: Served)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let activity = Activity::begun(Instant::now());
+    let (counted, router) = (activity.clone(), served.router);
+    let router = tower::service_fn(move |request| {
+        let (under_way, answer) = (counted.request(), router.clone().oneshot(request));
+        async move {
+            let answer = answer.await;
+            drop(under_way);
+            answer
+        }
+    });
     let connection = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .max_concurrent_streams(100)
@@ -152,7 +199,20 @@ where
         .keep_alive_interval(Duration::from_secs(20))
         .keep_alive_timeout(Duration::from_secs(10))
         .serve_connection(TokioIo::new(stream), service!(router, peer));
-    ended(watcher.watch(connection).await);
+    let ending = GracefulShutdown::new();
+    let mut connection = std::pin::pin!(ending.watch(connection));
+    let stopping = tokio::select! {
+        outcome = &mut connection => return ended(outcome),
+        () = activity.ceases(served.patience.idle) => false,
+        _ = served.stop.wait_for(|stop| *stop) => true,
+    };
+    // The node waits for this connection while its watcher lives; until then it may finish.
+    let linger = if stopping { Duration::MAX } else { served.patience.linger };
+    let finished = async { tokio::join!(ending.shutdown(), connection).1 };
+    if let Ok(outcome) = tokio::time::timeout(linger, finished).await {
+        ended(outcome);
+    }
+    drop(served.watcher);
 }
 
 /// A broken connection is ordinary; it is worth a look only when asked for.

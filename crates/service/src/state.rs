@@ -11,6 +11,7 @@ use crate::{
     credentials::{hashing::Hasher, passkey::RelyingParty},
     fetch::Fetcher,
     http::Document,
+    limits::Empty,
     mail::Mailer,
     oauth::{
         access_token::Signatures, client_auth::ClientAuthorities, clients::FetchedKeys, details::Details,
@@ -34,6 +35,7 @@ pub struct App {
     /// `None`: no certificate proves a client by its subject.
     pub client_authorities: Option<ClientAuthorities>,
     pub secrets: Secrets,
+    pub empty: Empty,
     pub hasher: Hasher,
     pub passkeys: RelyingParty,
     pub mailer: Mailer,
@@ -94,6 +96,7 @@ impl App {
             directory: Directory::default(),
             details: Details::default(),
             described: OnceLock::new(),
+            empty: Empty::default(),
             presenter: Presenter::new(settings.group_statements),
             signatures: Signatures::default(),
             client_keys: FetchedKeys::default(),

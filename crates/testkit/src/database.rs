@@ -10,6 +10,8 @@ use porteiro_service::{
 use tokio::sync::OnceCell;
 use tokio_postgres::{Client, NoTls};
 
+use super::recycled;
+
 /// A test variable from the environment (`eval "$(scripts/up --fast)"` sets them).
 #[expect(clippy::disallowed_methods, reason = "tests are told where their servers are by the environment")]
 pub fn variable(name: &str) -> Option<String> {
@@ -22,20 +24,31 @@ pub fn server_url() -> String {
         .expect("PORTEIRO_TEST_DATABASE_URL is not set; run: eval \"$(scripts/up --fast)\"")
 }
 
-/// A database of its own, gone when dropped.
+/// A database of its own, gone or emptied for the next test when dropped.
 #[derive(Debug)]
 pub struct Database {
     name: String,
+    again: bool,
 }
 
 static TEMPLATE: OnceCell<String> = OnceCell::const_new();
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
+fn next_name() -> String {
+    format!("porteiro_t{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
 impl Database {
     /// With the schema and keys of `--dev`.
     pub async fn cloned() -> Self {
         let template = TEMPLATE.get_or_init(template).await;
-        Self::create(&format!("TEMPLATE {template}")).await
+        if let Some(name) = recycled::take() {
+            return Self { name, again: true };
+        }
+        let mut made = Self::create(&format!("TEMPLATE {template}")).await;
+        made.again = true;
+        recycled::learn(&made.client().await).await;
+        made
     }
 
     /// Without anything in it.
@@ -44,14 +57,14 @@ impl Database {
     }
 
     async fn create(how: &str) -> Self {
-        let name = format!("porteiro_t{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let name = next_name();
         let client = connect(&server_url()).await;
         client
             .batch_execute(&format!("DROP DATABASE IF EXISTS {name}"))
             .await
             .expect("drop a stale database");
         client.batch_execute(&format!("CREATE DATABASE {name} {how}")).await.expect("create a database");
-        Self { name }
+        Self { name, again: false }
     }
 
     pub fn url(&self) -> String {
@@ -79,12 +92,22 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        let sql = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
+        let (name, url, again) = (self.name.clone(), self.url(), self.again);
         let dropping = std::thread::spawn(move || {
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async {
-                let _ = connect(&server_url()).await.batch_execute(&sql).await;
+                let emptied = again && recycled::empty(&connect(&url).await).await;
+                let server = connect(&server_url()).await;
+                // Under another name: what a test left running cannot come back to it.
+                let next = next_name();
+                let renamed = format!("ALTER DATABASE {name} RENAME TO {next}");
+                if emptied && server.batch_execute(&renamed).await.is_ok() {
+                    recycled::give_back(next);
+                } else {
+                    let sql = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+                    let _ = server.batch_execute(&sql).await;
+                }
             });
         });
         let _ = dropping.join();
@@ -102,15 +125,28 @@ fn with_database(url: &str, name: &str) -> String {
     format!("{server}/{name}")
 }
 
+/// What processes left behind that are no more.
+async fn drop_abandoned(client: &Client) {
+    let names = "SELECT datname FROM pg_database WHERE datname ~ '^porteiro_t[0-9]+_[0-9]+$'";
+    for row in client.query(names, &[]).await.expect("the names of databases") {
+        let name: String = row.get(0);
+        let process = name.trim_start_matches("porteiro_t").split('_').next().unwrap_or_default();
+        if !std::path::Path::new("/proc").join(process).exists() {
+            let _ = client.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
+        }
+    }
+}
+
 /// Made once per schema, whichever test process comes first.
 async fn template() -> String {
     let digest = migrations::MIGRATIONS
         .iter()
         .flat_map(|one| one.sql.bytes())
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    let name = format!("porteiro_template_{digest:016x}");
+    let name = format!("porteiro_template2_{digest:016x}");
     let client = connect(&server_url()).await;
     client.batch_execute("SELECT pg_advisory_lock(7265)").await.expect("lock the template");
+    drop_abandoned(&client).await;
     let ready = client
         .query("SELECT 1 FROM pg_database WHERE datname = $1 AND datistemplate", &[&name])
         .await
@@ -130,6 +166,8 @@ async fn template() -> String {
             let master =
                 std::sync::Arc::new(MasterKey::development(entropy).expect("the development master key"));
             keys::generate(&store, &master, Origin::Dev).await.expect("make keys");
+            let client = connect(settings.database_url.expose()).await;
+            client.batch_execute(recycled::KEEP_ROWS).await.expect("keep the rows");
         }
         client
             .batch_execute(&format!(

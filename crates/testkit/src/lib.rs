@@ -19,6 +19,7 @@ mod fault_proxy;
 mod jwks;
 mod masks;
 mod node;
+mod recycled;
 mod transcript;
 
 pub use ambient::{SeededEntropy, TestClock};

@@ -37,7 +37,12 @@ use serde_json::{Value, json};
 pub const LEDGER: &str = "https://ledger.example.test";
 
 pub async fn app() -> Arc<TestApp> {
-    let app = TestApp::builder().people().start().await;
+    app_with(1).await
+}
+
+/// With at least so many database connections.
+pub async fn app_with(connections: usize) -> Arc<TestApp> {
+    let app = TestApp::builder().people().connections(connections).start().await;
     apis::register(&app.app.store, &ledger()).await.unwrap();
     Arc::new(app)
 }

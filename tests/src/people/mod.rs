@@ -32,7 +32,7 @@ pub fn long() -> bool {
     porteiro_testkit::variable("PORTEIRO_TEST_LONG").is_some()
 }
 
-/// CI runs the suite once more with one connection, to find what waits for itself; proofs about load are not for that.
+/// Whether every application was given one connection, to find what waits for itself: proofs about load are not for that.
 pub fn single_connection() -> bool {
     porteiro_testkit::variable("PORTEIRO_TEST_POOL").is_some_and(|size| size == "1")
 }

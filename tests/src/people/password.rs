@@ -1,6 +1,8 @@
 //! Passwords: optional, long, blocklisted, hashed, never confirmed to a stranger.
 
-use porteiro_testkit::{Browser, nothing};
+use std::sync::Arc;
+
+use porteiro_testkit::{Browser, TestApp, nothing};
 use serde_json::json;
 
 use super::{
@@ -102,7 +104,7 @@ async fn f_brute_guesses_in_parallel_never_exceed_the_limit() {
     if single_connection() {
         return;
     }
-    let app = app().await;
+    let app = Arc::new(TestApp::builder().people().connections(4).start().await);
     register_with_password(&app, "ana@example.test").await;
     app.forget_limits().await;
     let mut guesses = tokio::task::JoinSet::new();

@@ -139,7 +139,7 @@ async fn stuffing_never_looks_at_more_than_the_bucket_and_the_owner_still_gets_i
         return;
     }
     let (count, addresses) = if long() { (10_000, 500) } else { (1_000, 50) };
-    let nodes = TestApp::builder().people().start_nodes(3).await;
+    let nodes = TestApp::builder().people().connections(4).start_nodes(3).await;
     let mut known = Vec::new();
     for index in 0..VICTIMS {
         nodes[0].forget_limits().await;

@@ -88,7 +88,7 @@ async fn an_enrolment_ends_with_the_session_it_was_opened_in() {
     let ended = victim.delete(&format!("/v1/account/sessions/{}", own["id"].as_str().unwrap())).await;
     assert_eq!(ended.status, 204);
     let answer = flow.attempt(&mut attacker, "passkey/enrol_finish", json!({"credential": response})).await;
-    assert_eq!(answer.status, 400, "{}", answer.text());
+    assert_eq!(answer.status, 410, "{}", answer.text());
     assert_eq!(passkeys(&app).await, 0);
 }
 
@@ -101,7 +101,7 @@ async fn nor_does_it_outlive_the_token_that_opened_it() {
     let mut flow = attacker.open(json!({"kind": "enrol", "enrol": "passkey"})).await;
     let mut again = victim.open(json!({"kind": "reauthenticate"})).await;
     again.act(&mut victim, "password/check", json!({"password": PASSWORD})).await;
-    assert_eq!(bind_passkey(&mut flow, &mut attacker).await, 400);
+    assert_eq!(bind_passkey(&mut flow, &mut attacker).await, 410);
     assert_eq!(passkeys(&app).await, 0);
 }
 
@@ -121,8 +121,8 @@ async fn a_proof_dies_with_its_credential_in_a_flow_under_way() {
     recovery.act(&mut victim, "password/set", json!({"new_password": "a brand new password"})).await;
     assert_eq!(recovery.stage(), "complete");
 
-    assert_eq!(bind_passkey(&mut flow, &mut attacker).await, 400);
-    assert_eq!(flow.attempt(&mut attacker, "enrol/skip", nothing()).await.status, 400);
+    assert_eq!(bind_passkey(&mut flow, &mut attacker).await, 410);
+    assert_eq!(flow.attempt(&mut attacker, "enrol/skip", nothing()).await.status, 410);
     assert!(attacker.session().is_none());
     assert_eq!(passkeys(&app).await, 0);
 }
@@ -173,7 +173,7 @@ async fn a_removed_mailbox_recovers_nothing() {
     assert!(!app.mails("ana@second.test").await.is_empty(), "the removed address is told");
     let answer =
         flow.attempt(&mut attacker, "password/set", json!({"new_password": "attackers own password"})).await;
-    assert_eq!(answer.status, 400, "{}", answer.text());
+    assert_eq!(answer.status, 410, "{}", answer.text());
 }
 
 #[tokio::test]

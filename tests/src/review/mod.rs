@@ -1,5 +1,7 @@
 //! Faults that hostile reviews of the running service found, one module per row of `docs/security/review.md`.
 
+mod anonymous_costs;
+mod policies_and_doors;
 mod row_01_ending;
 mod row_02_job_lanes;
 mod row_03_session_reads;
@@ -29,3 +31,8 @@ mod row_28_empty_parameters;
 mod row_29_write_budget;
 mod row_30_nul;
 mod row_31_null_members;
+
+/// Leaves nothing in the buckets that this is true of.
+async fn empty(app: &porteiro_testkit::TestApp, condition: &str) {
+    app.sql(&format!("UPDATE limit_bucket SET full_at = now() + interval '1 day' WHERE {condition}")).await;
+}

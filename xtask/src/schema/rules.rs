@@ -30,6 +30,7 @@ const TYPES: &[&str] = &[
     "integer",
     "bigint",
     "smallint[]",
+    "uuid[]",
     "timestamp with time zone",
     "inet",
     "double precision",

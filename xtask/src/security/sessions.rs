@@ -61,7 +61,7 @@ step-up, and the one before is dead at once, on every node: there is no cache to
 | The owner, `DELETE /v1/account/sessions/{{id}}` or `/v1/account/sessions`, with fresh proofs | that one, or all but this |
 | A new sign-in in the same browser | the session that browser had |
 | Recovery | every session of the account |
-| Removing or replacing a credential | sessions that rested on it alone; the others forget what it proved |
+| Removing or replacing a credential | every other session that was proved with it, whatever else was proved there; the one in which it was done forgets that proof |
 | An account that is disabled or deleted | none is good any more |
 | One session too many | the one unused for longest |
 

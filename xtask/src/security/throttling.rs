@@ -85,7 +85,11 @@ pub fn document() -> String {
     );
     for rule in RULES {
         let counts = match rule.name.rsplit_once('.') {
-            Some((_, whom @ ("address" | "caller" | "everybody" | "organization" | "recipient"))) => whom,
+            Some((
+                _,
+                whom @ ("address" | "caller" | "client" | "everybody" | "grant" | "organization"
+                | "recipient"),
+            )) => whom,
             Some(_) | None => "person",
         };
         let _ = writeln!(
@@ -112,8 +116,18 @@ fn takers(rule: &Rule) -> String {
     match (actions.is_empty(), rule.name) {
         (false, _) => actions.join(", "),
         (true, "flow_open.address") => "`POST /v1/flows`".to_owned(),
-        (true, "client_secret.address") => "clients that show a secret".to_owned(),
-        (true, "register.address" | "register_day.address") => "`POST /connect/register`".to_owned(),
+        (true, "client_failure.address" | "client_secret.address") => {
+            "clients that fail to prove themselves; the second per client".to_owned()
+        }
+        (true, "signature.address" | "signature_client.address") => {
+            "signed requests at `/connect/authorize`, assertions of unverified clients; the second per client"
+                .to_owned()
+        }
+        (true, "proof.grant") => "DPoP proofs of public and unverified clients".to_owned(),
+        (true, "register.address" | "register_day.address" | "register_site.address") => {
+            "`POST /connect/register`; the third by IPv6 /48".to_owned()
+        }
+        (true, "registration_change.client") => "`PUT /connect/register/{client_id}`".to_owned(),
         (true, "registration_token.address") => "`/connect/register/{client_id}`".to_owned(),
         (true, "invitation.organization" | "invitation.recipient") => {
             "invitations that are mailed".to_owned()
@@ -128,10 +142,16 @@ fn takers(rule: &Rule) -> String {
         (true, "request_object.address" | "request_object_client.address") => {
             "`/connect/authorize` with a `request_uri` of the client's; the second per client".to_owned()
         }
-        (true, "device_request.address") => "`/connect/device`, public clients".to_owned(),
+        (true, "device_request.address") => "`/connect/device`, public and unverified clients".to_owned(),
         (true, "audit_export.caller") => "exports of an audit trail".to_owned(),
         (true, "refusal.subject") => "refusals that are given a reference".to_owned(),
-        (true, "push.address") => "`/connect/par`, public clients".to_owned(),
+        (true, "push.address" | "push_kib.address") => {
+            "`/connect/par`, public and unverified clients; the second counts KiB".to_owned()
+        }
+        (true, "push.client" | "push_kib.client") => {
+            "`/connect/par`, confidential clients; the second counts KiB".to_owned()
+        }
+        (true, "flow_kib.address") => "flows of requests larger than 4 KiB; counts KiB".to_owned(),
         (true, _) => "the engine; see above".to_owned(),
     }
 }

@@ -16,7 +16,7 @@ mod response;
 
 pub use check::{Prompt, ResponseType};
 pub use claims::{ClaimRequest, ClaimsRequest};
-pub use raw::{Addressee, RawRequest, Source};
+pub use raw::{Addressee, MAX_REQUEST, RawRequest, Source};
 pub use response::{AuthorizationResponse, ResponseMode, redirect_response};
 
 use serde_json::Value;

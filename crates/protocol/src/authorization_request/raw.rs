@@ -38,6 +38,9 @@ pub(super) const NAMES: &[&str] = &[
     "state",
     "ui_locales",
 ];
+/// More than any request needs, a request object included. Whoever sends one has proved nothing yet, and the service
+/// keeps it.
+pub const MAX_REQUEST: usize = 32 * 1024;
 /// RFC 9126 §2.2; the rest is random.
 const PUSHED: &str = "urn:ietf:params:oauth:request_uri:";
 
@@ -75,6 +78,12 @@ impl RawRequest {
             .iter()
             .filter_map(|name| parameters.get(name).map(|value| ((*name).to_owned(), value.to_owned())));
         Self { values: values.collect() }
+    }
+
+    /// How many bytes there are to keep.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.values.iter().map(|(name, value)| name.len() + value.len()).sum()
     }
 
     /// The request of a client that proved itself (RFC 9126 §2): it may name no other, nor another key than the

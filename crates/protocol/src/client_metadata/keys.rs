@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 use super::{Member, MetadataError};
-use crate::{jose::has_private_member, plain_text::is_plain_json};
+use crate::{
+    jose::{MAX_RSA_BYTES, has_private_member},
+    plain_text::is_plain_json,
+};
 
 const MAX_KEYS: usize = 20;
 
@@ -33,8 +36,17 @@ pub(super) fn jwks(member: Member<'_>) -> Result<Option<Value>, MetadataError> {
             }
         }
     }
+    if keys.iter().any(is_oversized) {
+        return Err(member.refused("has an RSA key of more than 4096 bits"));
+    }
     if !is_plain_json(value) {
         return Err(member.refused("must not have control characters"));
     }
     Ok(Some(value.clone()))
+}
+
+/// By the length of its base64url text, whatever that says: such a key verifies nothing here.
+fn is_oversized(key: &Value) -> bool {
+    let modulus = key.get("n").and_then(Value::as_str).unwrap_or_default();
+    modulus.len() > (MAX_RSA_BYTES * 4).div_ceil(3)
 }

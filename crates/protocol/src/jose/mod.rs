@@ -9,7 +9,10 @@ pub use jwk::{Jwks, PublicJwk, thumbprint};
 pub(crate) use jwk::{Material, has_private_member, sha256};
 pub use jws::{Header, signing_input};
 pub use key::{KeyError, SigningKey, generate_pkcs8};
-pub use verify::{MAX_COMPACT, VerifiedJws, VerifyError, peek_claims, verify_compact, verify_embedded};
+pub use verify::{
+    MAX_COMPACT, MAX_RSA_BYTES, VerifiedJws, VerifyError, is_slow_to_verify, peek_claims, verify_compact,
+    verify_embedded,
+};
 
 use serde::{Deserialize, Serialize};
 

@@ -14,28 +14,31 @@ use crate::{
 /// Its name, and what it is about where an id says that; none where it only looks. Never a file, a name or a secret.
 pub fn named(command: &Command) -> Option<(&'static str, Option<String>)> {
     match command {
-        // The schema keeps its own record of steps (`schema_migration`), and before the first there is no log.
-        Command::Migrate => None,
-        // The service writes its own entries; calls of the management API are its callers'.
-        Command::Serve(_) | Command::Admin(_) => None,
-        Command::Doctor | Command::Config(_) | Command::Completions { .. } => None,
+        // The schema keeps its own record of steps (`schema_migration`), and before the first there is no log. The service
+        // writes its own entries; calls of the management API are its callers'.
+        Command::Migrate
+        | Command::Serve(_)
+        | Command::Admin(_)
+        | Command::Doctor
+        | Command::Config(_)
+        | Command::Completions { .. }
+        | Command::Apis(Apis::List)
+        | Command::ApiKeys(ApiKeys::List)
+        | Command::Platform(Platform::List)
+        | Command::Jobs(Jobs::List) => None,
         Command::Bootstrap => Some(("bootstrap", None)),
         Command::Keys(action) => keys(action),
-        Command::Apis(Apis::List) => None,
         Command::Apis(Apis::Register { .. }) => Some(("apis register", None)),
         Command::Apis(Apis::Remove { identifier }) => Some(("apis remove", Some(identifier.clone()))),
         Command::Clients(action) => clients(action),
-        Command::ApiKeys(ApiKeys::List) => None,
         Command::ApiKeys(ApiKeys::Create { .. }) => Some(("api-keys create", None)),
         Command::ApiKeys(ApiKeys::Revoke { id }) => Some(("api-keys revoke", Some(id.clone()))),
-        Command::Platform(Platform::List) => None,
         Command::Platform(Platform::Grant { account, .. }) => {
             Some(("platform grant", Some(account.to_string())))
         }
         Command::Platform(Platform::Revoke { account, .. }) => {
             Some(("platform revoke", Some(account.to_string())))
         }
-        Command::Jobs(Jobs::List) => None,
         Command::Jobs(Jobs::Retry { job_id }) => Some(("jobs retry", job_id.map(|id| id.to_string()))),
     }
 }

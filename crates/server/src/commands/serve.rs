@@ -10,7 +10,7 @@ use porteiro_service::{
 };
 use tokio::{
     signal::unix::{SignalKind, signal},
-    sync::{Semaphore, watch},
+    sync::watch,
     task::JoinSet,
 };
 
@@ -18,7 +18,7 @@ use crate::{
     boot,
     cli::Serve,
     exit::Failure,
-    listener::Listener,
+    listener::{Listener, Places},
     say, telemetry,
     tls::{self, ClientCertificates},
 };
@@ -44,7 +44,9 @@ async fn serve(app: &Arc<App>, metrics: PrometheusHandle) -> Result<(), Failure>
     let settings = &app.checked.settings;
     let (stop, stopped) = watch::channel(false);
     let drain = Duration::from_secs(settings.drain_timeout_seconds.into());
-    let places = Arc::new(Semaphore::new(settings.max_connections));
+    let trusted = settings.trusted_proxies.clone();
+    let exempt = Box::new(move |address| porteiro_service::http::is_trusted(address, &trusted));
+    let places = Places::new(settings.max_connections, settings.max_connections_per_address, exempt);
     let router = with_screens(app, porteiro_service::router(Arc::clone(app)))?;
 
     let mut tasks = JoinSet::new();
@@ -60,7 +62,7 @@ async fn serve(app: &Arc<App>, metrics: PrometheusHandle) -> Result<(), Failure>
         let address = listener.address().map_err(|error| Failure::new(error.to_string()))?;
         tracing::info!(%address, "metrics");
         let router = Router::new().route("/metrics", get(move || std::future::ready(metrics.render())));
-        tasks.spawn(listener.serve(router, Arc::new(Semaphore::new(16)), stopped.clone(), Duration::ZERO));
+        tasks.spawn(listener.serve(router, Places::few(16), stopped.clone(), Duration::ZERO));
     }
     tasks.spawn(jobs::run_until(Arc::clone(app), stopped.clone()));
     tasks.spawn(watch_keys(Arc::clone(app), stopped.clone()));

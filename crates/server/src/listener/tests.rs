@@ -23,6 +23,13 @@ use crate::tls::{self, ClientCertificates};
 
 const NOBODY: &[u8] = b"no certificate";
 const DRAIN: Duration = Duration::from_millis(500);
+/// More than the kernel takes off our hands.
+const LARGE: usize = 64 * 1024 * 1024;
+const IMPATIENT: Patience = Patience {
+    write: Duration::from_millis(400),
+    idle: Duration::from_millis(400),
+    linger: Duration::from_millis(400),
+};
 
 /// A listener on a free port, served until told to stop. `/` answers with the peer's certificate, `/never` not at all.
 struct Running {
@@ -32,13 +39,19 @@ struct Running {
 }
 
 async fn start(tls: Option<Arc<ServerConfig>>, places: usize) -> Running {
-    let listener = Listener::bind(([127, 0, 0, 1], 0).into(), tls).await.unwrap();
+    start_with(tls, Places::few(places), PATIENCE).await
+}
+
+async fn start_with(tls: Option<Arc<ServerConfig>>, places: Arc<Places>, patience: Patience) -> Running {
+    let mut listener = Listener::bind(([127, 0, 0, 1], 0).into(), tls).await.unwrap();
+    listener.patience = patience;
     let address = listener.address().unwrap();
     let router = Router::new()
         .route("/", get(|Extension(peer): Extension<Peer>| async move { seen(&peer) }))
+        .route("/large", get(|| async { vec![b'x'; LARGE] }))
         .route("/never", get(std::future::pending::<()>));
     let (stop, stopped) = watch::channel(false);
-    let ended = tokio::spawn(listener.serve(router, Arc::new(Semaphore::new(places)), stopped, DRAIN));
+    let ended = tokio::spawn(listener.serve(router, places, stopped, DRAIN));
     Running { address, stop, ended }
 }
 
@@ -48,6 +61,14 @@ fn seen(peer: &Peer) -> Vec<u8> {
 
 /// A TLS listener with a certificate of its own, and what a client needs to trust it.
 async fn start_encrypted(clients: ClientCertificates) -> (Running, RootCertStore) {
+    start_encrypted_with(clients, Places::few(8), PATIENCE).await
+}
+
+async fn start_encrypted_with(
+    clients: ClientCertificates,
+    places: Arc<Places>,
+    patience: Patience,
+) -> (Running, RootCertStore) {
     let own = identity("localhost");
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: String| {
@@ -60,7 +81,7 @@ async fn start_encrypted(clients: ClientCertificates) -> (Running, RootCertStore
     let config = server_config(&chain, &key, clients);
     let mut roots = RootCertStore::empty();
     roots.add(own.cert.der().clone()).unwrap();
-    (start(Some(config), 8).await, roots)
+    (start_with(Some(config), places, patience).await, roots)
 }
 
 fn server_config(chain: &Path, key: &Path, clients: ClientCertificates) -> Arc<ServerConfig> {
@@ -222,6 +243,89 @@ async fn a_request_that_does_not_end_is_given_up_when_the_drain_time_is_over() {
     running.stop.send(true).unwrap();
     timeout(DRAIN + Duration::from_secs(10), running.ended).await.expect("still waiting").unwrap();
     assert!(asked.elapsed() >= DRAIN, "given up after {:?}", asked.elapsed());
+}
+
+/// Whether the other side has closed it.
+async fn is_closed(stream: &mut TcpStream) -> bool {
+    let mut byte = [0; 1];
+    match timeout(Duration::from_millis(500), stream.read(&mut byte)).await {
+        Ok(read) => read.is_err() || matches!(read, Ok(0)),
+        Err(_) => false,
+    }
+}
+
+#[tokio::test]
+async fn row_16_one_address_cannot_hold_every_place() {
+    let running = start_with(None, Places::new(8, 2, Box::new(|_| false)), PATIENCE).await;
+    let mut first = TcpStream::connect(running.address).await.unwrap();
+    let mut second = TcpStream::connect(running.address).await.unwrap();
+    let mut third = TcpStream::connect(running.address).await.unwrap();
+    assert!(is_closed(&mut third).await, "a third connection of one address");
+    assert!(!is_closed(&mut first).await && !is_closed(&mut second).await);
+    drop(first);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(ask(TcpStream::connect(running.address).await.unwrap(), "/").await.unwrap(), NOBODY);
+}
+
+#[tokio::test]
+async fn row_16_a_trusted_proxy_may_hold_as_many_as_there_are() {
+    let running = start_with(None, Places::new(8, 2, Box::new(|_| true)), PATIENCE).await;
+    let mut every = Vec::new();
+    for _ in 0..6 {
+        every.push(TcpStream::connect(running.address).await.unwrap());
+    }
+    for stream in &mut every {
+        assert!(!is_closed(stream).await);
+    }
+}
+
+#[tokio::test]
+async fn row_16_a_peer_that_does_not_read_loses_its_place() {
+    let running = start_with(None, Places::few(1), IMPATIENT).await;
+    let mut stuck = TcpStream::connect(running.address).await.unwrap();
+    stuck.write_all(b"GET /large HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+    let next = async { ask(TcpStream::connect(running.address).await.unwrap(), "/").await };
+    let served = timeout(Duration::from_secs(20), next).await.expect("the place is still taken");
+    assert_eq!(served.unwrap(), NOBODY);
+    drop(stuck);
+}
+
+/// An HTTP/2 connection that offers the server a window of this size, and its end.
+async fn second_version(
+    running: &Running,
+    roots: RootCertStore,
+    window: u32,
+) -> (hyper::client::conn::http2::SendRequest<Body>, JoinHandle<()>) {
+    let stream = connect(running.address, client(roots, None, &["h2"])).await.unwrap();
+    let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+    builder.initial_stream_window_size(window);
+    let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.unwrap();
+    (sender, tokio::spawn(async move { drop(connection.await) }))
+}
+
+#[tokio::test]
+async fn row_16_an_http2_connection_that_asks_for_nothing_ends() {
+    let places = Places::few(1);
+    let (running, roots) = start_encrypted_with(ClientCertificates::NotAsked, places, IMPATIENT).await;
+    let (mut sender, ended) = second_version(&running, roots, 65_535).await;
+    for _ in 0..4 {
+        // In use it lives for longer than it may be idle.
+        let request = Request::get("https://localhost/").body(Body::empty()).unwrap();
+        assert_eq!(body(sender.send_request(request).await.unwrap()).await, NOBODY);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    timeout(Duration::from_secs(10), ended).await.expect("an idle connection lives on").unwrap();
+}
+
+#[tokio::test]
+async fn row_16_an_http2_peer_that_opens_no_window_loses_its_place() {
+    let places = Places::few(1);
+    let (running, roots) = start_encrypted_with(ClientCertificates::NotAsked, places, IMPATIENT).await;
+    let (mut sender, ended) = second_version(&running, roots, 0).await;
+    let request = Request::get("https://localhost/large").body(Body::empty()).unwrap();
+    let answer = sender.send_request(request).await.unwrap();
+    timeout(Duration::from_secs(10), ended).await.expect("a stuck answer keeps the connection").unwrap();
+    drop(answer);
 }
 
 /// The first message of a client that speaks no version above this one, and knows only these ciphers.

@@ -27,10 +27,12 @@ use crate::{
     http::{Access, OAuthError, Problem, ProblemCode, RequestContext, Route},
     oauth::{
         access_token::{self, Carried},
-        authorization, grants, logout,
+        authorization,
+        grants::{Ending, Why},
+        logout,
     },
     sessions::{self, Ended, SignedIn},
-    store::StoreError,
+    store::{StoreError, Turn},
 };
 
 pub fn routes() -> Vec<Route> {
@@ -107,6 +109,11 @@ pub async fn require_fresh(app: &Arc<App>, signed_in: &SignedIn) -> Result<(), P
         .with(serde_json::Map::from_iter([("flow".to_owned(), open)])))
 }
 
+/// Whoever changes something of one account waits for the others; each session in a queue of its own.
+fn turn(signed_in: &SignedIn) -> Turn {
+    Turn::new(signed_in.account_id.uuid(), ("account", signed_in.session_id))
+}
+
 async fn rename_credential(
     app: &Arc<App>,
     context: &RequestContext,
@@ -115,7 +122,7 @@ async fn rename_credential(
     label: &str,
 ) -> Result<bool, StoreError> {
     app.store
-        .run_tx("account.rename_credential", |tx| async move {
+        .run_tx_in_turn(turn(signed_in), "account.rename_credential", |tx| async move {
             let Some(kind) = credentials::rename(&tx, signed_in.account_id, id, label).await? else {
                 return Ok(false);
             };
@@ -145,7 +152,7 @@ async fn remove_credential(
     id: CredentialId,
 ) -> Result<Removed, StoreError> {
     app.store
-        .run_tx("account.remove_credential", |tx| async move {
+        .run_tx_in_turn(turn(signed_in), "account.remove_credential", |tx| async move {
             // The account's row orders removals: two at once must not each think the other stays.
             lock_account(&tx, signed_in).await?;
             let all = credentials::find_all(&tx, signed_in.account_id).await?;
@@ -172,13 +179,10 @@ async fn remove_credential(
                 let key = app.secrets.identifier_key(kind, value.as_bytes());
                 accounts::remove_identifier(&tx, &key, signed_in.account_id).await?;
             }
-            for session in
-                sessions::forget_credential(&tx, signed_in.account_id, id, Some(signed_in.session_id)).await?
-            {
-                let reason = Ended::CredentialChanged;
-                logout::session_ended(app, &tx, context, signed_in.account_id, session, reason).await?;
-            }
             let keep = Some(signed_in.session_id);
+            let ended = sessions::forget_credential(&tx, signed_in.account_id, id, keep).await?;
+            let reason = Ended::CredentialChanged;
+            logout::sessions_ended(app, &tx, context, signed_in.account_id, &ended, reason).await?;
             logout::credential_gone(app, &tx, context, signed_in.account_id, id, keep).await?;
             let payload = json!({"credential_id": id, "kind": credential.kind});
             let event = audit::Event {
@@ -204,11 +208,11 @@ async fn end_session(
     reason: Ended,
 ) -> Result<bool, StoreError> {
     app.store
-        .run_tx("account.end_session", |tx| async move {
+        .run_tx_in_turn(turn(signed_in), "account.end_session", |tx| async move {
             lock_account(&tx, signed_in).await?;
             let ended = sessions::end(&tx, session, signed_in.account_id, reason).await?;
             if ended {
-                logout::session_ended(app, &tx, context, signed_in.account_id, session, reason).await?;
+                logout::sessions_ended(app, &tx, context, signed_in.account_id, &[session], reason).await?;
             }
             Ok(ended)
         })
@@ -221,14 +225,12 @@ async fn end_other_sessions(
     signed_in: &SignedIn,
 ) -> Result<usize, StoreError> {
     app.store
-        .run_tx("account.end_other_sessions", |tx| async move {
+        .run_tx_in_turn(turn(signed_in), "account.end_other_sessions", |tx| async move {
             lock_account(&tx, signed_in).await?;
             let keep = Some(signed_in.session_id);
             let reason = Ended::EndedByOwner;
             let ended = sessions::end_others(&tx, signed_in.account_id, keep, reason).await?;
-            for session in &ended {
-                logout::session_ended(app, &tx, context, signed_in.account_id, *session, reason).await?;
-            }
+            logout::sessions_ended(app, &tx, context, signed_in.account_id, &ended, reason).await?;
             Ok(ended.len())
         })
         .await
@@ -243,15 +245,15 @@ async fn withdraw(
 ) -> Result<bool, StoreError> {
     let account = signed_in.account_id;
     app.store
-        .run_tx("account.withdraw", |tx| async move {
+        .run_tx_in_turn(turn(signed_in), "account.withdraw", |tx| async move {
             lock_account(&tx, signed_in).await?;
             let forgotten = authorization::forget(&tx, account, client_id).await?;
-            let why = grants::Why::Owner;
-            let revoked = grants::revoke_of_client(&tx, account, client_id, why).await?;
-            if !forgotten && revoked.is_empty() {
+            let all = Ending::of_account(account, Why::Owner);
+            let ending = Ending { client_id: Some(client_id), ..all };
+            let gone = logout::end_grants(app, &tx, context, &ending).await?;
+            if !forgotten && gone.revoked.is_empty() && !gone.more {
                 return Ok(false);
             }
-            logout::note(app, &tx, context, account, &revoked, why).await?;
             let payload = json!({"client_id": client_id});
             let kind = audit::EventKind::ConsentWithdrawn;
             audit::record(app, &tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;
@@ -267,7 +269,7 @@ async fn stop_recovery(
     signed_in: &SignedIn,
 ) -> Result<(), StoreError> {
     app.store
-        .run_tx("account.stop_recovery", |tx| async move {
+        .run_tx_in_turn(turn(signed_in), "account.stop_recovery", |tx| async move {
             accounts::set_hold(&tx, signed_in.account_id, None).await?;
             let kind = audit::EventKind::AccountRecoveryStopped;
             let event = audit::Event { kind, subject: signed_in.account_id.uuid(), payload: json!({}) };

@@ -14,10 +14,7 @@ use crate::{
     http::RequestContext,
     impersonation,
     members::{self, cut},
-    oauth::{
-        grants::{self, Why},
-        logout,
-    },
+    oauth::{grants::Why, logout},
     sessions::{self, Ended},
     store::{StoreError, Tx},
     trail::{self, Actor, ActorKind, Target, TrailKind},
@@ -37,12 +34,10 @@ pub async fn disable(
     }
     // Memberships before grants, as whoever ends a membership takes them.
     let memberships = members::cut_account(tx, account).await?;
-    for session in sessions::end_others(tx, account, None, Ended::AccountDisabled).await? {
-        logout::session_ended(app, tx, context, account, session, Ended::AccountDisabled).await?;
-    }
+    let ended = sessions::end_others(tx, account, None, Ended::AccountDisabled).await?;
     // What outlived its session, too.
-    let revoked = grants::revoke_all(tx, account, Why::AccountDisabled).await?;
-    logout::grants_ended(app, tx, context, &revoked, Why::AccountDisabled).await?;
+    let why = (Ended::AccountDisabled, Why::AccountDisabled);
+    logout::everything_ended(app, tx, context, account, &ended, why).await?;
     for (organization, member) in memberships {
         let actor = Actor { kind: ActorKind::Platform, id: "platform".into(), act: None };
         let why = Why::AccountDisabled;

@@ -151,10 +151,12 @@ pub async fn token_alive(
     key_id: &str,
     organization: Option<OrganizationId>,
     subject: &str,
-) -> Result<bool, StoreError> {
-    let Some(key) = store::find_living(store, key_id).await? else { return Ok(false) };
-    let theirs = key.organization == organization && self::subject(&key) == subject;
-    Ok(theirs && worth(store, key).await?.is_ok())
+) -> Result<Option<Usable>, StoreError> {
+    let Some(key) = store::find_living(store, key_id).await? else { return Ok(None) };
+    if key.organization != organization || self::subject(&key) != subject {
+        return Ok(None);
+    }
+    Ok(worth(store, key).await?.ok())
 }
 
 /// Whom a key's tokens speak for: the membership, or an organization's key itself.

@@ -50,11 +50,12 @@ events! {
     GrantIssued = "grant.issued", "A client was given a code for what a person allowed.", ["grant_id", "client_id", "audience", "scope", "consented", "device"];
     GrantRefused = "grant.refused", "A genuine code or token was presented by somebody who may not use it, or too late.", ["grant_id", "client_id", "generation"];
     GrantReused = "grant.reused", "A code or refresh token was presented a second time; the grant is revoked.", ["grant_id", "client_id", "generation", "current"];
-    GrantRevoked = "grant.revoked", "A grant ended before its time.", ["grant_id", "client_id", "reason"];
+    GrantRevoked = "grant.revoked", "A grant ended before its time; or a number of them, where very many ended together.", ["grant_id", "client_id", "reason", "number"];
     ConsentWithdrawn = "consent.withdrawn", "A person took back what they had allowed a client.", ["client_id"];
     ClientRegistered = "client.registered", "A client registered itself.", ["client_id"];
     ClientChanged = "client.changed", "A client replaced its registration; it is trusted like a new one.", ["client_id", "members"];
     ClientRemoved = "client.removed", "A client ended its registration.", ["client_id"];
+    ClientExpired = "client.expired", "A self-registered client was not used for too long, and ended.", ["client_id"];
     OrganizationCreated = "organization.created", "An organization was made; the subject is its owner.", ["organization_id", "actor"];
     OrganizationSuspended = "organization.suspended", "The platform suspended an organization.", ["organization_id", "actor"];
     OrganizationResumed = "organization.resumed", "The platform resumed an organization.", ["organization_id", "actor"];

@@ -58,6 +58,23 @@ impl Origin<'static> {
     }
 }
 
+impl Origin<'static> {
+    /// The service itself: a job that nobody asked for.
+    const fn service() -> Self {
+        Self { user_agent: "service", ..Self::console() }
+    }
+}
+
+/// What the service does by itself, where there is no request either.
+pub async fn record_unasked(
+    tx: &Tx,
+    now: OffsetDateTime,
+    entropy: &dyn Entropy,
+    event: Event,
+) -> Result<(), StoreError> {
+    store::append(tx, Id::<Entry>::ordered(now, entropy), &event, &Origin::service()).await
+}
+
 /// What was done on the command line, where there is no request.
 pub async fn record_at_console(
     tx: &Tx,
@@ -100,10 +117,20 @@ pub async fn record_all(
     context: &RequestContext,
     events: Vec<Event>,
 ) -> Result<(), StoreError> {
+    record_all_from(app, tx, &context.into(), events).await
+}
+
+/// The same for a request that is over.
+pub async fn record_all_from(
+    app: &App,
+    tx: &Tx,
+    origin: &Origin<'_>,
+    events: Vec<Event>,
+) -> Result<(), StoreError> {
     let name = |event| (Id::<Entry>::ordered(app.clock.now(), &*app.entropy), event);
     let events: Vec<_> = events.into_iter().map(name).collect();
     if events.is_empty() {
         return Ok(());
     }
-    store::append_all(tx, &events, &context.into()).await
+    store::append_all(tx, &events, origin).await
 }

@@ -11,7 +11,7 @@ mod store;
 use std::sync::Arc;
 
 use porteiro_protocol::id::OrganizationId;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub use decide::{Decision, Refused};
 pub use store::{ClientPolicy, find, list};
@@ -23,8 +23,8 @@ use crate::{
     members::{self, standing},
     oauth::{
         clients::{self, Client},
-        grants::{self, Why},
-        logout,
+        grants::{Ending, Why},
+        logout::{self, Gone},
     },
     organizations::{self, Organization, ThirdParty},
     store::{Reader, StoreError, Tx},
@@ -34,8 +34,6 @@ use crate::{
 /// Most clients an organization names.
 pub const MOST: i64 = 1_000;
 const WRITE: &str = "client-policies:write";
-/// Grants ended by one statement: each stays within its time, however many there are.
-const BATCH: i64 = 5_000;
 
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
@@ -64,7 +62,7 @@ pub async fn set(
     decision: Option<Decision>,
 ) -> Result<Result<Option<ClientPolicy>, Refused>, StoreError> {
     app.store
-        .run_tx("client_policies.set", |tx| async move {
+        .run_tx_in_turn(caller.turn(), "client_policies.set", |tx| async move {
             let organization = match standing::enter(&tx, caller, WRITE).await? {
                 Ok(standing) => standing.organization,
                 Err(lost) => return Ok(Err(Refused::Standing(lost))),
@@ -88,13 +86,14 @@ pub async fn set(
             // Whoever is disabled has nothing to lose here.
             let ended = match &client {
                 Some(client) if !allows(&tx, &organization, client).await? => {
-                    end(app, &tx, context, organization.id, client_id).await?
+                    let gone = end(app, &tx, context, organization.id, client_id).await?;
+                    number(gone.revoked.len(), gone.more)
                 }
-                Some(_) | None => 0,
+                Some(_) | None => json!(0),
             };
             let said = |decision: Option<Decision>| json!({"decision": decision});
             let mut after = said(decision);
-            after["grants_ended"] = json!(ended);
+            after["grants_ended"] = ended;
             let target = Target::new("client", client_id);
             let event = trail::Event::done(TrailKind::ClientPolicyChanged, caller.actor.clone(), target)
                 .because(caller.reason.clone())
@@ -105,43 +104,41 @@ pub async fn set(
         .await
 }
 
-/// Ends what every client has that may not act for the organization as it is now; how many grants that was. The caller
-/// holds the organization's lock and has written its policy.
+/// Ends what every client has that may not act for the organization as it is now; how many grants that was, or that they
+/// are many. The caller holds the organization's lock and has written its policy.
 pub async fn end_disallowed(
     app: &App,
     tx: &Tx,
     context: &RequestContext,
     organization: OrganizationId,
     third_party: ThirdParty,
-) -> Result<usize, StoreError> {
-    let mut ended = 0;
+) -> Result<Value, StoreError> {
+    let (mut ended, mut many) = (0, false);
     for client in store::present(tx, organization).await? {
         if !decide::allowed(client.named, client.trust, third_party) {
-            ended += end(app, tx, context, organization, &client.client_id).await?;
+            let gone = end(app, tx, context, organization, &client.client_id).await?;
+            ended += gone.revoked.len();
+            many |= gone.more;
         }
     }
-    Ok(ended)
+    Ok(number(ended, many))
 }
 
-/// Nothing a client was given here counts any more; how many grants that was. The caller holds the organization's lock.
+/// How many there are altogether is not known before they are counted, by the job.
+fn number(ended: usize, many: bool) -> Value {
+    if many { json!("many") } else { json!(ended) }
+}
+
+/// Nothing a client was given here counts any more; the grants that were. The caller holds the organization's lock.
 pub async fn end(
     app: &App,
     tx: &Tx,
     context: &RequestContext,
     organization: OrganizationId,
     client_id: &str,
-) -> Result<usize, StoreError> {
+) -> Result<Gone, StoreError> {
     organizations::check_again(tx, organization).await?;
     members::cut_client(tx, organization, client_id).await?;
-    let mut ended = 0;
-    loop {
-        let why = Why::ClientBlocked;
-        let revoked =
-            grants::revoke_of_client_in_organization(tx, organization, client_id, BATCH, why).await?;
-        if revoked.is_empty() {
-            return Ok(ended);
-        }
-        ended += revoked.len();
-        logout::grants_ended(app, tx, context, &revoked, why).await?;
-    }
+    let ending = Ending::of_client_in(organization, client_id, Why::ClientBlocked);
+    logout::end_grants(app, tx, context, &ending).await
 }

@@ -34,7 +34,7 @@ use crate::{
     refusals,
     secrets::sha256,
     sms,
-    store::{StoreError, Tx},
+    store::{StoreError, Turn, Tx},
 };
 
 #[derive(Debug)]
@@ -65,12 +65,12 @@ pub async fn apply(
     effect: Effect,
 ) -> Result<Applied, FlowError> {
     let effect = &effect;
-    let outcome =
-        app.store
-            .run_tx("flow.step", |tx| async move {
-                Box::pin(once(app, &tx, context, loaded, action, effect)).await
-            })
-            .await?;
+    let outcome = app
+        .store
+        .run_tx_in_turn(turn(loaded), "flow.step", |tx| async move {
+            Box::pin(once(app, &tx, context, loaded, action, effect)).await
+        })
+        .await?;
     let Some(outcome) = outcome else { return Ok(Applied::Lost) };
     let show = match effect {
         Effect::Challenge { show, .. } | Effect::Bind { show, .. } => show.clone(),
@@ -96,6 +96,12 @@ pub async fn apply(
         answer.bind(Transport::Api, secret, true);
     }
     Ok(Applied::Done(Box::new(answer)))
+}
+
+/// Steps of one flow wait for its row, those of one account for that.
+fn turn(loaded: &Loaded) -> Turn {
+    let flow = loaded.id.uuid();
+    Turn::new(loaded.state.account().map_or(flow, porteiro_protocol::id::Id::uuid), flow)
 }
 
 async fn once(
@@ -359,7 +365,7 @@ pub async fn finish(
     let told = &told;
     let moved = app
         .store
-        .run_tx("flow.finish", |tx| async move {
+        .run_tx_in_turn(turn(loaded), "flow.finish", |tx| async move {
             if !store::claim(&tx, loaded.id, loaded.step).await? {
                 return Ok(None);
             }

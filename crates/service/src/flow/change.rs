@@ -94,10 +94,9 @@ async fn replace(
     for old in all.iter().filter(|credential| credential.kind == new.kind) {
         replaced = true;
         credentials::remove(tx, account, old.id).await?;
-        for session in sessions::forget_credential(tx, account, old.id, state.session).await? {
-            let reason = sessions::Ended::CredentialChanged;
-            logout::session_ended(app, tx, context, account, session, reason).await?;
-        }
+        let ended = sessions::forget_credential(tx, account, old.id, state.session).await?;
+        let reason = sessions::Ended::CredentialChanged;
+        logout::sessions_ended(app, tx, context, account, &ended, reason).await?;
         logout::credential_gone(app, tx, context, account, old.id, state.session).await?;
         let proved = state.proofs.iter().any(|proof| proof.credential == Some(old.id.uuid()));
         state.proofs.retain(|proof| proof.credential != Some(old.id.uuid()));

@@ -29,7 +29,8 @@ use crate::{
     oauth::{
         authorization::{self, Confirmed, Delivery, Prepared, Sitting},
         device::{self, Asking},
-        grants, logout,
+        grants::Why,
+        logout,
     },
     platform,
     secrets::{HandleKind, Issued, Route},
@@ -254,22 +255,20 @@ async fn sign_in(
         && sessions::end_presented(tx, &old, Ended::SignedOut).await?
     {
         let (account, session) = (old.route.owner.into(), old.route.row.into());
-        logout::session_ended(app, tx, context, account, session, Ended::SignedOut).await?;
+        logout::sessions_ended(app, tx, context, account, &[session], Ended::SignedOut).await?;
     }
     if state.kind == Kind::Recover {
-        for ended in sessions::end_others(tx, account, None, Ended::Recovered).await? {
-            logout::session_ended(app, tx, context, account, ended, Ended::Recovered).await?;
-        }
-        logout::everything_ended(app, tx, context, account, grants::Why::Recovered).await?;
+        let ended = sessions::end_others(tx, account, None, Ended::Recovered).await?;
+        let why = (Ended::Recovered, Why::Recovered);
+        logout::everything_ended(app, tx, context, account, &ended, why).await?;
         accounts::set_hold(tx, account, None).await?;
         unbind_lost(app, tx, context, state, account, &gathered.credentials).await?;
         log(app, tx, context, account, EventKind::AccountRecovered, json!({"methods": methods(state)}))
             .await?;
     }
     let session = sealed(sessions::prepare(app, account))?;
-    for ended in sessions::open(tx, account, &session, &state.proofs, context).await? {
-        logout::session_ended(app, tx, context, account, ended, Ended::TooMany).await?;
-    }
+    let ended = sessions::open(tx, account, &session, &state.proofs, context).await?;
+    logout::sessions_ended(app, tx, context, account, &ended, Ended::TooMany).await?;
     let new_device = !knows_device(app, context, account);
     let level = decide::level(state, app.clock.now());
     let payload = json!({"session_id": session.id, "methods": methods(state), "level": level, "new_device": new_device});

@@ -25,8 +25,9 @@ use crate::{
     credentials::{CredentialKind, hashing::Typed, passkey},
     http::RequestContext,
     invitations,
-    limits::{Bucket, FLOW_ADDRESS, network},
+    limits::{self, Bucket, FLOW_ADDRESS, FLOW_KIB, Rule, network},
     mail::templates::Locale,
+    oauth::pushed_authorization,
     secrets::sha256,
     sessions::{self, SignedIn},
     settings::Registration,
@@ -90,10 +91,7 @@ pub(super) async fn insert(
     state: State,
 ) -> Result<Answer, FlowError> {
     let transport = state.transport;
-    let key = app.secrets.limit_key(FLOW_ADDRESS.name, &network(context.address));
-    if let Some(limited) = crate::limits::take(&app.store, &[Bucket { rule: FLOW_ADDRESS, key }]).await? {
-        return Err(limited.into());
-    }
+    limit(app, context, &state).await?;
     let id: FlowId = Id::ordered(app.clock.now(), &*app.entropy);
     let (secret, fresh) = binding(app, context, transport);
     let hash = sha256(secret.as_bytes());
@@ -110,6 +108,9 @@ pub(super) async fn insert(
     app.store
         .run_tx("flow.open", |tx| async move {
             store::insert(&tx, id, hash_ref, state_ref, times).await?;
+            if let Some(pushed) = state_ref.continuation.as_ref().and_then(|continued| continued.pushed) {
+                pushed_authorization::keep(&tx, pushed, times.total_seconds).await?;
+            }
             if let Some((challenge, _)) = first_ref {
                 store::replace_challenge(&tx, id, challenge).await?;
             }
@@ -122,6 +123,25 @@ pub(super) async fn insert(
     let mut answer = representation::dressed(app, &loaded, &gathered, &show).await?;
     answer.bind(transport, &secret, fresh);
     Ok(answer)
+}
+
+/// A request of ordinary size; what is larger counts by its size as well.
+const ORDINARY: usize = 4 * 1024;
+
+/// Each flow is a row, and holds the request it leads back to.
+async fn limit(app: &App, context: &RequestContext, state: &State) -> Result<(), FlowError> {
+    let whom = network(context.address);
+    let bucket = |rule: Rule| Bucket { rule, key: app.secrets.limit_key(rule.name, &whom) };
+    if let Some(limited) = limits::take(&app.store, &[bucket(FLOW_ADDRESS)]).await? {
+        return Err(limited.into());
+    }
+    let size = state.continuation.as_ref().map_or(0, |continued| continued.request.size());
+    if size <= ORDINARY {
+        return Ok(());
+    }
+    let asked = [(bucket(FLOW_KIB), limits::kib(size))];
+    let left = limits::take_weighed(&app.store, &asked).await?;
+    limits::first_empty(&asked, &left).map_or(Ok(()), |limited| Err(limited.into()))
 }
 
 /// Who may open this kind, and what it begins with.

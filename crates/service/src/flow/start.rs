@@ -21,12 +21,13 @@ use super::{
 use crate::{
     App, accounts,
     http::RequestContext,
+    limits::{self, AUTHORIZATION_SUBJECT, Bucket},
     mail::templates::Locale,
     oauth::authorization::{Continued, Delivery, Prepared, decide::refuse, is_named},
     refusals::{self, RefusalId},
     sessions::SignedIn,
     settings::Registration,
-    store::{Reader, StoreError},
+    store::{Reader, StoreError, Turn},
 };
 
 /// What became of it.
@@ -201,10 +202,16 @@ async fn decided(
         let gathered = facts::gather(app, &app.store, &mut loaded).await?;
         return Ok((decide::next(&loaded.state, &gathered.facts), None, gathered.facts));
     };
+    let rule = AUTHORIZATION_SUBJECT;
+    let bucket = &Bucket { rule, key: app.secrets.limit_key(rule.name, account.uuid().as_bytes()) };
+    let turn = Turn::new(account.uuid(), ("authorization", state.session));
     let outcome = app
         .store
-        .run_tx("flow.silent", |tx| async move {
+        .run_tx_in_turn(turn, "flow.silent", |tx| async move {
             accounts::lock(&tx, account).await?;
+            if let Some(limited) = limits::take_in(&tx, std::slice::from_ref(bucket)).await? {
+                return Ok(Err(limited));
+            }
             let mut loaded = unsaved(app, &tx, state).await?;
             let gathered = facts::gather(app, &tx, &mut loaded).await?;
             let next = decide::next(&loaded.state, &gathered.facts);
@@ -214,10 +221,13 @@ async fn decided(
                     .and_then(complete::Completion::into_delivery),
                 Next::Ask { .. } | Next::Refuse(_) | Next::Cancelled => None,
             };
-            Ok((next, delivery, gathered.facts))
+            Ok(Ok((next, delivery, gathered.facts)))
         })
         .await?;
-    Ok(outcome)
+    outcome.map_err(|limited| {
+        metrics::counter!("porteiro_limited_total", "rule" => rule.name).increment(1);
+        limited.into()
+    })
 }
 
 /// The flow as it would be stored, by the database's clock.

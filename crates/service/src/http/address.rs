@@ -21,7 +21,8 @@ pub struct ClientAddress(pub IpAddr);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCertificate(pub std::sync::Arc<Vec<u8>>);
 
-fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
+/// Whether this address is one of the proxies we trust.
+pub fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
     let address = address.to_canonical();
     trusted.iter().any(|network| network.contains(&address))
 }

@@ -79,27 +79,13 @@ pub(crate) async fn json_value(
 ) -> Result<Value, Problem> {
     expect_one_of(&request, types)?;
     let body = read(request, limit).await?;
-    let value = parse_strict(&body, depth).map_err(|error| {
+    parse_strict(&body, depth).map_err(|error| {
         // Where, and never what: the input may hold a secret.
         Problem::new(
             ProblemCode::Malformed,
             format!("not acceptable JSON at line {}, column {}", error.line(), error.column()),
         )
-    })?;
-    if has_nul(&value) {
-        return Err(Problem::new(ProblemCode::Malformed, "a text holds the character U+0000"));
-    }
-    Ok(value)
-}
-
-/// What PostgreSQL keeps in no text.
-fn has_nul(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-        Value::String(text) => text.contains('\0'),
-        Value::Array(items) => items.iter().any(has_nul),
-        Value::Object(members) => members.iter().any(|(name, value)| name.contains('\0') || has_nul(value)),
-    }
+    })
 }
 
 /// The value as one of our types; what does not fit is never quoted.

@@ -177,6 +177,10 @@ fn refuse_early(request: &Request) -> Option<Problem> {
     if target > LONGEST_TARGET {
         return Some(Problem::new(ProblemCode::TooLarge, "the address is too long"));
     }
+    // In a query it is the reader of the parameters who refuses it, in the words of its standard.
+    if request.uri().path().contains("%00") {
+        return Some(Problem::new(ProblemCode::Malformed, "the path holds the character U+0000"));
+    }
     let head: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     (head > LARGEST_HEAD).then(|| ProblemCode::HeadersTooLarge.into())
 }

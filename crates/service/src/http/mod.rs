@@ -12,7 +12,7 @@ mod problem;
 mod resource_metadata;
 mod route;
 
-pub use address::{ClientAddress, ClientCertificate, Peer};
+pub use address::{ClientAddress, ClientCertificate, Peer, is_trusted};
 pub use body::{Form, Json, Sent, arrive};
 pub(crate) use body::{json_value, read, typed};
 pub use cache::{Document, cached_json};

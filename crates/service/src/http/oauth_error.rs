@@ -22,11 +22,11 @@ pub struct OAuthError {
     scheme: Option<&'static str>,
     status: Option<StatusCode>,
     /// `DPoP-Nonce` (RFC 9449 §8).
-    nonce: Option<String>,
+    nonce: Option<Box<str>>,
     bare: bool,
     /// What would be enough (RFC 9470 §3).
     acr: Option<&'static str>,
-    max_age: Option<i64>,
+    max_age: Option<u32>,
     retry_after: Option<u32>,
     /// A further member (RFC 6749 §5.2 has room for it); also what a redirect may say in the description.
     pub reference: Option<String>,
@@ -39,6 +39,11 @@ struct Body<'a> {
     error_description: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<&'a str>,
+    /// What would be enough (RFC 9470 §3), for endpoints that answer without a challenge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acr_values: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_age: Option<i64>,
 }
 
 impl OAuthError {
@@ -98,7 +103,7 @@ impl OAuthError {
             ErrorCode::InsufficientUserAuthentication,
             "the person must prove once more that it is them",
         );
-        error.max_age = Some(max_age);
+        error.max_age = u32::try_from(max_age).ok();
         error
     }
 
@@ -107,14 +112,14 @@ impl OAuthError {
     pub fn step_up_to(level: Level, max_age: Option<i64>, description: &str) -> Self {
         let mut error = Self::new(ErrorCode::InsufficientUserAuthentication, description);
         error.acr = Some(level.acr()).filter(|_| level != Level::None);
-        error.max_age = max_age;
+        error.max_age = max_age.and_then(|age| u32::try_from(age).ok());
         error
     }
 
     /// The nonce to use instead (RFC 9449 §8).
     #[must_use]
     pub fn nonce(mut self, nonce: String) -> Self {
-        self.nonce = Some(nonce);
+        self.nonce = Some(nonce.into());
         self
     }
 
@@ -132,6 +137,13 @@ impl OAuthError {
     #[must_use]
     pub const fn at_token_endpoint(mut self) -> Self {
         self.status = Some(StatusCode::BAD_REQUEST);
+        self
+    }
+
+    /// RFC 9126 §2.3: larger than what is taken in.
+    #[must_use]
+    pub const fn too_large(mut self) -> Self {
+        self.status = Some(StatusCode::PAYLOAD_TOO_LARGE);
         self
     }
 
@@ -168,6 +180,8 @@ impl IntoResponse for OAuthError {
             error: self.code,
             error_description: &self.description,
             reference: self.reference.as_deref(),
+            acr_values: self.acr,
+            max_age: self.max_age.map(i64::from),
         };
         let body = serde_json::to_string(&body).unwrap_or_default();
         let status = self

@@ -11,7 +11,7 @@ use crate::{
     organizations::{self, Organization, Status},
     roles,
     secrets::HandleKind,
-    store::{Reader, StoreError, Tx},
+    store::{Reader, StoreError, Turn, Tx},
     trail::{Actor, ActorKind},
 };
 
@@ -69,7 +69,7 @@ pub async fn accept(
 ) -> Result<Accepted, StoreError> {
     let membership = Id::random(&*app.entropy);
     app.store
-        .run_tx("invitations.accept", |tx| async move {
+        .run_tx_in_turn(Turn::new(organization.uuid(), account), "invitations.accept", |tx| async move {
             let Some(place) = organizations::lock(&tx, organization).await? else {
                 return Ok(Accepted::NotTheirs);
             };

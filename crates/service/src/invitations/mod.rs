@@ -59,7 +59,7 @@ async fn invite(
     let mailbox = &app.secrets.identifier_key("email", email.canonical().as_bytes());
     let new_id = Id::random(&*app.entropy);
     let buckets = &buckets(app, organization, email);
-    let outcome = app.store.run_tx("invitations.invite", |tx| async move {
+    let outcome = app.store.run_tx_in_turn(caller.turn(), "invitations.invite", |tx| async move {
         let Standing { organization, held } = match standing::enter(&tx, caller, WRITE).await? {
             Ok(standing) => standing,
             Err(lost) => return Ok(Err(Problem::from(lost))),

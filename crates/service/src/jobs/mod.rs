@@ -74,6 +74,13 @@ pub const KINDS: &[JobKind] = &[
         work: |app, payload| Box::pin(crate::oauth::logout::deliver(app, payload)),
     },
     JobKind {
+        name: crate::oauth::logout::ENDING_JOB,
+        max_attempts: 16,
+        lease: Duration::from_mins(5),
+        lanes: Lanes::One,
+        work: |app, payload| Box::pin(crate::oauth::logout::go_on(app, payload)),
+    },
+    JobKind {
         name: crate::impersonation::JOB,
         max_attempts: 8,
         lease: Duration::from_mins(1),
@@ -116,6 +123,26 @@ pub const KINDS: &[JobKind] = &[
         lease: Duration::from_mins(1),
         lanes: Lanes::One,
         work: |app, _| Box::pin(schedule::give_up_jobs(app)),
+    },
+    JobKind {
+        name: schedule::PUSHED,
+        max_attempts: 5,
+        lease: Duration::from_mins(1),
+        lanes: Lanes::One,
+        work: |app, _| {
+            Box::pin(
+                async move { Ok(crate::oauth::pushed_authorization::sweep(&app.store).await.map(|_| ())?) },
+            )
+        },
+    },
+    JobKind {
+        name: schedule::CLIENTS,
+        max_attempts: 5,
+        lease: Duration::from_mins(5),
+        lanes: Lanes::One,
+        work: |app, _| {
+            Box::pin(async move { Ok(crate::oauth::registration::expire(&app).await.map(|_| ())?) })
+        },
     },
     JobKind {
         name: schedule::KEYS,

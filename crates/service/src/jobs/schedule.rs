@@ -16,6 +16,8 @@ pub(super) const JOBS: &str = "jobs.sweep";
 pub(super) const KEYS: &str = "keys.advance";
 pub(super) const LIMITS: &str = "limits.sweep";
 pub(super) const DEVICES: &str = "device_requests.sweep";
+pub(super) const PUSHED: &str = "pushed_requests.sweep";
+pub(super) const CLIENTS: &str = "clients.expire";
 pub(super) const HOLDS: &str = "recovery.remind";
 
 /// A job that recurs.
@@ -37,6 +39,8 @@ pub const SCHEDULES: &[Schedule] = &[
     Schedule { kind: LIMITS, every_seconds: |_| 3_600 },
     Schedule { kind: JOBS, every_seconds: |_| 3_600 },
     Schedule { kind: DEVICES, every_seconds: |_| 600 },
+    Schedule { kind: PUSHED, every_seconds: |_| 60 },
+    Schedule { kind: CLIENTS, every_seconds: |_| 3_600 },
     // Often enough that no step of a key's life is late by more than a tenth.
     Schedule {
         kind: KEYS,

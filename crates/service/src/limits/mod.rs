@@ -5,11 +5,13 @@
 //! Every rule is a bucket that refills steadily (a generic cell rate limiter): nobody is ever locked out for good, and
 //! an attacker on one network cannot use up another's bucket or that of a known device.
 
+mod empty;
 mod store;
 
 use std::net::IpAddr;
 
-pub use store::{Left, refund, sweep, take, take_in, take_together};
+pub use empty::Empty;
+pub use store::{Left, refund, sweep, take, take_in, take_together, take_weighed};
 
 /// A bucket: so many at once, then one per interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,11 +61,21 @@ pub const RULES: &[Rule] = &[
     STUFFING_ADDRESS,
     STEP_ADDRESS,
     LIMIT_LOGGED,
+    CLIENT_FAILURE,
     CLIENT_SECRET,
+    SIGNATURE,
+    SIGNATURE_CLIENT,
+    PROOF,
     REGISTER,
     REGISTER_DAY,
+    REGISTER_SITE,
     REGISTRATION_TOKEN,
+    REGISTRATION_CHANGE,
     PUSH,
+    PUSH_KIB,
+    PUSH_CLIENT,
+    PUSH_CLIENT_KIB,
+    FLOW_KIB,
     DEVICE_REQUEST,
     DEVICE_CODE_ADDRESS,
     DEVICE_CODE_SUBJECT,
@@ -81,6 +93,7 @@ pub const RULES: &[Rule] = &[
     API_ORGANIZATION_WRITES,
     AUDIT_EXPORT,
     REFUSAL_SUBJECT,
+    AUTHORIZATION_SUBJECT,
 ];
 
 pub const PASSWORD_SUBJECT: Rule = rule("password.subject", 10, 300.0);
@@ -112,16 +125,33 @@ pub const STUFFING_ADDRESS: Rule = rule("stuffing.address", 20, 180.0);
 pub const STEP_ADDRESS: Rule = rule("step.address", 600, 1.0);
 /// How often one empty bucket is written into the log.
 pub const LIMIT_LOGGED: Rule = rule("limit.logged", 1, 600.0);
-/// Failed client authentications, by address and client.
+/// Failed client authentications by address, whatever was presented.
+pub const CLIENT_FAILURE: Rule = rule("client_failure.address", 120, 2.0);
+/// The same by address and client, where there is such a client.
 pub const CLIENT_SECRET: Rule = rule("client_secret.address", 30, 10.0);
+/// Signatures that are verified for whoever has proved nothing, by address, and by address and client.
+pub const SIGNATURE: Rule = rule("signature.address", 300, 0.5);
+pub const SIGNATURE_CLIENT: Rule = rule("signature_client.address", 150, 1.0);
+/// DPoP proofs by grant, of public and unverified clients; each is a row.
+pub const PROOF: Rule = rule("proof.grant", 120, 1.0);
 /// Clients that register themselves; the setting `client_registrations_per_hour` sets both.
 pub const REGISTER: Rule = rule("register.address", 10, 360.0);
 pub const REGISTER_DAY: Rule = rule("register_day.address", 50, 1_728.0);
+/// The same from all networks of one site: an IPv6 /48 has 65,536 of them.
+pub const REGISTER_SITE: Rule = rule("register_site.address", 250, 345.6);
+/// Replacements of one registration; each is an entry in the log.
+pub const REGISTRATION_CHANGE: Rule = rule("registration_change.client", 20, 720.0);
 /// Everything that is asked with a registration access token, right or wrong.
 pub const REGISTRATION_TOKEN: Rule = rule("registration_token.address", 60, 10.0);
-/// Requests pushed by clients that cannot prove themselves; each is a row.
+/// Requests pushed by public and by unverified clients, and their size in KiB; each is a row.
 pub const PUSH: Rule = rule("push.address", 120, 5.0);
-/// Devices that ask to be let in, by address, whose clients cannot prove themselves; each is a row.
+pub const PUSH_KIB: Rule = rule("push_kib.address", 512, 1.0);
+/// The same by confidential client. Nobody else can use this bucket up: the client has proved itself.
+pub const PUSH_CLIENT: Rule = rule("push.client", 3_000, 0.02);
+pub const PUSH_CLIENT_KIB: Rule = rule("push_kib.client", 16_384, 0.005);
+/// Authorization requests larger than usual that flows keep, in KiB.
+pub const FLOW_KIB: Rule = rule("flow_kib.address", 1_024, 1.0);
+/// Devices that ask to be let in, by address, whose clients are public or unverified; each is a row.
 pub const DEVICE_REQUEST: Rule = rule("device_request.address", 60, 10.0);
 /// Codes of devices that people type, by network and by person; right ones do not count.
 pub const DEVICE_CODE_ADDRESS: Rule = rule("device_code.address", 30, 120.0);
@@ -182,6 +212,10 @@ pub const AUDIT_EXPORT: Rule = rule("audit_export.caller", 10, 6.0);
 /// Refusals that are written down, by whoever is refused; what is beyond is refused without a reference.
 pub const REFUSAL_SUBJECT: Rule = rule("refusal.subject", 30, 60.0);
 
+/// Authorization requests in the browser of somebody who is signed in, by account: most are answered with a code at once
+/// and without anybody noticing, and each of these is a grant (decision record 0067).
+pub const AUTHORIZATION_SUBJECT: Rule = rule("authorization.subject", 300, 10.0);
+
 /// One bucket of a rule: whom it counts.
 #[derive(Debug, Clone)]
 pub struct Bucket {
@@ -207,10 +241,33 @@ impl Limited {
     }
 }
 
+/// The first of the buckets that had too little in it.
+pub fn first_empty(asked: &[(Bucket, u32)], left: &[Left]) -> Option<Limited> {
+    let empty = asked.iter().zip(left).find(|(_, left)| !left.taken);
+    empty.map(|((bucket, amount), left)| {
+        // As long as that many need to fit, not one.
+        let more = bucket.rule.interval_seconds * f64::from(amount.saturating_sub(1));
+        Limited::new(bucket, left.seconds + more)
+    })
+}
+
+/// How much of a rule that counts KiB a text of so many bytes takes; one more for what is stored around it.
+pub fn kib(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(1_024)).unwrap_or(u32::MAX).saturating_add(1)
+}
+
 /// What counts as one caller: an IPv4 address, or the /64 a household or server gets.
 pub fn network(address: IpAddr) -> Vec<u8> {
     match address.to_canonical() {
         IpAddr::V4(four) => four.octets().to_vec(),
         IpAddr::V6(six) => six.octets()[..8].to_vec(),
+    }
+}
+
+/// Whoever may hold many networks: an IPv4 address, or the /48 that a provider gives to one customer.
+pub fn site(address: IpAddr) -> Vec<u8> {
+    match address.to_canonical() {
+        IpAddr::V4(four) => four.octets().to_vec(),
+        IpAddr::V6(six) => six.octets()[..6].to_vec(),
     }
 }

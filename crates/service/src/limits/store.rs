@@ -55,12 +55,21 @@ pub struct Left {
 
 /// Takes one from each of them, in one statement. What is taken stays taken where another is empty.
 pub async fn take_together(store: &Store, buckets: &[Bucket]) -> Result<Vec<Left>, StoreError> {
-    let keys: Vec<&[u8]> = buckets.iter().map(|bucket| bucket.key.as_slice()).collect();
-    let spans: Vec<f64> = buckets.iter().map(|bucket| bucket.rule.interval_seconds).collect();
-    let tolerances: Vec<f64> = buckets
-        .iter()
-        .map(|bucket| bucket.rule.interval_seconds * f64::from(bucket.rule.burst.saturating_sub(1)))
-        .collect();
+    let ones: Vec<(Bucket, u32)> = buckets.iter().map(|bucket| (bucket.clone(), 1)).collect();
+    take_weighed(store, &ones).await
+}
+
+/// The same, where an attempt may take more than one: a rule that counts sizes, for instance.
+pub async fn take_weighed(store: &Store, buckets: &[(Bucket, u32)]) -> Result<Vec<Left>, StoreError> {
+    let keys: Vec<&[u8]> = buckets.iter().map(|(bucket, _)| bucket.key.as_slice()).collect();
+    let span = |(bucket, amount): &(Bucket, u32)| {
+        bucket.rule.interval_seconds * f64::from((*amount).min(bucket.rule.burst))
+    };
+    let spans: Vec<f64> = buckets.iter().map(span).collect();
+    let tolerance = |(bucket, amount): &(Bucket, u32)| {
+        bucket.rule.interval_seconds * f64::from(bucket.rule.burst.saturating_sub(*amount))
+    };
+    let tolerances: Vec<f64> = buckets.iter().map(tolerance).collect();
     // In one order, so that two callers never wait for each other.
     let rows = store
         .write(

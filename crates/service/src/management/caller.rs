@@ -16,13 +16,13 @@ use axum::{
 };
 use porteiro_protocol::{
     api_key::{self, ApiKey},
-    assurance::Level,
     id::{AccountId, MembershipId, OrganizationId},
     permission::{Held, Permission},
-    time::OffsetDateTime,
 };
+use uuid::Uuid;
 
 use super::{
+    administering::{administer, administering, reason, recently_proved},
     exceeded,
     presented::{self, Presented},
     refused::Asking,
@@ -32,18 +32,17 @@ use crate::{
     App, api_keys, flow,
     http::{OAuthError, Problem, ProblemCode, RequestContext},
     members::{self, Member, Unusable, Whom},
-    oauth::access_token::{self, Carried, Spoken},
-    organizations::{self, Organization, Proved, Status},
+    oauth::access_token::{self, Carried},
+    organizations::{Organization, Proved, Status},
     platform,
     refusals::{Holder, Rule},
     roles::permissions::Reach,
-    trail::{self, Actor, ActorKind, Target, TrailKind},
+    store::Turn,
+    trail::{Actor, ActorKind},
 };
 
 /// The header in which somebody of the platform says why they act in an organization.
 pub const REASON: &str = "porteiro-reason";
-/// Acting in somebody else's organization needs a recent second factor (`security.md` 5).
-const ADMINISTER_SECONDS: i64 = 300;
 const BELOW_LEVEL: &str =
     "the key was made with a weaker proof than the organization asks for now; make a new one";
 
@@ -100,6 +99,12 @@ impl Caller {
     /// What limits and repeated requests count them by.
     pub fn key(&self) -> String {
         format!("{}:{}", self.actor.kind.as_str(), self.actor.id)
+    }
+
+    /// Those who change something of one organization wait for each other; each caller in a queue of its own.
+    pub fn turn(&self) -> Turn {
+        let row = self.organization.as_ref().map_or_else(Uuid::nil, |organization| organization.id.uuid());
+        Turn::new(row, self.key())
     }
 
     /// The organization in the path. Routes with one cannot be reached without.
@@ -248,11 +253,9 @@ async fn with_token(
     match (place, &spoken.member) {
         (Some(place), Some(member)) if member.organization.id == place => {
             let held = member.held().map_err(|_| access_token::invalid_token())?;
-            let proved = proved(&spoken, member, app.clock.now());
-            let caller = of_member(member, held.clone(), spoken.claims.actor.clone(), proved);
-            if let Some(proved) = &proved {
-                member.organization.policy.admits(proved).map_err(OAuthError::from)?;
-            }
+            let now = app.clock.now();
+            let caller = of_member(member, held.clone(), spoken.claims.actor.clone(), spoken.proved(now));
+            spoken.admitted(now).map_err(OAuthError::from)?;
             let rule = match (carries(asked), held.covers(asked), &caller.actor.act) {
                 (false, _, _) => Rule::CredentialLacksPermission,
                 (true, false, _) => Rule::PermissionNotHeld,
@@ -349,19 +352,6 @@ async fn with_session(
     Ok(caller)
 }
 
-/// What the person behind a token proved when it was granted. A client speaks for itself, and whoever acts as a member
-/// proved more than that to the platform (decision 0054): neither is asked what the organization asks of its people.
-fn proved(spoken: &Spoken, member: &Member, now: OffsetDateTime) -> Option<Proved> {
-    let claims = &spoken.claims;
-    match (&member.account, &claims.actor) {
-        (Some(_), None) => {
-            let at = claims.auth_time.and_then(|at| OffsetDateTime::from_unix_timestamp(at).ok());
-            Some(Proved { level: claims.level, at, now })
-        }
-        (None, _) | (Some(_), Some(_)) => None,
-    }
-}
-
 fn of_member(member: &Member, held: Held, act: Option<String>, proved: Option<Proved>) -> Caller {
     Caller {
         by: By::Member { membership: member.id, account: member.account },
@@ -376,64 +366,4 @@ fn of_member(member: &Member, held: Held, act: Option<String>, proved: Option<Pr
         token: None,
         proved,
     }
-}
-
-pub(super) fn administer() -> Permission {
-    Permission::parse("organizations:administer").unwrap_or_else(|_| unreachable!("it is a permission"))
-}
-
-fn reason(parts: &Parts) -> Option<String> {
-    let text = parts.headers.get(REASON)?.to_str().ok()?.trim();
-    (!text.is_empty() && text.len() <= 500).then(|| text.to_owned())
-}
-
-fn recently_proved(app: &App, spoken: &Spoken) -> Result<(), Turned> {
-    let age = app.clock.now().unix_timestamp() - spoken.claims.auth_time.unwrap_or_default();
-    if spoken.claims.level < Level::Aal2 || age > ADMINISTER_SECONDS {
-        return Err(OAuthError::step_up(ADMINISTER_SECONDS).into());
-    }
-    Ok(())
-}
-
-/// Somebody of the platform, in an organization that is not theirs. Written down there before anything is done.
-async fn administering(
-    guard: &Guard,
-    context: &RequestContext,
-    parts: &Parts,
-    place: OrganizationId,
-    held: Held,
-    by: By,
-    actor: Actor,
-) -> Result<Caller, Turned> {
-    let app = &guard.app;
-    if !held.covers(&administer()) {
-        return Err(ProblemCode::NotFound.into());
-    }
-    let organization = organizations::find(&app.store, place).await?.ok_or(ProblemCode::NotFound)?;
-    let reason = reason(parts).ok_or_else(|| {
-        let text =
-            format!("say why in the header {REASON}, in at most 500 characters; the organization reads it");
-        Problem::new(ProblemCode::ReasonRequired, text)
-    })?;
-    let what = format!("{} {}", parts.method, parts.uri.path());
-    let event =
-        trail::Event::done(TrailKind::PlatformAdministered, actor.clone(), Target::new("request", what))
-            .because(Some(reason.clone()));
-    let event = &event;
-    app.store
-        .run_tx(
-            "management.administer",
-            |tx| async move { trail::record(app, &tx, context, place, event).await },
-        )
-        .await?;
-    // In the organization they may do what an owner may; what is reserved stays reserved.
-    Ok(Caller {
-        by,
-        actor,
-        organization: Some(organization),
-        held: Held::everything(),
-        reason: Some(reason),
-        token: None,
-        proved: None,
-    })
 }

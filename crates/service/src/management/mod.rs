@@ -4,6 +4,7 @@
 //! 2. What holds around every operation, next: [`contract`].
 //! 3. An [`Operation`] at the route says what it takes and gives; the OpenAPI document is written from it.
 
+mod administering;
 mod answer;
 mod caller;
 pub mod changes;

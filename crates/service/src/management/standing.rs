@@ -2,7 +2,10 @@
 
 use porteiro_protocol::permission::Held;
 
-use super::caller::{By, Caller, administer};
+use super::{
+    administering::administer,
+    caller::{By, Caller},
+};
 use crate::{
     api_keys,
     members::{self, Member, Whom},

@@ -53,7 +53,9 @@ impl IntoResponse for Turned {
             _ => ProblemCode::Unauthenticated,
         };
         let mut response = Problem::new(code, detail).into_response();
-        for name in [header::WWW_AUTHENTICATE, header::HeaderName::from_static("dpop-nonce")] {
+        let kept =
+            [header::WWW_AUTHENTICATE, header::RETRY_AFTER, header::HeaderName::from_static("dpop-nonce")];
+        for name in kept {
             if let Some(value) = told.headers().get(&name) {
                 response.headers_mut().insert(name, value.clone());
             }

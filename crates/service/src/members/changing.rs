@@ -20,7 +20,7 @@ use crate::{
     oauth::{clients, grants},
     organizations::{self, Status},
     roles::{self, Definitions, impact, impact::Impact},
-    store::{StoreError, Tx},
+    store::{StoreError, Turn, Tx},
     trail::{self, Actor, ActorKind, Target, TrailKind},
 };
 
@@ -84,7 +84,7 @@ pub async fn add(
     display_name: Option<&str>,
 ) -> Outcome<Member> {
     app.store
-        .run_tx("members.add", |tx| async move {
+        .run_tx_in_turn(caller.turn(), "members.add", |tx| async move {
             let Standing { organization, held } = or_refused!(standing::enter(&tx, caller, WRITE).await?);
             let definitions = roles::definitions(&tx, organization.id).await?;
             or_refused!(decide::may_give(&held, &definitions, role));
@@ -161,7 +161,7 @@ pub async fn change(
     wanted: &Wanted,
 ) -> Outcome<Member> {
     app.store
-        .run_tx("members.change", |tx| async move {
+        .run_tx_in_turn(caller.turn(), "members.change", |tx| async move {
             let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
             let member = or_refused!(locked(&tx, standing.organization.id, id, Some(seen)).await?);
             let definitions = roles::definitions(&tx, standing.organization.id).await?;
@@ -180,7 +180,7 @@ pub async fn rehearse(
     wanted: &Wanted,
 ) -> Outcome<Impact> {
     app.store
-        .run_tx("members.rehearse", |tx| async move {
+        .run_tx_in_turn(caller.turn(), "members.rehearse", |tx| async move {
             let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
             let member = or_refused!(locked(&tx, standing.organization.id, id, Some(seen)).await?);
             let definitions = roles::definitions(&tx, standing.organization.id).await?;
@@ -223,7 +223,9 @@ async fn apply(
     if other_roles {
         store::set_roles(tx, organization, member.id, roles).await?;
         if let Some(account) = member.account {
-            grants::look_again(tx, account, organization, member.id).await?;
+            if !grants::look_again(tx, account, organization, member.id).await? {
+                organizations::check_again(tx, organization).await?;
+            }
             let payload =
                 json!({"organization_id": organization, "membership_id": member.id, "roles": roles});
             let kind = EventKind::MembershipChanged;
@@ -254,7 +256,7 @@ pub async fn end(
     reason: Option<&str>,
 ) -> Outcome<Member> {
     app.store
-        .run_tx("members.end", |tx| async move {
+        .run_tx_in_turn(caller.turn(), "members.end", |tx| async move {
             let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
             let organization = standing.organization.id;
             let member = or_refused!(locked(&tx, organization, id, seen).await?);
@@ -285,7 +287,7 @@ pub async fn leave(
     organization: OrganizationId,
 ) -> Outcome<()> {
     app.store
-        .run_tx("members.leave", |tx| async move {
+        .run_tx_in_turn(Turn::new(organization.uuid(), account), "members.leave", |tx| async move {
             let place = organizations::lock(&tx, organization).await?;
             let place = or_refused!(place.ok_or(Refused::NotFound));
             let member = store::find(&tx, organization, Whom::Account(account)).await?;
@@ -313,7 +315,7 @@ pub async fn enable(
     id: MembershipId,
 ) -> Outcome<Member> {
     app.store
-        .run_tx("members.enable", |tx| async move {
+        .run_tx_in_turn(caller.turn(), "members.enable", |tx| async move {
             let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
             let organization = standing.organization.id;
             let member = or_refused!(locked(&tx, organization, id, None).await?);

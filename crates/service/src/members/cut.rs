@@ -20,8 +20,8 @@ use crate::{
     http::RequestContext,
     oauth::{
         authorization,
-        grants::{self, Revoked, Why},
-        logout,
+        grants::{Ending, Revoked, Why},
+        logout::{self, Gone},
     },
     store::{StoreError, Tx},
     trail::{self, Actor, Target, TrailKind},
@@ -59,7 +59,7 @@ pub async fn cut(
     Ok(true)
 }
 
-/// What a member allowed clients here ends: one of them, or all. How many grants there were.
+/// What a member allowed clients here ends: one of them, or all.
 pub async fn end_grants(
     app: &App,
     tx: &Tx,
@@ -68,21 +68,25 @@ pub async fn end_grants(
     client_id: Option<&str>,
     actor: &Actor,
     why: Why,
-) -> Result<usize, StoreError> {
+) -> Result<Gone, StoreError> {
     let organization = member.organization.id;
     // A client's own tokens have no grant; they end by the row.
-    let Some(account) = member.account else { return Ok(0) };
+    let Some(account) = member.account else { return Ok(Gone { revoked: Vec::new(), more: false }) };
     authorization::forget_in_organization(tx, account, organization, client_id).await?;
-    let revoked = grants::revoke_of_membership(tx, account, organization, member.id, client_id, why).await?;
-    logout::grants_ended(app, tx, context, &revoked, why).await?;
-    for client_id in clients(&revoked) {
-        let event =
-            trail::Event::done(TrailKind::GrantRevoked, actor.clone(), Target::new("client", client_id))
-                .because(Some(why.as_str().to_owned()))
-                .changing(json!({"member": member.id}), json!(null));
+    let all = Ending::of_account(account, why);
+    let ending = Ending { membership: Some(member.id), client_id, tells: true, ..all };
+    let gone = logout::end_grants(app, tx, context, &ending).await?;
+    let mut targets: Vec<Target> =
+        clients(&gone.revoked).into_iter().map(|client| Target::new("client", client)).collect();
+    // Which other clients there are is not known before all grants were looked at.
+    targets.extend(gone.more.then(|| Target::new("member", member.id)));
+    for target in targets {
+        let event = trail::Event::done(TrailKind::GrantRevoked, actor.clone(), target)
+            .because(Some(why.as_str().to_owned()))
+            .changing(json!({"member": member.id}), json!(null));
         trail::record(app, tx, context, organization, &event).await?;
     }
-    Ok(revoked.len())
+    Ok(gone)
 }
 
 fn clients(revoked: &[Revoked]) -> std::collections::BTreeSet<&str> {

@@ -26,3 +26,4 @@ pub mod revocation;
 pub mod scopes;
 pub mod token;
 pub mod userinfo;
+pub mod verifying;

@@ -59,7 +59,7 @@ pub async fn create(
     permissions: &[String],
 ) -> Outcome<Role> {
     app.store
-        .run_tx("roles.create", |tx| async move {
+        .run_tx_in_turn(caller.turn(), "roles.create", |tx| async move {
             or_refused!(decide::key(key));
             let name = or_refused!(decide::name(name));
             let permissions = or_refused!(decide::permissions(permissions));
@@ -101,7 +101,7 @@ pub async fn change(
     wanted: &Wanted,
 ) -> Outcome<Role> {
     app.store
-        .run_tx("roles.change", |tx| async move {
+        .run_tx_in_turn(caller.turn(), "roles.change", |tx| async move {
             let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
             let role = or_refused!(seen_role(&tx, standing.organization.id, key, seen).await?);
             apply(app, &tx, context, caller, &standing, &role, wanted).await
@@ -119,7 +119,7 @@ pub async fn rehearse_change(
     wanted: &Wanted,
 ) -> Outcome<Impact> {
     app.store
-        .run_tx("roles.rehearse_change", |tx| async move {
+        .run_tx_in_turn(caller.turn(), "roles.rehearse_change", |tx| async move {
             let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
             let organization = standing.organization.id;
             let role = or_refused!(seen_role(&tx, organization, key, seen).await?);
@@ -181,7 +181,7 @@ pub async fn remove(
     seen: i64,
 ) -> Outcome<()> {
     app.store
-        .run_tx("roles.remove", |tx| async move {
+        .run_tx_in_turn(caller.turn(), "roles.remove", |tx| async move {
             let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
             let role = or_refused!(seen_role(&tx, standing.organization.id, key, seen).await?);
             if store::is_worn(&tx, standing.organization.id, key).await? {
@@ -201,7 +201,7 @@ pub async fn rehearse_removal(
     seen: i64,
 ) -> Outcome<(bool, Impact)> {
     app.store
-        .run_tx("roles.rehearse_removal", |tx| async move {
+        .run_tx_in_turn(caller.turn(), "roles.rehearse_removal", |tx| async move {
             let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
             let organization = standing.organization.id;
             let role = or_refused!(seen_role(&tx, organization, key, seen).await?);

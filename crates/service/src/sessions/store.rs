@@ -146,8 +146,8 @@ pub async fn end_presented(tx: &Tx, presented: &Presented, reason: Ended) -> Res
     Ok(ended == 1)
 }
 
-/// A credential was removed or replaced: what it proved is forgotten in every session, and a session that rested on it
-/// alone ends, except the one in which its owner did it.
+/// A credential was removed or replaced: every session that rests on it ends, whatever else was proved there. The one in
+/// which its owner did it goes on, without that proof.
 pub async fn forget_credential(
     tx: &Tx,
     account: AccountId,
@@ -156,16 +156,14 @@ pub async fn forget_credential(
 ) -> Result<Vec<SessionId>, StoreError> {
     let rows = tx
         .query(
-            "UPDATE session SET proofs = rest.proofs,
-                    ended_at = CASE WHEN rest.proofs = '[]' AND session.session_id IS DISTINCT FROM $3 THEN now() END,
-                    end_reason = CASE WHEN rest.proofs = '[]' AND session.session_id IS DISTINCT FROM $3
-                                      THEN 'credential_changed' END
-             FROM (SELECT session_id, coalesce((SELECT jsonb_agg(proof) FROM jsonb_array_elements(proofs) proof
-                                                WHERE proof->>'credential' IS DISTINCT FROM $2), '[]') AS proofs
-                   FROM session WHERE account_id = $1 AND ended_at IS NULL
-                     AND proofs @> jsonb_build_array(jsonb_build_object('credential', $2::text))) rest
-             WHERE session.session_id = rest.session_id AND session.account_id = $1
-             RETURNING session.session_id, session.ended_at IS NOT NULL AS ended",
+            "UPDATE session SET
+                    proofs = coalesce((SELECT jsonb_agg(proof) FROM jsonb_array_elements(proofs) proof
+                                       WHERE proof->>'credential' IS DISTINCT FROM $2), '[]'),
+                    ended_at = CASE WHEN session_id IS DISTINCT FROM $3 THEN now() END,
+                    end_reason = CASE WHEN session_id IS DISTINCT FROM $3 THEN 'credential_changed' END
+             WHERE account_id = $1 AND ended_at IS NULL
+               AND proofs @> jsonb_build_array(jsonb_build_object('credential', $2::text))
+             RETURNING session_id, ended_at IS NOT NULL AS ended",
             &[&account.uuid(), &credential.to_string(), &keep.map(porteiro_protocol::id::Id::uuid)],
         )
         .await?;

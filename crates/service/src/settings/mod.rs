@@ -243,6 +243,11 @@ pub struct Settings {
     #[schemars(range(min = 1))]
     pub max_connections: usize,
 
+    /// The most connections one node holds open from one IPv4 address or IPv6 /64; further ones are closed at once.
+    /// Addresses in `trusted_proxies` are exempt: a proxy that is not listed there needs a larger number.
+    #[schemars(range(min = 1))]
+    pub max_connections_per_address: usize,
+
     /// `json` for machines, `text` for people.
     pub log_format: LogFormat,
 
@@ -332,6 +337,7 @@ impl Default for Settings {
             request_timeout_seconds: 15,
             drain_timeout_seconds: 20,
             max_connections: 10_000,
+            max_connections_per_address: 500,
             log_format: LogFormat::Json,
             log_filter: "info".into(),
             otlp_endpoint: None,

@@ -9,6 +9,9 @@ pub enum StoreError {
     /// No connection could be had: nothing was sent.
     #[error("no database connection: {0}")]
     Unavailable(String),
+    /// Too many requests of this requester wait for the same row: nothing was sent.
+    #[error("too many requests wait for the same row")]
+    Busy,
     /// The connection broke while a change was under way: it may or may not have happened.
     #[error("the database connection broke; the outcome is unknown")]
     Unknown(#[source] Arc<tokio_postgres::Error>),
@@ -54,6 +57,7 @@ impl StoreError {
     pub(crate) fn shared(&self) -> Self {
         match self {
             Self::Unavailable(text) => Self::Unavailable(text.clone()),
+            Self::Busy => Self::Busy,
             Self::Unknown(error) => Self::Unknown(Arc::clone(error)),
             Self::Refused(_) | Self::Row(_) | Self::Inconsistent(_) => Self::Inconsistent(self.to_string()),
         }
@@ -62,7 +66,9 @@ impl StoreError {
     fn sql_state(&self) -> Option<&SqlState> {
         match self {
             Self::Refused(error) => error.code(),
-            Self::Unavailable(_) | Self::Unknown(_) | Self::Row(_) | Self::Inconsistent(_) => None,
+            Self::Unavailable(_) | Self::Busy | Self::Unknown(_) | Self::Row(_) | Self::Inconsistent(_) => {
+                None
+            }
         }
     }
 
@@ -81,6 +87,7 @@ impl StoreError {
     pub(super) const fn label(&self) -> &'static str {
         match self {
             Self::Unavailable(_) => "unavailable",
+            Self::Busy => "busy",
             Self::Unknown(_) => "unknown",
             Self::Refused(_) => "refused",
             Self::Row(_) | Self::Inconsistent(_) => "inconsistent",

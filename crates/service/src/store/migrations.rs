@@ -38,6 +38,8 @@ migrations! {
     8, "0008_job_lanes", compatible from 1;
     9, "0009_grant_definition", compatible from 1;
     10, "0010_logs_and_keys", compatible from 1;
+    11, "0011_endings", compatible from 1;
+    12, "0012_anonymous", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

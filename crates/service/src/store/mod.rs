@@ -3,7 +3,8 @@
 //! Three ways in, each with a name that metrics and logs carry:
 //! - [`Store::read`]: one `SELECT`; repeated once if the connection broke, since nothing changed.
 //! - [`Store::write`]: one guarded statement, its own transaction; never repeated after a broken connection.
-//! - [`Store::run_tx`]: several statements, retried as a whole on serialization failure.
+//! - [`Store::run_tx`]: several statements, retried as a whole on serialization failure; [`Store::run_tx_in_turn`] where
+//!   they wait for a row that many may be after.
 //!
 //! A connection lost while a change was under way is [`StoreError::Unknown`]: it may have happened, and nobody
 //! is told that it did.
@@ -15,9 +16,16 @@ pub mod migrations;
 pub mod partitions;
 mod row;
 mod text_enum;
+mod turn;
 mod tx;
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use deadpool_postgres::{Hook, HookError, Object, Pool};
 use tokio_postgres::{Row, types::ToSql};
@@ -27,6 +35,7 @@ pub use connect::{ConnectError, connect_once};
 pub use error::{RowError, StoreError};
 pub use row::Decode;
 pub(crate) use text_enum::text_enum;
+pub use turn::Turn;
 pub use tx::Tx;
 
 use crate::settings::Settings;
@@ -39,6 +48,8 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Store {
     pool: Pool,
+    turns: Arc<turn::Turns>,
+    sent: Arc<AtomicU64>,
 }
 
 impl std::fmt::Debug for Store {
@@ -66,7 +77,12 @@ impl Store {
             .recycle_timeout(Some(Duration::from_secs(1)))
             .build()
             .map_err(|error| ConnectError::Pool(error.to_string()))?;
-        Ok(Self { pool })
+        Ok(Self { pool, turns: Arc::default(), sent: Arc::default() })
+    }
+
+    /// How many statements were sent so far: what a request costs can be counted.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
     }
 
     async fn connection(&self) -> Result<Object, StoreError> {
@@ -123,6 +139,7 @@ impl Store {
 
     async fn statement(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         let connection = self.connection().await?;
+        self.sent.fetch_add(1, Ordering::Relaxed);
         let prepared = connection.prepare_cached(sql).await.map_err(StoreError::before_sending)?;
         Ok(connection.query(&prepared, params).await?)
     }
@@ -137,6 +154,24 @@ impl Store {
         F: Future<Output = Result<T, StoreError>>,
     {
         observed(name, tx::run(self, name, work)).await
+    }
+
+    /// The same for whoever will lock a row that others are after too: a connection is taken when it is their turn.
+    pub async fn run_tx_in_turn<T, W, F>(
+        &self,
+        turn: Turn,
+        name: &'static str,
+        work: W,
+    ) -> Result<T, StoreError>
+    where
+        W: Fn(Tx) -> F,
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        observed(name, async {
+            let _held = self.turns.wait(turn).await?;
+            tx::run(self, name, work).await
+        })
+        .await
     }
 }
 

@@ -1,6 +1,9 @@
 //! Transactions: named, retried, and honest about a COMMIT whose answer never came.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use deadpool_postgres::Object;
 use tokio_postgres::Row;
@@ -18,6 +21,7 @@ const ATTEMPTS: u32 = 5;
 #[derive(Clone)]
 pub struct Tx {
     connection: Arc<Guard>,
+    sent: Arc<AtomicU64>,
 }
 
 impl std::fmt::Debug for Tx {
@@ -29,12 +33,14 @@ impl std::fmt::Debug for Tx {
 impl Tx {
     pub async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         let connection = self.connection.get()?;
+        self.sent.fetch_add(1, Ordering::Relaxed);
         let prepared = connection.prepare_cached(sql).await?;
         Ok(connection.query(&prepared, params).await?)
     }
 
     pub async fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64, StoreError> {
         let connection = self.connection.get()?;
+        self.sent.fetch_add(1, Ordering::Relaxed);
         let prepared = connection.prepare_cached(sql).await?;
         Ok(connection.execute(&prepared, params).await?)
     }
@@ -102,7 +108,8 @@ where
     F: Future<Output = Result<T, StoreError>>,
 {
     let connection = store.connection().await?;
-    let tx = Tx { connection: Arc::new(Guard { connection: Some(connection) }) };
+    let sent = Arc::clone(&store.sent);
+    let tx = Tx { connection: Arc::new(Guard { connection: Some(connection) }), sent };
     tx.batch(BEGIN).await.map_err(StoreError::nothing_changed)?;
     // Until COMMIT is sent, a broken connection means a rollback: nothing changed.
     let outcome = work(tx.clone()).await.map_err(StoreError::nothing_changed);

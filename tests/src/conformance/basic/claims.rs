@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use http::{Method, Request, header};
-use porteiro_testkit::{Answer, TestApp};
+use porteiro_testkit::{Answer, TestApp, nothing};
 use serde_json::{Value, json};
 
 use super::{
@@ -117,6 +117,17 @@ async fn add_phone(visit: &mut Visit) {
     flow.act(browser, "phone/add", json!({"number": "+351912345678"})).await;
     let code = visit.app.texted_code("+351912345678").await;
     flow.act(browser, "phone/verify", json!({"code": code})).await;
+    assert_eq!(flow.stage(), "complete");
+    // From now on the phone is asked for at every sign-in (decision record 0085).
+    let mut flow = browser.open(json!({"kind": "sign_in"})).await;
+    let input = json!({"identifier": "ana@example.test", "password": PASSWORD});
+    flow.act(browser, "password/check", input).await;
+    flow.act(browser, "sms_code/send", nothing()).await;
+    let code = visit.app.texted_code("+351912345678").await;
+    flow.act(browser, "sms_code/check", json!({"code": code})).await;
+    if flow.stage() == "enrol" {
+        flow.act(browser, "enrol/skip", nothing()).await;
+    }
     assert_eq!(flow.stage(), "complete");
 }
 

@@ -5,7 +5,7 @@ use porteiro_testkit::{Browser, Flow, nothing};
 use serde_json::{Value, json};
 
 use super::super::{
-    LEDGER, app,
+    LEDGER, app, app_with,
     driver::{CALLBACK, Relying, agree, challenge, get_json, parameter, person, verifier},
     encode, ledger,
     signing::ClientKey,
@@ -60,7 +60,7 @@ async fn a_session_that_ended_leaves_no_grant_of_a_request_under_way() {
         // Two requests at once are the point.
         return;
     }
-    let app = app().await;
+    let app = app_with(4).await;
     let mut browser = person(&app).await;
     people::register_with_password(&app, "bea@example.test").await;
     let client = Relying::web(&app).await;

@@ -251,12 +251,11 @@ impl World {
             Some(("organization", "nowhere")),
         ];
         let more: Vec<_> = random.of(&beside).copied().flatten().into_iter().collect();
-        let answer = match random.of(old).filter(|_| random.percent(50)) {
-            Some(old) => own.refresh(&self.app, old, &more).await,
-            None => {
-                let form = [("code", lineage.code.as_str()), ("code_verifier", &lineage.verifier)];
-                own.token(&self.app, "authorization_code", &[&form, more.as_slice()].concat()).await
-            }
+        let answer = if let Some(old) = random.of(old).filter(|_| random.percent(50)) {
+            own.refresh(&self.app, old, &more).await
+        } else {
+            let form = [("code", lineage.code.as_str()), ("code_verifier", &lineage.verifier)];
+            own.token(&self.app, "authorization_code", &[&form, more.as_slice()].concat()).await
         };
         assert_eq!(answer.status, 400, "seed {}: {}", self.seed, answer.text());
         lineage.dead = true;

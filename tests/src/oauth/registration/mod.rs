@@ -253,26 +253,6 @@ async fn the_setting_opens_wider_or_closes() {
 }
 
 #[tokio::test]
-async fn there_is_room_for_five_thousand_that_nobody_has_checked() {
-    let app = app().await;
-    let rows = app.database.client().await;
-    let fill = "INSERT INTO client (client_id, trust, profile, metadata, disabled_at)
-                SELECT $1 || number, $2, 'default', '{}', CASE WHEN $4 THEN now() END
-                FROM generate_series(1, $3::integer) AS number";
-    rows.execute(fill, &[&"living", &"unverified", &4_999, &false]).await.unwrap();
-    // Neither counts.
-    rows.execute(fill, &[&"ended", &"unverified", &10, &true]).await.unwrap();
-    rows.execute(fill, &[&"checked", &"verified", &10, &false]).await.unwrap();
-    let last = registered(&app, &json!({})).await;
-    let answer = app.json(REGISTER, &website(&json!({}))).await;
-    assert_eq!(error(&answer), (503, "temporarily_unavailable".into()));
-    // One that ends makes room.
-    let (id, token) = (text(&last, "client_id"), text(&last, "registration_access_token"));
-    assert_eq!(manage(&app, Method::DELETE, id, token, None).await.status, 204);
-    registered(&app, &json!({})).await;
-}
-
-#[tokio::test]
 async fn a_key_address_is_taken_and_not_asked() {
     let app = app().await;
     let recorder = crate::fetch::Recorder::answering("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;

@@ -94,7 +94,10 @@ async fn cve_2026_42849_whatever_is_in_state_comes_back_as_text() {
         let answer = browser.get(&client.path(&verifier(), &[("state", state)])).await;
         assert_eq!(super::value(&super::location(&answer), "state").as_deref(), Some(*state));
     }
-    for state in ["a\u{0}b", "a\nb", "a\r\nSet-Cookie: x=y", "\u{7f}", "\u{85}"] {
+    // U+0000 is refused before anybody could be told.
+    let answer = browser.get(&client.path(&verifier(), &[("state", "a\u{0}b")])).await;
+    assert_eq!((answer.status.as_u16(), answer.headers.get("location")), (400, None));
+    for state in ["a\nb", "a\r\nSet-Cookie: x=y", "\u{7f}", "\u{85}"] {
         let answer = browser.get(&client.path(&verifier(), &[("state", state)])).await;
         assert_eq!(super::error(&answer), "invalid_request");
         assert_eq!(super::value(&super::location(&answer), "state"), None, "what cannot be echoed is not");

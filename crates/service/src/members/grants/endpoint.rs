@@ -80,7 +80,7 @@ impl From<Held> for GrantBody {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "RevokedGrants")]
 struct Revoked {
-    /// How many there were.
+    /// How many there were; where there are more than a thousand, how many are revoked so far. All of them have ended.
     revoked: usize,
 }
 

@@ -38,7 +38,7 @@ pub async fn revoke(
     client_id: Option<&str>,
 ) -> Result<Result<usize, Refused>, StoreError> {
     app.store
-        .run_tx("members.revoke_grants", |tx| async move {
+        .run_tx_in_turn(caller.turn(), "members.revoke_grants", |tx| async move {
             let standing = match standing::enter(&tx, caller, "members:write").await? {
                 Ok(standing) => standing,
                 Err(lost) => return Ok(Err(lost.into())),
@@ -50,7 +50,8 @@ pub async fn revoke(
                 return Ok(Err(refused));
             }
             let (actor, why) = (&caller.actor, Why::Organization);
-            cut::end_grants(app, &tx, context, &member, client_id, actor, why).await.map(Ok)
+            let gone = cut::end_grants(app, &tx, context, &member, client_id, actor, why).await?;
+            Ok(Ok(gone.revoked.len()))
         })
         .await
 }

@@ -18,7 +18,10 @@ pub use listing::{Filter, Position, list};
 
 use super::{Ended, Member};
 use crate::{
-    oauth::{clients::Client, grants::GrantId},
+    oauth::{
+        clients::Client,
+        grants::{GrantId, not_ended, not_ended_there},
+    },
     organizations::Organization,
     roles,
     store::{Decode, Reader, RowError, StoreError, Tx, text_enum},
@@ -122,7 +125,9 @@ pub async fn find_with_grant(
               AND g.membership_id = m.membership_id
          WHERE m.organization_id = $1 AND m.membership_id = $2 AND g.grant_id = $3 AND g.client_id = $4
            AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now() AND g.created_at >= $5
-           AND g.created_at >= m.grants_from"
+           AND g.created_at >= m.grants_from AND {not_ended} AND {not_ended_there}",
+        not_ended = not_ended!(),
+        not_ended_there = not_ended_there!(),
     );
     let params: crate::store::Params<'_> =
         &[&organization.uuid(), &id.uuid(), &grant.uuid(), &client.id, &client.grants_from];

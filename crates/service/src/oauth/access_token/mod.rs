@@ -18,19 +18,26 @@ use porteiro_protocol::{
     id::{AccountId, MembershipId},
     jose::{Algorithm, verify_compact},
     scope::Scope,
+    time::OffsetDateTime,
 };
 
 pub use decide::Claims;
 pub use remembered::Signatures;
 
 use super::{
-    acting, apis::Apis, authorization::decide::still_allowed, binding, clients::Client, grants,
+    acting,
+    apis::Apis,
+    authorization::decide::still_allowed,
+    binding::{self, Remember},
+    clients::Client,
+    grants,
     grants::GrantId,
 };
 use crate::{
     App,
     http::{OAuthError, RequestContext},
     members::{self, Member, Whom},
+    organizations::{Proved, Unmet},
     store::StoreError,
 };
 
@@ -65,6 +72,30 @@ pub struct Spoken {
     pub account: Option<AccountId>,
     /// As whom they speak, where the token is an organization's.
     pub member: Option<Member>,
+}
+
+impl Spoken {
+    /// What the person behind a token proved when it was granted. A client speaks for itself, and whoever acts as a member
+    /// proved more than that to the platform (docs/decisions/0054): neither is asked what the organization asks of its
+    /// people.
+    pub fn proved(&self, now: OffsetDateTime) -> Option<Proved> {
+        let claims = &self.claims;
+        match (self.member.as_ref()?.account, &claims.actor) {
+            (Some(_), None) => {
+                let at = claims.auth_time.and_then(|at| OffsetDateTime::from_unix_timestamp(at).ok());
+                Some(Proved { level: claims.level, at, now })
+            }
+            (None, _) | (Some(_), Some(_)) => None,
+        }
+    }
+
+    /// Whether that is what the organization asks of its people now.
+    pub fn admitted(&self, now: OffsetDateTime) -> Result<(), Unmet> {
+        match (&self.member, self.proved(now)) {
+            (Some(member), Some(proved)) => member.organization.policy.admits(&proved),
+            (Some(_) | None, None) | (None, Some(_)) => Ok(()),
+        }
+    }
 }
 
 /// Whether a token whose signature holds counts: its grant, the account or membership behind it, its client, and what
@@ -182,12 +213,27 @@ async fn bound(
     let proof = proof.map_err(OAuthError::at_resource)?;
     let certificate = binding::certificate(context);
     match (claims.key, claims.certificate) {
-        (Some(key), _) if scheme == "dpop" && proof.is_some_and(|proof| proof.jkt == key) => Ok(()),
+        (Some(key), _) if scheme == "dpop" => {
+            let proof = proof.filter(|proof| proof.jkt == key);
+            let proof = proof.ok_or_else(|| invalid_token().challenge(Some("DPoP")))?;
+            let remember = remember(app, claims).await?;
+            binding::spend(app, &proof, remember).await.map_err(OAuthError::at_resource)
+        }
         (Some(_), _) => Err(invalid_token().challenge(Some("DPoP"))),
         (None, Some(hash)) if certificate == Some(hash) => Ok(()),
         (None, None) if scheme == "bearer" => Ok(()),
         (None, Some(_) | None) => Err(invalid_token()),
     }
+}
+
+/// A token of ours is genuine; whose it is says how many proofs may come with it.
+async fn remember(app: &App, claims: &Claims) -> Result<Remember, StoreError> {
+    let client = app.directory.client(&app.store, &claims.client_id).await?;
+    Ok(match (client, claims.grant) {
+        (Some(client), Some(grant)) => Remember::within(&client, grant.uuid()),
+        // A client's own token, or a key's: somebody gave it the right to one.
+        (Some(_), None) | (None, _) => Remember::Yes,
+    })
 }
 
 /// A person's token that carries this scope and whose grant lives.
@@ -214,6 +260,7 @@ pub async fn check(
         ));
     }
     let spoken = spoken(app, claims).await?.ok_or_else(invalid_token)?;
+    spoken.admitted(app.clock.now())?;
     let claims = spoken.claims;
     let (Some(grant), Some(account)) = (claims.grant, spoken.account) else {
         return Err(invalid_token());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use porteiro_protocol::{
-    authorization_request::{RawRequest, Refused, Source},
+    authorization_request::{MAX_REQUEST, RawRequest, Refused, Source},
     error::ErrorCode,
     jose::{Algorithm, verify_compact},
 };
@@ -47,6 +47,9 @@ pub async fn begin(app: &Arc<App>, context: &RequestContext, raw: RawRequest) ->
         Ok(raw) => raw,
         Err(stopped) => return stop(app, stopped).await,
     };
+    if let Some(limited) = object::limited(app, context, &raw).await? {
+        return Err(limited.into());
+    }
     let continued = match continued_from(app, raw, Beside::Completes).await? {
         Ok(continued) => continued,
         Err(stopped) => return stop(app, stopped).await,
@@ -114,6 +117,9 @@ pub async fn continued_from(
     beside: Beside,
 ) -> Result<Result<Continued, Stopped>, StoreError> {
     let page = |code, detail: &str| Ok(Err(Stopped::Page { code, detail: detail.to_owned() }));
+    if raw.size() > MAX_REQUEST {
+        return page(ErrorCode::InvalidRequest, "the request is larger than any needs to be");
+    }
     let source = match raw.source() {
         Ok(source) => source,
         Err(refused) => return page(refused.code, &refused.description),

@@ -29,6 +29,7 @@ use crate::{
     client_policies,
     http::RequestContext,
     members::{self, Whom},
+    organizations::Proved,
     secrets::{HandleKind, Route},
     store::{StoreError, Tx},
     trail::{self, Actor, ActorKind, Target, TrailKind},
@@ -72,7 +73,8 @@ pub async fn issue(
         let text = "somebody else signed in than was asked for";
         return turned(app, prepared, ErrorCode::LoginRequired, text).await;
     }
-    let acting = match acting(tx, prepared).await? {
+    let terms = terms(prepared, sitting);
+    let acting = match acting(tx, prepared, &terms.proved(sitting.now)).await? {
         Ok(acting) => acting,
         Err(refused) => return turned(app, prepared, refused.code, &refused.description).await,
     };
@@ -95,7 +97,6 @@ pub async fn issue(
             Code::of_device(prepared)
         }
     };
-    let terms = terms(prepared, sitting);
     let offline = prepared.authority.scope().contains("offline_access");
     let new = NewGrant {
         id,
@@ -180,7 +181,11 @@ async fn decided_before(tx: &Tx, asking: &Asking, account: AccountId) -> Result<
 }
 
 /// As whom the person acts, asked once more while nobody can change it; `None` where no organization is.
-async fn acting(tx: &Tx, prepared: &Prepared) -> Result<Result<Option<(Acting, i64)>, Refused>, StoreError> {
+async fn acting(
+    tx: &Tx,
+    prepared: &Prepared,
+    proved: &Proved,
+) -> Result<Result<Option<(Acting, i64)>, Refused>, StoreError> {
     let denied = || refuse(ErrorCode::AccessDenied, "the organization is not available");
     let Some(member) = &prepared.member else {
         return Ok(if place::is_needed(prepared) { Err(denied()) } else { Ok(None) });
@@ -194,6 +199,10 @@ async fn acting(tx: &Tx, prepared: &Prepared) -> Result<Result<Option<(Acting, i
     // With the policy and the version of one statement: a grant that is written under a version was allowed under it.
     if !client_policies::allows(tx, &member.organization, &prepared.client).await? {
         return Ok(Err(denied()));
+    }
+    if member.organization.policy.admits(proved).is_err() {
+        let text = "the organization asks for a stronger or a more recent proof";
+        return Ok(Err(refuse(ErrorCode::UnmetAuthenticationRequirements, text)));
     }
     Ok(Ok(Some((Acting::from(&member), member.organization.authority_version))))
 }

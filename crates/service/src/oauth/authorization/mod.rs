@@ -38,6 +38,7 @@ pub use begin::{Begun, Beside, begin, continued_from, naming, own_id_token};
 pub use continued::{Continued, Way};
 pub use describe::{describe, in_words};
 pub use issue::{Sitting, issue};
+pub use object::limited;
 pub use place::is_named;
 pub use respond::{Confirmed, Delivery, refusal};
 pub use store::{allowed_clients, forget, forget_in_organization, remembered};

@@ -1,22 +1,39 @@
 //! Request objects (RFC 9101): the client's own signature over what it asks.
 
 use porteiro_protocol::{
-    authorization_request::{RawRequest, Refused},
+    authorization_request::{RawRequest, Refused, Source},
     error::ErrorCode,
     jose::{Algorithm, VerifiedJws},
 };
 use serde_json::Value;
 
 use super::{
-    super::clients::{self, Client, Profile, profile::FAPI2_ALGORITHMS},
+    super::{
+        clients::{self, Client, Profile, profile::FAPI2_ALGORITHMS},
+        verifying,
+    },
     decide::refuse,
 };
-use crate::App;
+use crate::{App, http::RequestContext, limits::Limited, store::StoreError};
 
 /// A clock may be this much ahead of ours.
 const AHEAD: i64 = 10;
 /// FAPI 2.0 Message Signing §5.3.1: at most an hour from `nbf` to `exp`, and `nbf` at most an hour ago.
 const LONGEST: i64 = 3_600;
+
+/// What stands against looking at the request: a signed one costs its network a verification, whoever it says to be from.
+pub async fn limited(
+    app: &App,
+    context: &RequestContext,
+    raw: &RawRequest,
+) -> Result<Option<Limited>, StoreError> {
+    let (Ok(Source::Object(_)), Ok(addressee)) = (raw.source(), raw.addressee()) else { return Ok(None) };
+    match app.directory.client(&app.store, addressee.client_id).await? {
+        Some(client) => verifying::take(app, context, &client).await,
+        // Without a client there are no keys, and nothing is verified.
+        None => Ok(None),
+    }
+}
 
 /// The request inside, if its client signed it for us, now.
 ///

@@ -1,6 +1,7 @@
 //! Tokens that are of no use to a thief: bound to the client's certificate (RFC 8705 §3) or key (RFC 9449).
 //!
-//! 1. A proof that comes along must be good for this very request, fresh by a nonce of ours, and new on every node.
+//! 1. A proof that comes along must be good for this very request, fresh by a nonce of ours, and new on every node. That
+//!    it was used is remembered only where something genuine comes with it ([`Remember`]).
 //! 2. A client that registered for bound tokens, or lives by the `fapi2` profile, gets no others.
 //! 3. The binding goes into the token (`cnf`); for public clients also into the grant, so that a stolen refresh token is
 //!    of no use either.
@@ -10,16 +11,21 @@ mod store;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
     certificate::Certificate,
-    dpop::{Expected, MAX_AGE, MAX_AHEAD, Proof},
+    dpop::{DpopError, Expected, MAX_AGE, MAX_AHEAD, Proof},
     error::ErrorCode,
     id::ordered_floor,
 };
 use serde_json::{Value, json};
+use uuid::Uuid;
 
-use super::clients::{Client, Profile};
+use super::{
+    clients::{Client, Profile},
+    verifying,
+};
 use crate::{
     App,
     http::{OAuthError, RequestContext},
+    limits::{Bucket, PROOF},
     secrets::sha256,
 };
 
@@ -59,14 +65,34 @@ impl Binding {
     }
 }
 
+/// Whether a used proof is remembered: each is a row (docs/decisions/0079).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remember {
+    /// What comes with it is junk, and refused.
+    No,
+    /// For a client that is verified, or limited already.
+    Yes,
+    /// For whatever this is the id of, so often and no more.
+    Within(Uuid),
+}
+
+impl Remember {
+    /// What comes with a proof is the row of this id.
+    pub fn within(client: &Client, row: Uuid) -> Self {
+        if client.is_verified() && !client.is_public() { Self::Yes } else { Self::Within(row) }
+    }
+}
+
 /// What the tokens of this request are bound to.
 pub async fn of_request(
     app: &App,
     context: &RequestContext,
     client: &Client,
     path: &str,
+    remember: Remember,
 ) -> Result<Binding, OAuthError> {
     if let Some(proof) = proof(app, context, "POST", path, None).await? {
+        spend(app, &proof, remember).await?;
         return Ok(Binding::Key(proof.jkt));
     }
     let metadata = &client.metadata;
@@ -89,7 +115,7 @@ pub fn certificate(context: &RequestContext) -> Option<[u8; 32]> {
     Certificate::parse(der).ok().map(|certificate| certificate.thumbprint())
 }
 
-/// A good DPoP proof, used up; none where none came along.
+/// A good DPoP proof, not used up yet ([`spend`]); none where none came along.
 pub async fn proof(
     app: &App,
     context: &RequestContext,
@@ -103,17 +129,51 @@ pub async fn proof(
         [one] => one,
         [_, _, ..] => return Err(refused("send one DPoP proof".into())),
     };
-    let uri = format!("{}{path}", app.issuer());
-    let expected = Expected { method, uri: &uri, now: app.clock.now(), access_token };
-    let proof = Proof::verify(text, &expected).map_err(|error| refused(error.to_string()))?;
+    let verified = verify(app, text, method, path, access_token).await;
+    let proof = verified.ok_or_else(|| OAuthError::new(ErrorCode::ServerError, ""))?;
+    let proof = proof.map_err(|error| refused(error.to_string()))?;
     let now = app.clock.now().unix_timestamp();
     if !proof.nonce.as_deref().is_some_and(|nonce| app.secrets.is_nonce(nonce, now)) {
         return Err(OAuthError::new(ErrorCode::UseDpopNonce, "put the nonce of this answer into the proof")
             .nonce(app.secrets.nonce(now)));
     }
-    let expiry = ordered_floor(proof.iat + MAX_AGE + MAX_AHEAD);
-    if !store::use_proof(&app.store, &proof.jkt, &sha256(proof.jti.as_bytes()), expiry).await? {
-        return Err(refused("the DPoP proof was used before".into()));
-    }
     Ok(Some(proof))
+}
+
+async fn verify(
+    app: &App,
+    text: &str,
+    method: &str,
+    path: &str,
+    access_token: Option<&str>,
+) -> Option<Result<Proof, DpopError>> {
+    let (now, uri) = (app.clock.now(), format!("{}{path}", app.issuer()));
+    let (proof, method, token) = (text.to_owned(), method.to_owned(), access_token.map(str::to_owned));
+    verifying::run(text, move || {
+        let expected = Expected { method: &method, uri: &uri, now, access_token: token.as_deref() };
+        Proof::verify(&proof, &expected)
+    })
+    .await
+}
+
+/// Uses a proof up.
+///
+/// # Errors
+/// When it was used before, or its owner uses too many.
+pub async fn spend(app: &App, proof: &Proof, remember: Remember) -> Result<(), OAuthError> {
+    let bucket = |whom: Uuid| Bucket { rule: PROOF, key: app.secrets.limit_key(PROOF.name, whom.as_bytes()) };
+    let within = match remember {
+        Remember::No => return Ok(()),
+        Remember::Yes => None,
+        Remember::Within(whom) => Some(bucket(whom)),
+    };
+    let expiry = ordered_floor(proof.iat + MAX_AGE + MAX_AHEAD);
+    let used = store::Used { key: proof.jkt, jti_hash: sha256(proof.jti.as_bytes()), expiry };
+    match store::use_proof(&app.store, &used, within.as_ref()).await? {
+        store::Spent::Now => Ok(()),
+        store::Spent::Before => {
+            Err(OAuthError::new(ErrorCode::InvalidDpopProof, "the DPoP proof was used before"))
+        }
+        store::Spent::TooMany => Err(OAuthError::slow_down()),
+    }
 }

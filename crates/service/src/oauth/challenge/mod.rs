@@ -64,6 +64,9 @@ async fn begin(
         .of_client(&client.id, None)
         .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
     let raw = raw.without_redirect();
+    if let Some(limited) = authorization::limited(app, context, &raw).await.map_err(OAuthError::from)? {
+        return Err(OAuthError::from(limited).into());
+    }
     let continued = authorization::continued_from(app, raw, Beside::Ignored)
         .await
         .map_err(OAuthError::from)?

@@ -12,17 +12,17 @@ mod certificate;
 mod secret;
 mod store;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use porteiro_protocol::{error::ErrorCode, form::Parameters};
 
 pub use authorities::ClientAuthorities;
 
-use super::clients::Client;
+use super::{clients::Client, verifying};
 use crate::{
     App,
     http::{OAuthError, RequestContext},
-    limits::{self, Bucket, CLIENT_SECRET, network},
+    limits::{self, Bucket, CLIENT_FAILURE, CLIENT_SECRET, Rule, network},
     settings::Settings,
     store::text_enum,
 };
@@ -156,21 +156,59 @@ pub async fn authenticate(
     form: &Parameters,
 ) -> Result<AuthenticatedClient, OAuthError> {
     let presented = present(context, form)?;
-    // Secrets are 256 bits, so guessing is hopeless; the bucket keeps it from being loud.
-    let whom = [network(context.address).as_slice(), presented.id().as_bytes()].concat();
-    let bucket = Bucket { rule: CLIENT_SECRET, key: app.secrets.limit_key(CLIENT_SECRET.name, &whom) };
     let client = app.directory.client(&app.store, presented.id()).await?;
+    let failures = failures(app, context, client.as_deref());
     let proved = match &client {
-        Some(client) => prove(app, context, client, &presented).await?,
+        Some(client) => {
+            limit(app, context, client, &presented, &failures).await?;
+            prove(app, context, client, &presented).await?
+        }
         None => false,
     };
     if let (true, Some(client)) = (proved, client) {
         return Ok(AuthenticatedClient { client });
     }
-    if let Some(limited) = limits::take(&app.store, std::slice::from_ref(&bucket)).await? {
+    // Secrets are 256 bits, so guessing is hopeless; the buckets keep it from being loud.
+    if let Some(limited) = limits::take(&app.store, &failures).await? {
+        app.empty.note(&limited.bucket, Instant::now());
         return Err(limited.into());
     }
     Err(refused(context))
+}
+
+/// What a failure takes from. Never by what was presented: a stranger would make a row of every text (docs/decisions/0079).
+fn failures(app: &App, context: &RequestContext, client: Option<&Client>) -> Vec<Bucket> {
+    let network = network(context.address);
+    let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
+    let known = client.map(|client| [network.as_slice(), client.id.as_bytes()].concat());
+    std::iter::once(bucket(CLIENT_FAILURE, &network))
+        .chain(known.map(|whom| bucket(CLIENT_SECRET, &whom)))
+        .collect()
+}
+
+/// An assertion costs a signature: whether it is looked at is decided before. A verified client's counts only where it
+/// fails, so that its own requests cost no statement more.
+async fn limit(
+    app: &App,
+    context: &RequestContext,
+    client: &Client,
+    presented: &Presented,
+    failures: &[Bucket],
+) -> Result<(), OAuthError> {
+    match presented {
+        Presented::Name(_) | Presented::Basic { .. } | Presented::Post { .. } => return Ok(()),
+        Presented::Assertion { .. } => {}
+    }
+    let now = Instant::now();
+    let exhausted =
+        failures.iter().any(|bucket| bucket.rule == CLIENT_SECRET && app.empty.is_known(bucket, now));
+    if exhausted {
+        return Err(OAuthError::slow_down());
+    }
+    if client.is_verified() {
+        return Ok(());
+    }
+    verifying::take(app, context, client).await?.map_or(Ok(()), |limited| Err(limited.into()))
 }
 
 /// The registered method decides. A certificate accompanies any request, so it proves a client only where nothing else

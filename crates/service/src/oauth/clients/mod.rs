@@ -2,6 +2,7 @@
 
 mod console;
 mod keys;
+mod last_use;
 pub mod profile;
 mod store;
 mod subject;
@@ -19,6 +20,7 @@ use subtle::ConstantTimeEq;
 
 pub use console::{create_at_console, disable_at_console, set_trust_at_console};
 pub use keys::{FetchedKeys, Jwks, client_keys, newer_client_keys, verify_signed};
+pub use last_use::LastUse;
 pub use store::{
     Client, NewClient, OrganizationMode, Profile, Trust, disable, disable_in, enable, enable_in, find,
     insert, set_trust,
@@ -26,7 +28,10 @@ pub use store::{
 pub use subject::subject;
 
 use super::{client_auth, token::grants};
-use crate::store::{Store, StoreError};
+use crate::{
+    App,
+    store::{Store, StoreError},
+};
 
 /// A client's shared secret. Shown once.
 #[derive(Debug)]
@@ -39,6 +44,14 @@ pub type ClientSecret = Plain<ClientSecretKind>;
 impl Client {
     pub fn is_public(&self) -> bool {
         self.metadata.is_public()
+    }
+
+    /// Whether an administrator has vouched for it. Anybody may have registered any other.
+    pub const fn is_verified(&self) -> bool {
+        match self.trust {
+            Trust::Unverified => false,
+            Trust::Verified | Trust::FirstParty => true,
+        }
     }
 
     /// Whether this text is the client's secret: 256 bits of ours, compared as hashes.
@@ -88,6 +101,18 @@ pub const fn narrows(before: (Trust, OrganizationMode), after: (Trust, Organizat
         | (OrganizationMode::Required, OrganizationMode::Required | OrganizationMode::Optional) => false,
     };
     trust || mode
+}
+
+/// Tokens were issued to this client. One statement a day and node, however many are issued at once; a failure costs
+/// nobody their tokens.
+pub async fn used(app: &App, client: &Client) {
+    if !client.last_use.is_due(app.clock.now()) {
+        return;
+    }
+    if let Err(error) = store::remember_use(&app.store, &client.id).await {
+        tracing::warn!(%error, "a client's use could not be remembered");
+        client.last_use.forget();
+    }
 }
 
 /// What the tables serve: a client can ask for nothing else.

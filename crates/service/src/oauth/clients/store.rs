@@ -2,6 +2,7 @@ use porteiro_protocol::{client_metadata::ClientMetadata, id::OrganizationId, tim
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+use super::LastUse;
 use crate::store::{Decode, Reader, RowError, Store, StoreError, Tx, text_enum};
 
 text_enum! {
@@ -30,6 +31,7 @@ pub struct Client {
     pub changed_at: OffsetDateTime,
     /// What was granted before counts no more.
     pub grants_from: OffsetDateTime,
+    pub last_use: LastUse,
     pub organization_mode: OrganizationMode,
     /// It belongs to this organization, and speaks for no other.
     pub organization: Option<OrganizationId>,
@@ -48,6 +50,7 @@ impl TryFrom<&Row> for Client {
             created_at: client.get("created_at")?,
             changed_at: client.get("changed_at")?,
             grants_from: client.get("grants_from")?,
+            last_use: LastUse::at(client.get("last_used_at")?),
             organization_mode: client.parsed("organization_mode")?,
             organization: client.get::<Option<Uuid>>("organization_id")?.map(Into::into),
         })
@@ -60,7 +63,7 @@ pub async fn find(reader: &impl Reader, client_id: &str) -> Result<Option<Client
         .rows(
             "clients.find",
             "SELECT client_id, trust, profile, metadata, secret_hash, created_at, changed_at,
-                    grants_from, organization_mode, organization_id
+                    grants_from, last_used_at, organization_mode, organization_id
              FROM client WHERE client_id = $1 AND disabled_at IS NULL",
             &[&client_id],
         )
@@ -172,4 +175,18 @@ pub async fn enable_in(tx: &Tx, client_id: &str) -> Result<bool, StoreError> {
         )
         .await?;
     Ok(!rows.is_empty())
+}
+
+/// Remembers that it was used, unless that is remembered for less than a day. Nobody compares this: `changed_at` stays.
+pub(super) async fn remember_use(store: &Store, client_id: &str) -> Result<(), StoreError> {
+    store
+        .write(
+            "clients.remember_use",
+            "UPDATE client SET last_used_at = now()
+             WHERE client_id = $1 AND (last_used_at IS NULL OR last_used_at < now() - interval '1 day')
+             RETURNING client_id",
+            &[&client_id],
+        )
+        .await
+        .map(|_| ())
 }

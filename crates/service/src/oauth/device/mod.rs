@@ -96,8 +96,10 @@ pub async fn refuse(
         return Ok(());
     }
     let Some((grant, client)) = store::approved(tx, id, account).await? else { return Ok(()) };
-    let revoked = grants::revoke_one(tx, grant, account.uuid(), &client, Why::Owner).await?;
-    logout::grants_ended(app, tx, context, &revoked, Why::Owner).await
+    match grants::revoke_one(tx, grant, account.uuid(), &client, Why::Owner).await? {
+        Some(revoked) => logout::grant_ended(app, tx, context, &revoked, Why::Owner).await,
+        None => Ok(()),
+    }
 }
 
 /// What a device is told.
@@ -125,7 +127,7 @@ async fn begin(
     let Some(path) = app.checked.settings.device_page_path.as_deref() else {
         return Err(OAuthError::new(ErrorCode::UnauthorizedClient, "there is no page to confirm devices on"));
     };
-    if client.is_public() {
+    if client.is_public() || !client.is_verified() {
         let key = app.secrets.limit_key(DEVICE_REQUEST.name, &network(context.address));
         if let Some(limited) = limits::take(&app.store, &[Bucket { rule: DEVICE_REQUEST, key }]).await? {
             return Err(limited.into());

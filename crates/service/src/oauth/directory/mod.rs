@@ -171,6 +171,7 @@ mod tests {
             created_at: OffsetDateTime::UNIX_EPOCH,
             changed_at: OffsetDateTime::UNIX_EPOCH,
             grants_from: OffsetDateTime::UNIX_EPOCH,
+            last_use: super::clients::LastUse::default(),
             organization_mode: super::super::clients::OrganizationMode::Optional,
             organization: None,
         })

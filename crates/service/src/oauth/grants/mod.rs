@@ -4,8 +4,8 @@
 //! 2. Redeeming the code and rotating a refresh token are the same statement: it moves the row to the next generation
 //!    if what was presented is the current one, and revokes the row if it is genuine but not current, whatever else is
 //!    wrong with the request (docs/decisions/0073).
-//! 3. Whoever ends what a grant hangs on (session, account, consent) revokes it in the same transaction, so that a
-//!    refresh has nothing else to ask.
+//! 3. Whoever ends what grants hang on (session, account, consent) says so in one row, in the same transaction. A refresh
+//!    looks for such a row and has nothing else to ask; the grants themselves are revoked in batches (record 0067).
 
 mod grouped;
 mod store;
@@ -21,14 +21,14 @@ use uuid::Uuid;
 
 pub use grouped::Presenter;
 pub use store::{
-    Held, NewActing, Revoked, clients_of_session, diagnose, end_superseded, find_acting, insert,
-    insert_acting, is_alive, list, list_of_membership, look_again, refusable, revoke_acting, revoke_all,
-    revoke_of_client, revoke_of_client_in_organization, revoke_of_credential, revoke_of_membership,
-    revoke_of_session, revoke_one, statement,
+    Begun, Ending, EndingId, Held, NewActing, Owner, Revoked, Step, begin_ending, diagnose, end_superseded,
+    find_acting, finish_ending, first_told, insert, insert_acting, is_alive, list, list_of_membership,
+    lock_ending, look_again, reach, refusable, revoke_acting, revoke_one, statement, step,
 };
+pub(crate) use store::{meant, not_ended, not_ended_there};
 
 use super::acting::Acting;
-use crate::store::text_enum;
+use crate::{organizations::Proved, store::text_enum};
 
 /// The grant itself, for ids.
 #[derive(Debug)]
@@ -65,6 +65,13 @@ pub struct Terms {
     /// It was given to a device (RFC 8628).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub device: bool,
+}
+
+impl Terms {
+    /// What an organization's policy is asked about.
+    pub fn proved(&self, now: OffsetDateTime) -> Proved {
+        Proved { level: self.level, at: OffsetDateTime::from_unix_timestamp(self.auth_time).ok(), now }
+    }
 }
 
 /// A grant about to be written, with the code that is its generation 0.

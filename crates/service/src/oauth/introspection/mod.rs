@@ -3,7 +3,8 @@
 //! 1. The caller proves itself; public clients cannot.
 //! 2. A token is told only to the client it was issued to and to those that speak for the API it is for. To everybody
 //!    else, as for anything that is not good now, the answer is `{"active": false}` and nothing else.
-//! 3. Alive means asked of the database: the grant, the account behind it, the client.
+//! 3. Alive means asked of the database: the grant, the account behind it, the client, and what the organization asks of
+//!    people now.
 
 mod endpoint;
 mod store;
@@ -19,6 +20,7 @@ use super::{
     access_token::{self, Claims},
     client_auth,
     clients::Client,
+    key_credentials,
 };
 use crate::{
     App, api_keys,
@@ -49,6 +51,7 @@ async fn introspect(
     // `token_type_hint` could only mislead: what a token is, it says itself.
     if let Some(handle) = app.secrets.handles.open(HandleKind::Refresh, token) {
         let found = store::refresh_token(&app.store, &handle, caller).await?;
+        let found = found.filter(|found| found.is_admitted(app.clock.now()));
         return Ok(found.map_or_else(inactive, |found| refresh_token(app, &found)));
     }
     let Some(claims) = access_token::own(app, token) else { return Ok(inactive()) };
@@ -66,10 +69,14 @@ async fn introspect(
 async fn alive(app: &App, claims: Claims) -> Result<Option<Claims>, OAuthError> {
     let client = &claims.client_id;
     if is_key_id(client) {
-        let alive = api_keys::token_alive(&app.store, client, claims.organization, &claims.subject).await?;
-        return Ok(alive.then_some(claims));
+        let usable = api_keys::token_alive(&app.store, client, claims.organization, &claims.subject).await?;
+        let apis = app.directory.apis(&app.store).await?;
+        let holds = |usable: &api_keys::Usable| key_credentials::still_given(app, usable, &apis, &claims);
+        return Ok(usable.as_ref().is_some_and(holds).then_some(claims));
     }
-    Ok(access_token::spoken(app, claims).await?.map(|spoken| spoken.claims))
+    let spoken = access_token::spoken(app, claims).await?;
+    let admitted = spoken.filter(|spoken| spoken.admitted(app.clock.now()).is_ok());
+    Ok(admitted.map(|spoken| spoken.claims))
 }
 
 async fn may_know(app: &App, caller: &Client, claims: &Claims) -> Result<bool, OAuthError> {

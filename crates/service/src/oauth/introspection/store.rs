@@ -1,8 +1,12 @@
 use porteiro_protocol::time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::super::clients::Client;
+use super::super::{
+    clients::Client,
+    grants::{Terms, not_ended, not_ended_there},
+};
 use crate::{
+    organizations::Policy,
     secrets::Presented,
     store::{Decode, Store, StoreError},
 };
@@ -17,17 +21,32 @@ pub(super) struct RefreshToken {
     pub(super) audience: String,
     pub(super) issued_at: OffsetDateTime,
     pub(super) expires_at: OffsetDateTime,
+    /// In an organization: what it asks of people, and what this one proved.
+    asked: Option<(Policy, Terms)>,
+}
+
+impl RefreshToken {
+    /// Whether a refresh would be refused for what the person proved.
+    pub(super) fn is_admitted(&self, now: OffsetDateTime) -> bool {
+        self.asked.as_ref().is_none_or(|(policy, terms)| policy.admits(&terms.proved(now)).is_ok())
+    }
 }
 
 /// What introspecting a refresh token asks, in one statement.
-pub const STATEMENT: &str = "SELECT g.scope, g.audience, g.rotated_at, g.expires_at, g.organization_id,
-            coalesce(g.membership_id, g.account_id) AS subject
+pub const STATEMENT: &str = concat!(
+    "SELECT g.scope, g.audience, g.rotated_at, g.expires_at, g.organization_id,
+            coalesce(g.membership_id, g.account_id) AS subject, o.policy,
+            CASE WHEN g.organization_id IS NOT NULL THEN g.terms END AS terms
      FROM oauth_grant g JOIN account a USING (account_id)
+     LEFT JOIN organization o ON o.organization_id = g.organization_id
      WHERE g.grant_id = $1 AND g.account_id = $2 AND g.client_id = $3 AND g.current_hash = $4
        AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now() AND a.state = 'active'
        AND g.created_at >= $5
-       AND (g.organization_id IS NULL OR EXISTS (SELECT 1 FROM organization o
-            WHERE o.organization_id = g.organization_id AND o.status = 'enabled'))";
+       AND (g.organization_id IS NULL OR o.status = 'enabled') AND ",
+    not_ended!(),
+    " AND ",
+    not_ended_there!()
+);
 
 /// The current token of a living grant. Looking at one that was used does not count as using it.
 pub(super) async fn refresh_token(
@@ -58,5 +77,9 @@ pub(super) async fn refresh_token(
         audience: grant.get("audience")?,
         issued_at: grant.get("rotated_at")?,
         expires_at: grant.get("expires_at")?,
+        asked: match grant.get::<Option<Uuid>>("organization_id")? {
+            Some(_) => Some((grant.json("policy")?, grant.json("terms")?)),
+            None => None,
+        },
     }))
 }

@@ -21,7 +21,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    binding::{self, Binding},
+    access_token::Claims,
+    apis::Api,
+    binding::{self, Binding, Remember},
     client_auth,
     token::issue,
 };
@@ -29,7 +31,7 @@ use crate::{
     App,
     api_keys::{self, Refused, Usable},
     http::{OAuthError, RequestContext},
-    limits::{self, Bucket, CLIENT_SECRET, network},
+    limits::{self, Bucket, CLIENT_FAILURE, network},
     organizations::Organization,
 };
 
@@ -103,9 +105,18 @@ pub async fn respond(
     let (api, scope) =
         decide::asked(&usable.held, &apis, app.issuer(), form.get("resource"), form.get("scope"))?;
     let proof = binding::proof(app, context, "POST", path, None).await?;
+    if let Some(proof) = &proof {
+        binding::spend(app, proof, Remember::Yes).await?;
+    }
     let binding = proof.map_or(Binding::Bearer, |proof| Binding::Key(proof.jkt));
     api_keys::used(app, context, &usable).await?;
     mint(app, &usable, organization, api, &scope.to_string(), binding).await
+}
+
+/// Whether the key would get a token's scopes at its API today: either may have been narrowed since.
+pub fn still_given(app: &App, usable: &Usable, apis: &[Api], claims: &Claims) -> bool {
+    let scope = claims.scope.to_string();
+    decide::asked(&usable.held, apis, app.issuer(), Some(&claims.audience), Some(&scope)).is_ok()
 }
 
 /// One answer for whatever is wrong with a key. What is not one, down to the checksum, is not looked for.
@@ -132,9 +143,8 @@ async fn authenticate(
             Err(OAuthError::new(ErrorCode::InvalidScope, text))
         }
         Err(Refused::Invalid) => {
-            let whom = [network(context.address).as_slice(), presented.id.as_bytes()].concat();
-            let bucket =
-                Bucket { rule: CLIENT_SECRET, key: app.secrets.limit_key(CLIENT_SECRET.name, &whom) };
+            let key = app.secrets.limit_key(CLIENT_FAILURE.name, &network(context.address));
+            let bucket = Bucket { rule: CLIENT_FAILURE, key };
             if let Some(limited) = limits::take(&app.store, std::slice::from_ref(&bucket)).await? {
                 return Err(limited.into());
             }

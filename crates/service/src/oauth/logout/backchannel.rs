@@ -38,18 +38,7 @@ struct Ended {
 /// Names a logout token.
 enum Token {}
 
-/// Asks for the client to be told, if it wants to know.
-pub(super) async fn tell(
-    app: &App,
-    tx: &Tx,
-    client_id: &str,
-    subject: Uuid,
-    session: SessionId,
-) -> Result<(), StoreError> {
-    tell_all(app, tx, BTreeSet::from([(client_id, subject, session)])).await
-}
-
-/// The same for many, in the order of their clients: each is looked up once.
+/// Asks for clients to be told, as far as they want to know; in their order, so that each is looked up once.
 pub(super) async fn tell_all(
     app: &App,
     tx: &Tx,

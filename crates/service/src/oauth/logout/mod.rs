@@ -1,12 +1,14 @@
 //! Sign-out: OpenID Connect RP-Initiated Logout 1.0 and Back-Channel Logout 1.0.
 //!
-//! 1. Whatever ends a session calls [`session_ended`] in its transaction: the grants that hang on it are revoked, and
-//!    every client that has a part in it and wants to know is told, by a job.
+//! 1. Whatever ends sessions calls [`sessions_ended`] in its transaction: the grants that hang on them end, and every
+//!    client that has a part in them and wants to know is told once, by a job. However many grants there are, the
+//!    transaction does one batch, and a job the rest (`ending.rs`).
 //! 2. A client may send the person here to sign out. With an ID token of this very session that is enough; without one
 //!    the person is asked first, or any page could sign people out (ASVS 10.6.2).
 //! 3. The person goes back only to an address the client registered, and only if a token of ours says which client.
 
 mod backchannel;
+mod ending;
 mod endpoint;
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -17,14 +19,14 @@ use porteiro_protocol::{
     id::{AccountId, CredentialId, SessionId},
 };
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 pub use backchannel::{JOB, deliver, token};
+pub use ending::{Gone, JOB as ENDING_JOB, end_grants, go_on};
 
 use super::{
     authorization,
     clients::{self, Trust},
-    grants::{self, Revoked, Why},
+    grants::{Ending, Revoked, Why},
 };
 use crate::{
     App, accounts, audit,
@@ -32,25 +34,26 @@ use crate::{
     flow::{self, FlowError},
     http::{RequestContext, Route},
     sessions::{self, Ended, SignedIn},
-    store::{StoreError, Tx},
+    store::{StoreError, Turn, Tx},
 };
 
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
-/// A session ended: what hangs on it ends in the same transaction.
-pub async fn session_ended(
+/// Sessions of one account ended: what hangs on them ends with them, and every client that has a part in them hears of it.
+pub async fn sessions_ended(
     app: &App,
     tx: &Tx,
     context: &RequestContext,
     account: AccountId,
-    session: SessionId,
+    sessions: &[SessionId],
     reason: Ended,
 ) -> Result<(), StoreError> {
-    let payload = json!({"session_id": session, "reason": reason});
-    let event = audit::Event { kind: EventKind::SessionEnded, subject: account.uuid(), payload };
-    audit::record(app, tx, context, event).await?;
+    if sessions.is_empty() {
+        return Ok(());
+    }
+    note_sessions(app, tx, context, account, sessions, reason).await?;
     let (offline_too, why) = match reason {
         Ended::SignedOut | Ended::EndedByOwner | Ended::EndedByPlatform | Ended::TooMany => {
             (false, Why::SessionEnded)
@@ -59,32 +62,38 @@ pub async fn session_ended(
         Ended::CredentialChanged => (true, Why::CredentialChanged),
         Ended::AccountDisabled => (true, Why::AccountDisabled),
     };
-    // Asked before they are revoked, so that each hears of it once.
-    let clients = grants::clients_of_session(tx, account, session).await?;
-    let revoked = grants::revoke_of_session(tx, account, session, offline_too, why).await?;
-    note(app, tx, context, account, &revoked, why).await?;
-    for (client_id, subject) in clients {
-        backchannel::tell(app, tx, &client_id, subject, session).await?;
-    }
-    Ok(())
+    let all = Ending::of_account(account, why);
+    let ending = Ending { sessions: Some(sessions), offline_too, tells: true, ..all };
+    end_grants(app, tx, context, &ending).await.map(|_| ())
 }
 
-/// Grants ended while their sessions go on: written down, and each client is told of each session once.
-pub async fn grants_ended(
+async fn note_sessions(
     app: &App,
     tx: &Tx,
     context: &RequestContext,
-    revoked: &[Revoked],
-    why: Why,
+    account: AccountId,
+    sessions: &[SessionId],
+    reason: Ended,
 ) -> Result<(), StoreError> {
-    let event = |one: &Revoked| {
-        let payload = json!({"grant_id": one.grant, "client_id": one.client_id, "reason": why});
-        audit::Event { kind: EventKind::GrantRevoked, subject: one.account.uuid(), payload }
+    let event = |session: &SessionId| {
+        let payload = json!({"session_id": session, "reason": reason});
+        audit::Event { kind: EventKind::SessionEnded, subject: account.uuid(), payload }
     };
-    audit::record_all(app, tx, context, revoked.iter().map(event).collect()).await?;
-    let told: BTreeSet<(&str, Uuid, SessionId)> =
-        revoked.iter().map(|one| (one.client_id.as_str(), one.subject, one.session)).collect();
-    backchannel::tell_all(app, tx, told).await
+    audit::record_all(app, tx, context, sessions.iter().map(event).collect()).await
+}
+
+/// All sessions of an account ended, and with them everything it had ever allowed.
+pub async fn everything_ended(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    account: AccountId,
+    sessions: &[SessionId],
+    (reason, why): (Ended, Why),
+) -> Result<(), StoreError> {
+    note_sessions(app, tx, context, account, sessions, reason).await?;
+    let all = Ending::of_account(account, why);
+    end_grants(app, tx, context, &Ending { tells: true, ..all }).await.map(|_| ())
 }
 
 /// A credential is gone: so is what was allowed on the strength of it, wherever and however long ago.
@@ -96,38 +105,33 @@ pub async fn credential_gone(
     credential: CredentialId,
     keep: Option<SessionId>,
 ) -> Result<(), StoreError> {
-    let why = Why::CredentialChanged;
-    let revoked = grants::revoke_of_credential(tx, account, credential, keep, why).await?;
-    note(app, tx, context, account, &revoked, why).await
+    let all = Ending::of_account(account, Why::CredentialChanged);
+    let ending = Ending { credential: Some(credential), spared: keep, ..all };
+    end_grants(app, tx, context, &ending).await.map(|_| ())
 }
 
-/// Nothing anybody was allowed holds any more.
-pub async fn everything_ended(
-    app: &App,
-    tx: &Tx,
-    context: &RequestContext,
-    account: AccountId,
-    why: Why,
-) -> Result<(), StoreError> {
-    let revoked = grants::revoke_all(tx, account, why).await?;
-    note(app, tx, context, account, &revoked, why).await
-}
-
-/// Writes down which grants ended, and why.
+/// One grant ended, and its client knows: it is written down.
 pub async fn note(
     app: &App,
     tx: &Tx,
     context: &RequestContext,
-    account: AccountId,
-    revoked: &[Revoked],
+    revoked: &Revoked,
     why: Why,
 ) -> Result<(), StoreError> {
-    for one in revoked {
-        let payload = json!({"grant_id": one.grant, "client_id": one.client_id, "reason": why});
-        let event = audit::Event { kind: EventKind::GrantRevoked, subject: account.uuid(), payload };
-        audit::record(app, tx, context, event).await?;
-    }
-    Ok(())
+    audit::record(app, tx, context, ending::event(revoked, why)).await
+}
+
+/// One grant ended while its session goes on, and its client is told.
+pub async fn grant_ended(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    revoked: &Revoked,
+    why: Why,
+) -> Result<(), StoreError> {
+    note(app, tx, context, revoked, why).await?;
+    let told = (revoked.client_id.as_str(), revoked.subject, revoked.session);
+    backchannel::tell_all(app, tx, BTreeSet::from([told])).await
 }
 
 /// What became of a request to sign out.
@@ -227,12 +231,13 @@ fn confirmation(app: &App, signed_in: &SignedIn) -> String {
 }
 
 async fn end(app: &Arc<App>, context: &RequestContext, signed_in: &SignedIn) -> Result<(), StoreError> {
+    let turn = Turn::new(signed_in.account_id.uuid(), ("sign_out", signed_in.session_id));
     app.store
-        .run_tx("logout.end", |tx| async move {
+        .run_tx_in_turn(turn, "logout.end", |tx| async move {
             accounts::lock(&tx, signed_in.account_id).await?;
             let (account, session) = (signed_in.account_id, signed_in.session_id);
             if sessions::end(&tx, session, account, Ended::SignedOut).await? {
-                session_ended(app, &tx, context, account, session, Ended::SignedOut).await?;
+                sessions_ended(app, &tx, context, account, &[session], Ended::SignedOut).await?;
             }
             Ok(())
         })

@@ -10,11 +10,14 @@ use axum::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::json;
 
-use super::{SECONDS, push};
+use super::{SECONDS, limits, push, read};
 use crate::{
     App,
     http::{Access, Form, Problem, RequestContext, Route, unreadable_form},
-    oauth::{binding, client_auth},
+    oauth::{
+        binding::{self, Remember},
+        client_auth,
+    },
 };
 
 const PATH: &str = "/connect/par";
@@ -31,11 +34,17 @@ async fn par(
     let Form(form) = form.map_err(unreadable_form)?;
     let client =
         client_auth::authenticate(&app, &context, &form).await.map_err(IntoResponse::into_response)?;
+    let raw = read(&form).map_err(IntoResponse::into_response)?;
+    // Before the proof: it leaves a row too.
+    limits::take(&app, &context, &client.client, raw.size()).await.map_err(IntoResponse::into_response)?;
     let proof =
         binding::proof(&app, &context, "POST", PATH, None).await.map_err(IntoResponse::into_response)?;
+    if let Some(proof) = &proof {
+        binding::spend(&app, proof, Remember::Yes).await.map_err(IntoResponse::into_response)?;
+    }
     // RFC 9449 §10.1: the code will be bound to the key the request was pushed with.
     let key = proof.map(|proof| URL_SAFE_NO_PAD.encode(proof.jkt));
-    let request_uri = push(&app, &context, &client, &form, key).await.map_err(IntoResponse::into_response)?;
+    let request_uri = push(&app, &client, raw, key).await.map_err(IntoResponse::into_response)?;
     let body = json!({"request_uri": request_uri, "expires_in": SECONDS});
     let mut response = (StatusCode::CREATED, axum::Json(body)).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

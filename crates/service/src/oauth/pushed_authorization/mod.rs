@@ -4,17 +4,26 @@
 //! 2. Every check of the authorization endpoint runs now, and again when the request is used.
 //! 3. It is kept under an address only this client can use, for 90 seconds; it is used up when an authorization
 //!    completes, so that a reload before that does no harm.
+//! 4. A minute after it expired it is gone, unless a flow was opened with it; then it goes with the flow.
+//!
+//! Whoever pushes is limited by number and size, whatever kind of client it is (docs/decisions/0079).
 
 mod endpoint;
+mod limits;
 mod store;
 
 use std::sync::Arc;
 
-use porteiro_protocol::{authorization_request::RawRequest, error::ErrorCode, form::Parameters, id::Id};
+use porteiro_protocol::{
+    authorization_request::{MAX_REQUEST, RawRequest},
+    error::ErrorCode,
+    form::Parameters,
+    id::Id,
+};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-pub use store::consume;
+pub use store::{consume, keep, sweep};
 
 use super::{
     authorization::{self, Beside, Continued},
@@ -22,8 +31,7 @@ use super::{
 };
 use crate::{
     App,
-    http::{OAuthError, RequestContext, Route},
-    limits::{self, Bucket, PUSH, network},
+    http::{OAuthError, Route},
     secrets::{HandleKind, Route as HandleRoute},
     store::StoreError,
 };
@@ -54,25 +62,28 @@ pub struct Found {
 /// The pushed request itself, for ids.
 enum PushedRequest {}
 
-/// Takes a request in. The answer is its address.
-async fn push(
-    app: &Arc<App>,
-    context: &RequestContext,
-    authenticated: &AuthenticatedClient,
-    form: &Parameters,
-    key: Option<String>,
-) -> Result<String, OAuthError> {
-    let client = &authenticated.client;
-    if client.is_public() {
-        let key = app.secrets.limit_key(PUSH.name, &network(context.address));
-        if let Some(limited) = limits::take(&app.store, &[Bucket { rule: PUSH, key }]).await? {
-            return Err(limited.into());
-        }
-    }
+/// The request in a form, if it may be pushed and there is room for it.
+fn read(form: &Parameters) -> Result<RawRequest, OAuthError> {
     if form.get("request_uri").is_some() {
         return Err(OAuthError::new(ErrorCode::InvalidRequest, "request_uri cannot be pushed"));
     }
-    let raw = RawRequest::from_parameters(form)
+    let raw = RawRequest::from_parameters(form);
+    if raw.size() > MAX_REQUEST {
+        let text = format!("the limit of a request is {MAX_REQUEST} bytes");
+        return Err(OAuthError::new(ErrorCode::InvalidRequest, text).too_large());
+    }
+    Ok(raw)
+}
+
+/// Takes a request in. The answer is its address.
+async fn push(
+    app: &Arc<App>,
+    authenticated: &AuthenticatedClient,
+    raw: RawRequest,
+    key: Option<String>,
+) -> Result<String, OAuthError> {
+    let client = &authenticated.client;
+    let raw = raw
         .of_client(&client.id, key.as_deref())
         .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
     let continued =

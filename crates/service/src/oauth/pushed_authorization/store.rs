@@ -15,8 +15,8 @@ pub(super) async fn insert(
     store
         .write(
             "pushed_authorization.insert",
-            "INSERT INTO pushed_request (request_id, client_id, secret_hash, request, expires_at)
-             VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5))",
+            "INSERT INTO pushed_request (request_id, client_id, secret_hash, request, expires_at, kept_until)
+             SELECT $1, $2, $3, $4, expiry, expiry FROM (SELECT now() + make_interval(secs => $5) AS expiry) AS e",
             &[&id, &client_id, &hash.as_slice(), &request, &f64::from(SECONDS)],
         )
         .await
@@ -42,14 +42,37 @@ pub(super) async fn find(
     Ok(rows.first().map(read).transpose()?)
 }
 
+/// Keeps it for as long as the flow that was opened with it may take: completing the flow uses it up.
+pub async fn keep(tx: &Tx, id: Uuid, seconds: f64) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE pushed_request SET kept_until = greatest(kept_until, now() + make_interval(secs => $2))
+         WHERE request_id = $1",
+        &[&id, &seconds],
+    )
+    .await
+    .map(|_| ())
+}
+
 /// Uses it up, once. How long the person took to get here does not matter.
 pub async fn consume(tx: &Tx, id: Uuid, client_id: &str) -> Result<bool, StoreError> {
     let used = tx
         .execute(
-            "UPDATE pushed_request SET used_at = now()
-             WHERE request_id = $1 AND client_id = $2 AND used_at IS NULL",
+            "DELETE FROM pushed_request WHERE request_id = $1 AND client_id = $2 AND used_at IS NULL",
             &[&id, &client_id],
         )
         .await?;
     Ok(used == 1)
+}
+
+/// Forgets what nobody can use any more. One by one, unlike everything else that is partitioned: a day is too long to keep
+/// what strangers send.
+pub async fn sweep(store: &Store) -> Result<u64, StoreError> {
+    store
+        .sweep(
+            "pushed_authorization.sweep",
+            "DELETE FROM pushed_request WHERE request_id IN (
+                 SELECT request_id FROM pushed_request WHERE kept_until < now() LIMIT $1)
+             RETURNING 1 AS swept",
+        )
+        .await
 }

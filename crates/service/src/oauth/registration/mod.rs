@@ -1,16 +1,20 @@
 //! Clients that register themselves (RFC 7591, OpenID Connect Registration 1.0) and look after it (RFC 7592).
 //!
-//! 1. Anybody may register, so many an hour from one address, while there are not too many clients nobody has checked.
+//! 1. Anybody may register, so many an hour from one address. Where there are many unused clients, each site has a small
+//!    share of its own, so that nobody closes the door for others.
 //! 2. The metadata must be well-formed (`porteiro_protocol::client_metadata`) and within what a client that nobody has
 //!    checked may have ([`decide::check`]).
 //! 3. The answer says everything that was registered, and, once, the token that reads, replaces and removes it.
 //! 4. A replacement is judged like a new registration and trusted like one; its token is new as well.
+//!
+//! 5. Who is not used ends: after a day if it never was, else after 90 ([`expire`]).
 //!
 //! A wrong token, an unknown client and an ended one are the same 401.
 
 mod answer;
 mod decide;
 mod endpoint;
+mod expiry;
 mod store;
 
 use porteiro_protocol::{
@@ -22,6 +26,8 @@ use porteiro_protocol::{
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
+pub use self::expiry::expire;
+
 use self::answer::Registered;
 use super::{
     client_auth,
@@ -31,7 +37,10 @@ use crate::{
     App,
     audit::{self, EventKind},
     http::{OAuthError, RequestContext, Route},
-    limits::{self, Bucket, REGISTER, REGISTER_DAY, REGISTRATION_TOKEN, Rule, network},
+    limits::{
+        self, Bucket, REGISTER, REGISTER_DAY, REGISTER_SITE, REGISTRATION_CHANGE, REGISTRATION_TOKEN, Rule,
+        network,
+    },
 };
 
 pub fn routes() -> Vec<Route> {
@@ -46,9 +55,10 @@ impl Kind for RegistrationTokenKind {
 }
 type RegistrationToken = Plain<RegistrationTokenKind>;
 
-/// Living clients that nobody has checked: from the first number on the log warns, at the second nobody registers.
-const MANY_UNVERIFIED: i64 = 1_000;
-const MOST_UNVERIFIED: i64 = 5_000;
+/// Self-registered clients that were never used: from the first number on the log warns, from the second on a site may
+/// have so many.
+const MANY_UNUSED: i64 = 1_000;
+const CROWD: store::Crowd = store::Crowd { from: 5_000, share: 2 };
 
 async fn register(app: &App, context: &RequestContext, request: &Value) -> Result<Registered, OAuthError> {
     let hourly = app.checked.settings.client_registrations_per_hour;
@@ -60,6 +70,9 @@ async fn register(app: &App, context: &RequestContext, request: &Value) -> Resul
         Rule { burst, interval_seconds: seconds / f64::from(burst), ..rule }
     };
     limit(app, context, &[per(REGISTER, 1, 3_600.0), per(REGISTER_DAY, 5, 86_400.0)]).await?;
+    let site = limits::site(context.address);
+    take(app, per(REGISTER_SITE, 25, 86_400.0), &site).await?;
+    let registered_from = app.secrets.limit_key(REGISTER_SITE.name, &site);
     let mut metadata = ClientMetadata::parse(request, &decide::allowed(Profile::Default))?;
     settle(app, Profile::Default, &mut metadata).await?;
     let client_id = Id::<Client>::random(&*app.entropy).to_string();
@@ -77,7 +90,7 @@ async fn register(app: &App, context: &RequestContext, request: &Value) -> Resul
     let made = app
         .store
         .run_tx("registration.register", async |tx| {
-            let made = store::insert(&tx, &new, MOST_UNVERIFIED).await?;
+            let made = store::insert(&tx, &new, &registered_from, CROWD).await?;
             if made.is_some() {
                 note(app, &tx, context, EventKind::ClientRegistered, json!({"client_id": client_id})).await?;
             }
@@ -85,13 +98,11 @@ async fn register(app: &App, context: &RequestContext, request: &Value) -> Resul
         })
         .await?;
     let Some(made) = made else {
-        tracing::error!(
-            "there are too many clients nobody has checked; registration is closed until some end"
-        );
-        return Err(OAuthError::new(ErrorCode::TemporarilyUnavailable, "too many clients are registered"));
+        tracing::warn!("many self-registered clients are unused, and this site has its share of them");
+        return Err(OAuthError::slow_down());
     };
-    if made.unverified >= MANY_UNVERIFIED {
-        tracing::warn!(clients = made.unverified, most = MOST_UNVERIFIED, "many clients nobody has checked");
+    if made.unused >= MANY_UNUSED {
+        tracing::warn!(clients = made.unused, "many self-registered clients are unused");
     }
     Ok(Registered {
         has_secret: secret.is_some(),
@@ -130,6 +141,8 @@ async fn replace(
         let detail = "client_secret is not the one of this client";
         return Err(OAuthError::new(ErrorCode::InvalidClientMetadata, detail));
     }
+    // What is refused changes nothing and is not written down.
+    take(app, REGISTRATION_CHANGE, client.id.as_bytes()).await?;
     let (secret, kept) = match (clients::needs_secret(&metadata), &client.secret_hash) {
         (true, Some(hash)) => (None, Some(hash.clone())),
         (true, None) => {
@@ -231,6 +244,14 @@ async fn limit(app: &App, context: &RequestContext, rules: &[Rule]) -> Result<()
     let bucket = |rule: &Rule| Bucket { rule: *rule, key: app.secrets.limit_key(rule.name, &whom) };
     let buckets: Vec<Bucket> = rules.iter().map(bucket).collect();
     match limits::take(&app.store, &buckets).await? {
+        Some(limited) => Err(limited.into()),
+        None => Ok(()),
+    }
+}
+
+async fn take(app: &App, rule: Rule, whom: &[u8]) -> Result<(), OAuthError> {
+    let bucket = Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
+    match limits::take(&app.store, &[bucket]).await? {
         Some(limited) => Err(limited.into()),
         None => Ok(()),
     }

@@ -13,9 +13,16 @@ pub(super) struct New<'a> {
     pub registration_hash: &'a [u8],
 }
 
-/// How many clients nobody has checked there are now, and when this one was made.
+/// From how many unused clients on a site may have only so many.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Crowd {
+    pub from: i64,
+    pub share: i64,
+}
+
+/// How many unused clients there are now, as far as it was counted, and when this one was made.
 pub(super) struct Made {
-    pub unverified: i64,
+    pub unused: i64,
     pub created_at: OffsetDateTime,
 }
 
@@ -23,28 +30,43 @@ fn json(metadata: &ClientMetadata) -> Result<serde_json::Value, StoreError> {
     serde_json::to_value(metadata).map_err(|error| StoreError::Inconsistent(error.to_string()))
 }
 
-/// Makes the client unless there are `most` already. Those made at the same moment do not see each other: the bound keeps
-/// the table from being filled, and one or two more do not.
-pub(super) async fn insert(tx: &Tx, new: &New<'_>, most: i64) -> Result<Option<Made>, StoreError> {
+/// Makes the client, unless there is a crowd and its site has its share of it. Those made at the same moment do not see
+/// each other: the bound keeps the table from being filled, and one or two more do not.
+pub(super) async fn insert(
+    tx: &Tx,
+    new: &New<'_>,
+    registered_from: &[u8; 32],
+    crowd: Crowd,
+) -> Result<Option<Made>, StoreError> {
     let rows = tx
         .query(
-            "WITH living AS (SELECT count(*) AS number FROM client WHERE trust = 'unverified' AND disabled_at IS NULL)
-             INSERT INTO client (client_id, trust, profile, metadata, secret_hash, registration_hash)
-             SELECT $1, $2, 'default', $3, $4, $5 FROM living WHERE number < $6
-             RETURNING created_at, (SELECT number FROM living) AS number",
+            "WITH unused AS (
+                 SELECT count(*) AS number FROM (
+                     SELECT FROM client WHERE registered_from IS NOT NULL AND trust = 'unverified'
+                         AND last_used_at IS NULL AND disabled_at IS NULL LIMIT $7) AS counted
+             ), own AS (
+                 SELECT count(*) AS number FROM (
+                     SELECT FROM client WHERE registered_from = $6 AND trust = 'unverified'
+                         AND last_used_at IS NULL AND disabled_at IS NULL LIMIT $8) AS counted
+             )
+             INSERT INTO client (client_id, trust, profile, metadata, secret_hash, registration_hash, registered_from)
+             SELECT $1, $2, 'default', $3, $4, $5, $6 FROM unused, own WHERE unused.number < $7 OR own.number < $8
+             RETURNING created_at, (SELECT number FROM unused) AS number",
             &[
                 &new.client_id,
                 &new.trust.as_str(),
                 &json(new.metadata)?,
                 &new.secret_hash,
                 &new.registration_hash,
-                &most,
+                &registered_from.as_slice(),
+                &crowd.from,
+                &crowd.share,
             ],
         )
         .await?;
     let made = |row: &Row| {
         let row = Decode::new("client", new.client_id, row);
-        Ok(Made { unverified: row.get("number")?, created_at: row.get("created_at")? })
+        Ok(Made { unused: row.get("number")?, created_at: row.get("created_at")? })
     };
     rows.first().map(made).transpose()
 }
@@ -60,7 +82,7 @@ pub(super) async fn held(
         .read(
             "registration.held",
             "SELECT client_id, trust, profile, metadata, secret_hash, created_at, changed_at,
-                    grants_from, organization_mode, organization_id, registration_hash
+                    grants_from, last_used_at, organization_mode, organization_id, registration_hash
              FROM client WHERE client_id = $1 AND disabled_at IS NULL AND registration_hash IS NOT NULL",
             &[&client_id],
         )
@@ -117,4 +139,40 @@ pub(super) async fn end(tx: &Tx, client_id: &str, token_hash: &[u8]) -> Result<b
         )
         .await?;
     Ok(!rows.is_empty())
+}
+
+/// Ends up to `most` self-registered clients that are not used: a day after they were made if they never were, else after
+/// 90 days, when no grant of theirs can live any more. Their names.
+pub(super) async fn end_unused(tx: &Tx, most: i64) -> Result<Vec<String>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE client SET disabled_at = now(), grants_from = clock_timestamp(), registration_hash = NULL, secret_hash = NULL,
+                 changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
+             WHERE client_id IN (
+                 SELECT client_id FROM client
+                 WHERE registered_from IS NOT NULL AND trust = 'unverified' AND disabled_at IS NULL
+                   AND coalesce(last_used_at + interval '90 days', created_at + interval '1 day') < now()
+                 ORDER BY client_id LIMIT $1 FOR UPDATE SKIP LOCKED)
+             RETURNING client_id",
+            &[&most],
+        )
+        .await?;
+    rows.iter().map(|row| Ok(Decode::new("client", "<unused>", row).get("client_id")?)).collect()
+}
+
+/// Forgets self-registered clients that ended, by themselves or unused: at once if nobody ever allowed them anything, else
+/// when every grant of theirs is over. One that an administrator disabled stays.
+pub(super) async fn sweep(store: &Store) -> Result<u64, StoreError> {
+    store
+        .sweep(
+            "registration.sweep",
+            "DELETE FROM client WHERE client_id IN (
+                 SELECT client_id FROM client
+                 WHERE registered_from IS NOT NULL AND trust = 'unverified' AND registration_hash IS NULL
+                   AND disabled_at < now() - CASE WHEN last_used_at IS NULL THEN interval '1 hour'
+                                                  ELSE interval '31 days' END
+                 LIMIT $1)
+             RETURNING 1 AS swept",
+        )
+        .await
 }

@@ -37,8 +37,10 @@ async fn revoke(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> 
     let client_id = client.id.as_str();
     app.store
         .run_tx("revocation.revoke", |tx| async move {
-            let revoked = grants::revoke_one(&tx, grant, account, client_id, Why::Client).await?;
-            logout::note(app, &tx, context, account.into(), &revoked, Why::Client).await
+            match grants::revoke_one(&tx, grant, account, client_id, Why::Client).await? {
+                Some(revoked) => logout::note(app, &tx, context, &revoked, Why::Client).await,
+                None => Ok(()),
+            }
         })
         .await?;
     Ok(json!({}))

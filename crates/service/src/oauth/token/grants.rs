@@ -6,6 +6,7 @@ use super::{TokenRequest, TokenResponse};
 use crate::{
     http::OAuthError,
     oauth::{client_credentials, code_grant, device, refresh},
+    secrets::HandleKind,
     settings::Settings,
 };
 
@@ -21,6 +22,8 @@ pub struct Grant {
     /// Whether a client that nobody has checked may use it. Acting for itself, or for somebody who is not there, is
     /// given by people.
     pub open_to_unverified: bool,
+    /// The parameter in which something of ours is presented, and what it must be.
+    pub presents: Option<(&'static str, HandleKind)>,
     /// Whether this deployment can serve it.
     pub served: fn(&Settings) -> bool,
     pub(super) run: Run,
@@ -38,6 +41,7 @@ pub const GRANTS: &[Grant] = &[
         name: "authorization_code",
         response_type: Some("code"),
         open_to_unverified: true,
+        presents: Some(("code", HandleKind::Code)),
         served: |_| true,
         run: |request| Box::pin(code_grant::grant(request)),
     },
@@ -45,6 +49,7 @@ pub const GRANTS: &[Grant] = &[
         name: "refresh_token",
         response_type: None,
         open_to_unverified: true,
+        presents: Some(("refresh_token", HandleKind::Refresh)),
         served: |_| true,
         run: |request| Box::pin(refresh::grant(request)),
     },
@@ -52,6 +57,7 @@ pub const GRANTS: &[Grant] = &[
         name: "client_credentials",
         response_type: None,
         open_to_unverified: false,
+        presents: None,
         served: |_| true,
         run: |request| Box::pin(client_credentials::grant(request)),
     },
@@ -60,6 +66,7 @@ pub const GRANTS: &[Grant] = &[
         response_type: None,
         // A stranger could ask in the name of a device nobody has (decision record 0064).
         open_to_unverified: false,
+        presents: Some(("device_code", HandleKind::DeviceCode)),
         served: |settings| settings.device_page_path.is_some(),
         run: |request| Box::pin(device::grant(request)),
     },

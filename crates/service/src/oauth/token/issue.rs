@@ -191,14 +191,14 @@ pub fn ready(app: &App, client: &Client, generation: u32) -> Result<(), OAuthErr
     let rings = app.keys.current();
     let identity = Some(identity_algorithm(client)).filter(|_| generation == 0);
     let mut needed = std::iter::once(Algorithm::Es256).chain(identity);
-    needed.try_for_each(|algorithm| rings.signer(algorithm).map(|_| ())).map_err(unsigned)
+    needed.try_for_each(|algorithm| rings.signer(algorithm).map(|_| ())).map_err(|error| unsigned(&error))
 }
 
 fn identity_algorithm(client: &Client) -> Algorithm {
     client.metadata.id_token_signed_response_alg.unwrap_or(Algorithm::Rs256)
 }
 
-fn unsigned(error: SignError) -> OAuthError {
+fn unsigned(error: &SignError) -> OAuthError {
     tracing::error!(%error, "a token could not be signed");
     OAuthError::new(ErrorCode::TemporarilyUnavailable, "try again in a moment")
 }
@@ -209,6 +209,6 @@ pub async fn sign<C: Serialize + Sync>(
     typ: &str,
     claims: &C,
 ) -> Result<String, OAuthError> {
-    let signer = app.keys.current().signer(algorithm).map_err(unsigned)?;
-    signer.jwt(typ, claims).await.map_err(unsigned)
+    let signer = app.keys.current().signer(algorithm).map_err(|error| unsigned(&error))?;
+    signer.jwt(typ, claims).await.map_err(|error| unsigned(&error))
 }

@@ -25,8 +25,8 @@ pub use person::{for_person, narrowed, present};
 pub use refused::because;
 
 use super::{
-    binding::{self, Binding},
-    clients::Client,
+    binding::{self, Binding, Remember},
+    clients::{self, Client},
 };
 use crate::{
     App,
@@ -82,7 +82,9 @@ async fn respond(
         Ok(begun) => begun,
         Err(error) => return Err(replay::looked_at(app, context, client, form, error).await),
     };
-    (grant.run)(TokenRequest { app, context, client, form, binding }).await
+    let answer = (grant.run)(TokenRequest { app, context, client, form, binding }).await?;
+    clients::used(app, client).await;
+    Ok(answer)
 }
 
 /// Which grant, and what its tokens are bound to.
@@ -102,6 +104,17 @@ async fn begun(
     if !client.may_use_grant(grant.name) {
         return Err(OAuthError::new(ErrorCode::UnauthorizedClient, "this client may not use this grant"));
     }
-    let binding = binding::of_request(app, context, client, endpoint::PATH).await?;
+    let remember = remember(app, client, grant, form);
+    let binding = binding::of_request(app, context, client, endpoint::PATH, remember).await?;
     Ok((grant, binding))
+}
+
+/// Whether a proof of possession is worth remembering: not beside a code or token that is not ours, which the grant will
+/// refuse.
+fn remember(app: &App, client: &Client, grant: &Grant, form: &Parameters) -> Remember {
+    let Some((name, kind)) = grant.presents else { return Remember::Yes };
+    match form.get(name).and_then(|text| app.secrets.handles.open(kind, text)) {
+        Some(presented) => Remember::within(client, presented.route.row),
+        None => Remember::No,
+    }
 }

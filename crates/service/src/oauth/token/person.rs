@@ -153,6 +153,9 @@ async fn look_again(
     if !client_policies::allows(&app.store, &member.organization, client).await? {
         return Ok(Looked::Refused(turned_away(request, handle).await?));
     }
+    if let Err(unmet) = member.organization.policy.admits(&live.terms.proved(app.clock.now())) {
+        return Ok(Looked::Refused(OAuthError::from(unmet).at_token_endpoint()));
+    }
     match acting::check(&member, &asked, api) {
         Ok(()) => Ok(Looked::Held(Rechecked {
             roles: Some(Versions { seen, current: member.organization.authority_version }),

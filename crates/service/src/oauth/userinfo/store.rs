@@ -1,7 +1,7 @@
 use porteiro_protocol::id::AccountId;
 use serde_json::{Value, json};
 
-use super::super::grants::GrantId;
+use super::super::grants::{GrantId, not_ended};
 use crate::store::{Decode, Store, StoreError};
 
 /// What is known of a person.
@@ -39,14 +39,17 @@ pub(super) async fn find(
     let rows = store
         .read(
             "userinfo.find",
-            "SELECT a.display_name, a.locale, extract(epoch FROM a.created_at)::bigint AS updated_at,
+            concat!(
+                "SELECT a.display_name, a.locale, extract(epoch FROM a.created_at)::bigint AS updated_at,
                     (SELECT body->>'address' FROM credential c WHERE c.account_id = a.account_id
                        AND c.kind = 'email' ORDER BY c.created_at, c.credential_id LIMIT 1) AS email,
                     (SELECT body->>'number' FROM credential c WHERE c.account_id = a.account_id
                        AND c.kind = 'phone' ORDER BY c.created_at, c.credential_id LIMIT 1) AS phone
              FROM oauth_grant g JOIN account a USING (account_id)
              WHERE g.grant_id = $1 AND g.account_id = $2 AND g.generation > 0 AND g.revoked_at IS NULL
-               AND g.expires_at > now() AND a.state = 'active'",
+               AND g.expires_at > now() AND a.state = 'active' AND ",
+                not_ended!()
+            ),
             &[&grant.uuid(), &account.uuid()],
         )
         .await?;

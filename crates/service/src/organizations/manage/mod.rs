@@ -30,7 +30,7 @@ use crate::{
         standing::{self, Lost},
     },
     roles,
-    store::{StoreError, Tx},
+    store::{StoreError, Turn, Tx},
     trail::{self, Actor, ActorKind, Target, TrailKind},
 };
 
@@ -74,8 +74,12 @@ async fn create(
         }
     };
     let (actor, reason) = (&actor, &reason);
+    let turn = match maker {
+        Maker::Platform(caller, _) => Turn::new(id.uuid(), caller.key()),
+        Maker::Person(account) => Turn::new(account.uuid(), "organizations"),
+    };
     app.store
-        .run_tx("organizations.create", |tx| async move {
+        .run_tx_in_turn(turn, "organizations.create", |tx| async move {
             match maker {
                 Maker::Platform(caller, _) => {
                     if let Err(lost) = standing::still(&tx, caller, MAKE).await? {
@@ -159,7 +163,7 @@ async fn change(
     said: &decide::Said,
 ) -> Result<Changed, StoreError> {
     app.store
-        .run_tx("organizations.change", |tx| async move {
+        .run_tx_in_turn(caller.turn(), "organizations.change", |tx| async move {
             let before = match held(&tx, caller, seen).await? {
                 Ok(before) => before,
                 Err(refused) => return Ok(refused),
@@ -186,7 +190,7 @@ async fn set_policy(
     policy: &Policy,
 ) -> Result<Changed, StoreError> {
     app.store
-        .run_tx("organizations.set_policy", |tx| async move {
+        .run_tx_in_turn(caller.turn(), "organizations.set_policy", |tx| async move {
             let before = match held(&tx, caller, seen).await? {
                 Ok(before) => before,
                 Err(refused) => return Ok(refused),
@@ -200,7 +204,7 @@ async fn set_policy(
             // Which clients may act here: what those had that may not is over at once, and stays so.
             let third_party = policy.third_party_clients;
             let ended = if before.policy.third_party_clients == third_party {
-                0
+                json!(0)
             } else {
                 client_policies::end_disallowed(app, &tx, context, id, third_party).await?
             };
@@ -264,38 +268,43 @@ async fn decide_standing(
     standing: Standing<'_>,
 ) -> Result<Changed, StoreError> {
     app.store
-        .run_tx("organizations.decide_standing", |tx| async move {
-            let Some(before) = super::lock(&tx, id).await? else { return Ok(Changed::NotFound) };
-            if let Err(lost) = standing::still(&tx, caller, ADMINISTER).await? {
-                return Ok(Changed::Lost(lost));
-            }
-            let (trailed, logged) = match (standing, before.status) {
-                (Standing::Suspended { .. }, Status::Suspended) | (Standing::Resumed, Status::Enabled) => {
-                    let target = Target::new("request", standing.request(id));
-                    let kind = TrailKind::PlatformAdministered;
-                    let event =
-                        trail::Event::done(kind, caller.actor.clone(), target).because(caller.reason.clone());
-                    trail::record(app, &tx, context, id, &event).await?;
-                    return Ok(Changed::Yes(before));
+        .run_tx_in_turn(
+            Turn::new(id.uuid(), caller.key()),
+            "organizations.decide_standing",
+            |tx| async move {
+                let Some(before) = super::lock(&tx, id).await? else { return Ok(Changed::NotFound) };
+                if let Err(lost) = standing::still(&tx, caller, ADMINISTER).await? {
+                    return Ok(Changed::Lost(lost));
                 }
-                (Standing::Suspended { reason_code, note }, Status::Enabled) => {
-                    store::suspend(&tx, id, &caller.key(), reason_code, note).await?;
-                    (TrailKind::OrganizationSuspended, audit::EventKind::OrganizationSuspended)
+                let (trailed, logged) = match (standing, before.status) {
+                    (Standing::Suspended { .. }, Status::Suspended)
+                    | (Standing::Resumed, Status::Enabled) => {
+                        let target = Target::new("request", standing.request(id));
+                        let kind = TrailKind::PlatformAdministered;
+                        let event = trail::Event::done(kind, caller.actor.clone(), target)
+                            .because(caller.reason.clone());
+                        trail::record(app, &tx, context, id, &event).await?;
+                        return Ok(Changed::Yes(before));
+                    }
+                    (Standing::Suspended { reason_code, note }, Status::Enabled) => {
+                        store::suspend(&tx, id, &caller.key(), reason_code, note).await?;
+                        (TrailKind::OrganizationSuspended, audit::EventKind::OrganizationSuspended)
+                    }
+                    (Standing::Resumed, Status::Suspended) => {
+                        store::resume(&tx, id).await?;
+                        (TrailKind::OrganizationResumed, audit::EventKind::OrganizationResumed)
+                    }
+                };
+                let mut event =
+                    trail::Event::done(trailed, caller.actor.clone(), Target::new("organization", id))
+                        .because(caller.reason.clone());
+                if let Standing::Suspended { reason_code, .. } = standing {
+                    event = event.changing(json!({}), json!({"reason_code": reason_code}));
                 }
-                (Standing::Resumed, Status::Suspended) => {
-                    store::resume(&tx, id).await?;
-                    (TrailKind::OrganizationResumed, audit::EventKind::OrganizationResumed)
-                }
-            };
-            let mut event =
-                trail::Event::done(trailed, caller.actor.clone(), Target::new("organization", id))
-                    .because(caller.reason.clone());
-            if let Standing::Suspended { reason_code, .. } = standing {
-                event = event.changing(json!({}), json!({"reason_code": reason_code}));
-            }
-            trail::record(app, &tx, context, id, &event).await?;
-            log(app, &tx, context, logged, None, id, &caller.actor).await?;
-            Ok(super::find(&tx, id).await?.map_or(Changed::NotFound, Changed::Yes))
-        })
+                trail::record(app, &tx, context, id, &event).await?;
+                log(app, &tx, context, logged, None, id, &caller.actor).await?;
+                Ok(super::find(&tx, id).await?.map_or(Changed::NotFound, Changed::Yes))
+            },
+        )
         .await
 }

@@ -18,7 +18,7 @@ use crate::{
     members::standing::{self, Lost},
     oauth::logout,
     sessions::{self, Ended},
-    store::{StoreError, Tx},
+    store::{StoreError, Turn, Tx},
 };
 
 const WRITE: &str = "platform.accounts:write";
@@ -54,6 +54,10 @@ enum Unchanged {
     Lost(Lost),
 }
 
+fn turn(caller: &Caller, account: AccountId) -> Turn {
+    Turn::new(account.uuid(), caller.key())
+}
+
 /// Orders whoever changes something of it, and asks once more whether they may.
 async fn enter(tx: &Tx, caller: &Caller, account: AccountId) -> Result<Result<(), Unchanged>, StoreError> {
     accounts::lock(tx, account).await?;
@@ -72,7 +76,7 @@ async fn set_enabled(
     disabled_because: Option<&str>,
 ) -> Result<Result<(), Unchanged>, StoreError> {
     app.store
-        .run_tx("platform.set_enabled", |tx| async move {
+        .run_tx_in_turn(turn(caller, account), "platform.set_enabled", |tx| async move {
             if let Err(unchanged) = enter(&tx, caller, account).await? {
                 return Ok(Err(unchanged));
             }
@@ -98,15 +102,13 @@ async fn end_sessions(
     account: AccountId,
 ) -> Result<Result<usize, Unchanged>, StoreError> {
     app.store
-        .run_tx("platform.end_sessions", |tx| async move {
+        .run_tx_in_turn(turn(caller, account), "platform.end_sessions", |tx| async move {
             if let Err(unchanged) = enter(&tx, caller, account).await? {
                 return Ok(Err(unchanged));
             }
             let reason = Ended::EndedByPlatform;
             let ended = sessions::end_others(&tx, account, None, reason).await?;
-            for session in &ended {
-                Box::pin(logout::session_ended(app, &tx, context, account, *session, reason)).await?;
-            }
+            Box::pin(logout::sessions_ended(app, &tx, context, account, &ended, reason)).await?;
             if !ended.is_empty() {
                 note(app, &tx, context, caller, account, "end_sessions").await?;
             }

@@ -4,7 +4,10 @@
 use porteiro_protocol::{authority::Authority, id::AccountId};
 use uuid::Uuid;
 
-use super::super::{super::clients::Client, GrantId, Live, Terms, Why};
+use super::{
+    super::{super::clients::Client, GrantId, Live, Terms, Why},
+    not_ended, not_ended_there,
+};
 use crate::{
     oauth::acting::Acting,
     store::{Decode, Reader, StoreError, Tx},
@@ -33,9 +36,9 @@ pub async fn insert_acting(tx: &Tx, new: &NewActing<'_>) -> Result<(), StoreErro
     tx.execute(
         "INSERT INTO oauth_grant (grant_id, account_id, client_id, generation, current_hash, expires_at, ends_at,
                 idle_seconds, session_id, offline, code_challenge, scope, audience, terms, organization_id,
-                membership_id, authority_version)
+                membership_id, authority_version, created_at)
          VALUES ($1, $2, $3, 1, $4, now() + make_interval(secs => $5::int), now() + make_interval(secs => $5::int),
-                 $5::int, $6, false, '', $7, $8, $9, $10, $11, $12)",
+                 $5::int, $6, false, '', $7, $8, $9, $10, $11, $12, clock_timestamp())",
         &[
             &new.id.uuid(),
             &new.account.uuid(),
@@ -66,9 +69,14 @@ pub async fn find_acting(
     let rows = reader
         .rows(
             "grants.find_acting",
-            "SELECT session_id, scope, audience, terms, created_at, authority_version FROM oauth_grant
+            concat!(
+                "SELECT session_id, scope, audience, terms, created_at, authority_version FROM oauth_grant g
              WHERE grant_id = $1 AND account_id = $2 AND client_id = $3 AND created_at >= $4
-               AND organization_id = $5 AND membership_id = $6 AND revoked_at IS NULL AND expires_at > now()",
+               AND organization_id = $5 AND membership_id = $6 AND revoked_at IS NULL AND expires_at > now() AND ",
+                not_ended!(),
+                " AND ",
+                not_ended_there!()
+            ),
             &[
                 &grant.uuid(),
                 &account.uuid(),

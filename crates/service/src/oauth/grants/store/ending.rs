@@ -1,13 +1,93 @@
-//! What ends grants. Whoever ends what a grant hangs on calls one of these in the same transaction.
+//! What ends grants (decision record 0067).
+//!
+//! Whoever ends what grants hang on writes one row in the same transaction: from its commit on, every statement that asks
+//! whether a grant lives finds it dead (`living.rs`). They are then revoked a batch at a time
+//! (`batches.rs`), by whoever wrote the row and by a job; the row leaves with the last of them.
 
-use porteiro_protocol::id::{AccountId, CredentialId, MembershipId, OrganizationId, SessionId};
+use porteiro_protocol::id::{AccountId, CredentialId, Id, MembershipId, OrganizationId, SessionId};
+use serde::{Deserialize, Serialize};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::super::{GrantId, Why};
-use crate::store::{Decode, StoreError, Tx};
+use crate::{
+    audit::Origin,
+    store::{Decode, RowError, StoreError, Tx},
+};
 
-/// A grant that just ended.
+/// The ending itself, for ids.
+#[derive(Debug)]
+pub enum EndingRow {}
+pub type EndingId = Id<EndingRow>;
+
+/// Whose grants end.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Owner {
+    Account(AccountId),
+    /// What its members allowed one client.
+    Organization(OrganizationId),
+}
+
+impl Owner {
+    pub(super) const fn uuid(self) -> Uuid {
+        match self {
+            Self::Account(id) => id.uuid(),
+            Self::Organization(id) => id.uuid(),
+        }
+    }
+}
+
+/// Which grants end together. A part that is absent does not matter.
+#[derive(Debug, Clone)]
+pub struct Ending<'a> {
+    pub owner: Owner,
+    pub sessions: Option<&'a [SessionId]>,
+    /// What was begun in this one goes on.
+    pub spared: Option<SessionId>,
+    pub client_id: Option<&'a str>,
+    pub membership: Option<MembershipId>,
+    /// What was proved with it.
+    pub credential: Option<CredentialId>,
+    pub offline_too: bool,
+    /// Whether clients are told, as far as they want to know.
+    pub tells: bool,
+    pub why: Why,
+}
+
+impl<'a> Ending<'a> {
+    /// Everything a person allowed anybody; nobody is told.
+    pub const fn of_account(account: AccountId, why: Why) -> Self {
+        Self {
+            owner: Owner::Account(account),
+            sessions: None,
+            spared: None,
+            client_id: None,
+            membership: None,
+            credential: None,
+            offline_too: true,
+            tells: false,
+            why,
+        }
+    }
+
+    /// What the members of an organization allowed a client.
+    pub const fn of_client_in(organization: OrganizationId, client_id: &'a str, why: Why) -> Self {
+        Self {
+            owner: Owner::Organization(organization),
+            sessions: None,
+            spared: None,
+            client_id: Some(client_id),
+            membership: None,
+            credential: None,
+            offline_too: true,
+            tells: true,
+            why,
+        }
+    }
+}
+
+/// A grant that just ended, or whose session did.
 #[derive(Debug)]
 pub struct Revoked {
     pub grant: GrantId,
@@ -18,30 +98,15 @@ pub struct Revoked {
     pub subject: Uuid,
 }
 
-/// What [`Revoked`] is read from.
-macro_rules! ending {
-    ($condition:literal) => {
-        concat!(
-            "UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $1 WHERE revoked_at IS NULL AND ",
-            $condition,
-            " RETURNING grant_id, account_id, client_id, session_id,
-                coalesce(membership_id, account_id) AS subject"
-        )
-    };
-}
-
-fn revoked(rows: &[Row]) -> Result<Vec<Revoked>, StoreError> {
-    let read = |row| {
-        let (grant, id) = Decode::keyed::<Uuid>("oauth_grant", "grant_id", row)?;
-        Ok(Revoked {
-            grant: id.into(),
-            account: grant.get::<Uuid>("account_id")?.into(),
-            client_id: grant.get("client_id")?,
-            session: grant.get::<Uuid>("session_id")?.into(),
-            subject: grant.get("subject")?,
-        })
-    };
-    rows.iter().map(read).collect()
+pub(super) fn revoked(row: &Row) -> Result<Revoked, RowError> {
+    let (grant, id) = Decode::keyed::<Uuid>("oauth_grant", "grant_id", row)?;
+    Ok(Revoked {
+        grant: id.into(),
+        account: grant.get::<Uuid>("account_id")?.into(),
+        client_id: grant.get("client_id")?,
+        session: grant.get::<Uuid>("session_id")?.into(),
+        subject: grant.get("subject")?,
+    })
 }
 
 /// One grant, by its client (RFC 7009). Unknown, foreign and already revoked look the same.
@@ -51,132 +116,46 @@ pub async fn revoke_one(
     account: Uuid,
     client_id: &str,
     why: Why,
-) -> Result<Vec<Revoked>, StoreError> {
+) -> Result<Option<Revoked>, StoreError> {
     let rows = tx
         .query(
-            ending!("grant_id = $2 AND account_id = $3 AND client_id = $4"),
+            "UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $1
+             WHERE revoked_at IS NULL AND grant_id = $2 AND account_id = $3 AND client_id = $4
+             RETURNING grant_id, account_id, client_id, session_id, coalesce(membership_id, account_id) AS subject",
             &[&why.as_str(), &grant, &account, &client_id],
         )
         .await?;
-    revoked(&rows)
+    Ok(rows.first().map(revoked).transpose()?)
 }
 
-/// Everything a person allowed one client.
-pub async fn revoke_of_client(
+/// From the commit of this row on, the grants it means are dead.
+pub async fn begin_ending(
     tx: &Tx,
-    account: AccountId,
-    client_id: &str,
-    why: Why,
-) -> Result<Vec<Revoked>, StoreError> {
-    let rows = tx
-        .query(ending!("account_id = $2 AND client_id = $3"), &[&why.as_str(), &account.uuid(), &client_id])
-        .await?;
-    revoked(&rows)
-}
-
-/// What was proved with a credential that is gone, except what was begun where its owner changed it.
-pub async fn revoke_of_credential(
-    tx: &Tx,
-    account: AccountId,
-    credential: CredentialId,
-    keep: Option<SessionId>,
-    why: Why,
-) -> Result<Vec<Revoked>, StoreError> {
-    let rows = tx
-        .query(
-            ending!("account_id = $2 AND terms->'credentials' ? $3 AND session_id IS DISTINCT FROM $4"),
-            &[
-                &why.as_str(),
-                &account.uuid(),
-                &credential.to_string(),
-                &keep.map(porteiro_protocol::id::Id::uuid),
-            ],
-        )
-        .await?;
-    revoked(&rows)
-}
-
-/// What hangs on a session: what does not outlive it, or everything begun in it.
-pub async fn revoke_of_session(
-    tx: &Tx,
-    account: AccountId,
-    session: SessionId,
-    offline_too: bool,
-    why: Why,
-) -> Result<Vec<Revoked>, StoreError> {
-    let rows = tx
-        .query(
-            ending!("account_id = $2 AND session_id = $3 AND (NOT offline OR $4)"),
-            &[&why.as_str(), &account.uuid(), &session.uuid(), &offline_too],
-        )
-        .await?;
-    revoked(&rows)
-}
-
-/// Which clients have a part in a session, and whom each knows there: the person, or what they are in an organization.
-pub async fn clients_of_session(
-    tx: &Tx,
-    account: AccountId,
-    session: SessionId,
-) -> Result<Vec<(String, Uuid)>, StoreError> {
-    let rows = tx
-        .query(
-            "SELECT DISTINCT client_id, coalesce(membership_id, account_id) AS subject FROM oauth_grant
-             WHERE account_id = $1 AND session_id = $2 AND generation > 0",
-            &[&account.uuid(), &session.uuid()],
-        )
-        .await?;
-    let read = |row| {
-        let grant = Decode::new("oauth_grant", session, row);
-        Ok((grant.get("client_id")?, grant.get("subject")?))
-    };
-    rows.iter().map(read).collect()
-}
-
-/// Everything a person allowed anybody.
-pub async fn revoke_all(tx: &Tx, account: AccountId, why: Why) -> Result<Vec<Revoked>, StoreError> {
-    let rows = tx.query(ending!("account_id = $2"), &[&why.as_str(), &account.uuid()]).await?;
-    revoked(&rows)
-}
-
-/// What somebody allowed as a member of an organization: to one client, or to all.
-pub async fn revoke_of_membership(
-    tx: &Tx,
-    account: AccountId,
-    organization: OrganizationId,
-    membership: MembershipId,
-    client_id: Option<&str>,
-    why: Why,
-) -> Result<Vec<Revoked>, StoreError> {
-    let rows = tx
-        .query(
-            ending!(
-                "account_id = $2 AND organization_id = $3 AND membership_id = $4
-                 AND ($5::text IS NULL OR client_id = $5)"
-            ),
-            &[&why.as_str(), &account.uuid(), &organization.uuid(), &membership.uuid(), &client_id],
-        )
-        .await?;
-    revoked(&rows)
-}
-
-/// What the members of an organization allowed a client, so many at a time: again until none is left.
-pub async fn revoke_of_client_in_organization(
-    tx: &Tx,
-    organization: OrganizationId,
-    client_id: &str,
-    most: i64,
-    why: Why,
-) -> Result<Vec<Revoked>, StoreError> {
-    let rows = tx
-        .query(
-            ending!(
-                "(grant_id, account_id) IN (
-                     SELECT grant_id, account_id FROM oauth_grant
-                     WHERE organization_id = $2 AND client_id = $3 AND revoked_at IS NULL LIMIT $4)"
-            ),
-            &[&why.as_str(), &organization.uuid(), &client_id, &most],
-        )
-        .await?;
-    revoked(&rows)
+    id: EndingId,
+    ending: &Ending<'_>,
+    origin: &Origin<'_>,
+) -> Result<(), StoreError> {
+    let sessions: Option<Vec<Uuid>> = ending.sessions.map(|all| all.iter().map(|one| one.uuid()).collect());
+    tx.execute(
+        "INSERT INTO grant_ending (owner_id, ending_id, reason, session_ids, spared_session_id, client_id,
+                membership_id, credential_id, offline_too, tells, request_id, address, user_agent)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+        &[
+            &ending.owner.uuid(),
+            &id.uuid(),
+            &ending.why.as_str(),
+            &sessions,
+            &ending.spared.map(Id::uuid),
+            &ending.client_id,
+            &ending.membership.map(Id::uuid),
+            &ending.credential.map(|it| it.to_string()),
+            &ending.offline_too,
+            &ending.tells,
+            &origin.request_id,
+            &origin.address,
+            &origin.user_agent,
+        ],
+    )
+    .await
+    .map(|_| ())
 }

@@ -2,7 +2,7 @@
 
 use porteiro_protocol::id::{AccountId, MembershipId, OrganizationId};
 
-use super::{Held, held};
+use super::{Held, are_many, held, not_ended, not_ended_there};
 use crate::store::{Decode, Reader, StoreError, Tx};
 
 /// Living grants of one member.
@@ -15,12 +15,17 @@ pub async fn list_of_membership(
     let rows = reader
         .rows(
             "grants.list_of_membership",
-            "SELECT grant_id, client_id, organization_id, audience, scope, terms, offline, created_at, rotated_at,
+            concat!(
+                "SELECT grant_id, client_id, organization_id, audience, scope, terms, offline, created_at, rotated_at,
                     expires_at
-             FROM oauth_grant
+             FROM oauth_grant g
              WHERE account_id = $1 AND organization_id = $2 AND membership_id = $3 AND generation > 0
-               AND revoked_at IS NULL AND expires_at > now()
-             ORDER BY grant_id DESC LIMIT 500",
+               AND revoked_at IS NULL AND expires_at > now() AND ",
+                not_ended!(),
+                " AND ",
+                not_ended_there!(),
+                " ORDER BY grant_id DESC LIMIT 500"
+            ),
             &[&account.uuid(), &organization.uuid(), &membership.uuid()],
         )
         .await?;
@@ -28,13 +33,17 @@ pub async fn list_of_membership(
 }
 
 /// The member's roles changed: what was seen to be held has to be looked at again before it is used. Each time another
-/// number, so that whoever is looking at this moment does not overlook the next change.
+/// number, so that whoever is looking at this moment does not overlook the next change. `false`: they are too many, and
+/// the caller has everybody's looked at again instead.
 pub async fn look_again(
     tx: &Tx,
     account: AccountId,
     organization: OrganizationId,
     membership: MembershipId,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
+    if are_many(tx, account).await? {
+        return Ok(false);
+    }
     tx.execute(
         "UPDATE oauth_grant SET authority_version = least(authority_version, 0) - 1
          WHERE account_id = $1 AND organization_id = $2 AND membership_id = $3 AND revoked_at IS NULL
@@ -42,7 +51,7 @@ pub async fn look_again(
         &[&account.uuid(), &organization.uuid(), &membership.uuid()],
     )
     .await
-    .map(|_| ())
+    .map(|_| true)
 }
 
 /// Living grants of whoever wears one of these sets of roles, or of one member: how many of each scope and API.

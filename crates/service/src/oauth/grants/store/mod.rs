@@ -1,7 +1,9 @@
 //! The rows of grants: written, moved on, looked at; ended in [`ending`].
 
 mod acting;
+mod batches;
 mod ending;
+mod living;
 mod membership;
 mod reuse;
 
@@ -17,10 +19,9 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 pub use acting::{NewActing, find_acting, insert_acting, revoke_acting};
-pub use ending::{
-    Revoked, clients_of_session, revoke_all, revoke_of_client, revoke_of_client_in_organization,
-    revoke_of_credential, revoke_of_membership, revoke_of_session, revoke_one,
-};
+pub use batches::{Begun, Step, are_many, finish_ending, first_told, lock_ending, reach, step};
+pub use ending::{Ending, EndingId, Owner, Revoked, begin_ending, revoke_one};
+pub(crate) use living::{meant, not_ended, not_ended_there};
 pub use membership::{list_of_membership, look_again, refusable};
 pub use reuse::end_superseded;
 
@@ -36,11 +37,11 @@ pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
     tx.execute(
         "INSERT INTO oauth_grant (grant_id, account_id, client_id, current_hash, expires_at, bound_key, ends_at,
                 idle_seconds, session_id, offline, code_challenge, redirect_uri, scope, audience, terms,
-                organization_id, membership_id, authority_version, definition)
+                organization_id, membership_id, authority_version, definition, created_at)
          VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6,
                  least(now() + make_interval(secs => $7), CASE WHEN NOT $10 THEN (
                      SELECT created_at + interval '30 days' FROM session WHERE session_id = $9 AND account_id = $2)
-                 END), $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
+                 END), $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, clock_timestamp())",
         &[
             &new.id.uuid(),
             &new.account.uuid(),
@@ -78,9 +79,11 @@ pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
 ///
 /// It moves only while its client and the APIs are defined as when all of it was last seen to be allowed, so that nothing
 /// is found wrong after it moved (docs/decisions/0075). A grant in an organization moves only while that is enabled and its roles are those at which the scope was held; else
-/// nothing changes and the caller looks again. What disables a membership revokes its grants, so nothing else is asked.
+/// nothing changes and the caller looks again; the age it asks of proofs is compared here, the level when it looks
+/// (docs/decisions/0074). What disables a membership revokes its grants, so nothing else is asked.
 fn presenting(presented: &str) -> String {
     let logged = reuse::logged();
+    let not_ended = not_ended!();
     format!(
         "WITH moved AS (
              UPDATE oauth_grant g SET
@@ -100,7 +103,7 @@ fn presenting(presented: &str) -> String {
                  reuse_generation = CASE WHEN g.current_hash <> p.hash THEN p.generation END
              FROM {presented}
              WHERE g.grant_id = p.grant_id AND g.account_id = p.account_id AND g.client_id = p.client_id
-               AND g.revoked_at IS NULL AND g.expires_at > now()
+               AND g.revoked_at IS NULL AND g.expires_at > now() AND {not_ended}
                AND (p.generation > 0 OR g.code_challenge = p.challenge)
                AND (g.current_hash <> p.hash OR (
                    (p.redirect_uri IS NULL OR g.redirect_uri = p.redirect_uri)
@@ -113,6 +116,8 @@ fn presenting(presented: &str) -> String {
                    AND (g.organization_id IS NULL OR EXISTS (
                        SELECT 1 FROM organization o
                        WHERE o.organization_id = g.organization_id AND o.status = 'enabled'
+                         AND (o.policy->>'max_age' IS NULL OR extract(epoch FROM now())
+                              <= (g.terms->>'auth_time')::int8 + (o.policy->>'max_age')::int8)
                          AND CASE WHEN p.checked IS NULL THEN o.authority_version = g.authority_version
                                   ELSE o.authority_version = p.checked AND g.authority_version = p.seen END))))
              RETURNING g.grant_id, g.account_id, g.client_id, g.revoked_at IS NULL AS moved, g.generation,
@@ -291,12 +296,17 @@ pub async fn diagnose(
     let rows = store
         .read(
             "grants.diagnose",
-            "SELECT g.grant_id, g.account_id, g.session_id, g.scope, g.audience, g.terms, g.created_at,
+            concat!(
+                "SELECT g.grant_id, g.account_id, g.session_id, g.scope, g.audience, g.terms, g.created_at,
                     g.organization_id, g.membership_id, g.authority_version, m.primary_role AS role
              FROM oauth_grant g LEFT JOIN membership m
                ON m.organization_id = g.organization_id AND m.membership_id = g.membership_id
              WHERE grant_id = $1 AND g.account_id = $2 AND g.client_id = $3 AND g.current_hash = $4
-               AND g.revoked_at IS NULL AND g.expires_at > now()",
+               AND g.revoked_at IS NULL AND g.expires_at > now() AND ",
+                not_ended!(),
+                " AND ",
+                not_ended_there!()
+            ),
             &[&grant, &account, &client_id, &hash.as_slice()],
         )
         .await?;
@@ -313,10 +323,13 @@ pub async fn is_alive(
     let rows = reader
         .rows(
             "grants.is_alive",
-            "SELECT 1 FROM oauth_grant g JOIN account a USING (account_id)
+            concat!(
+                "SELECT 1 FROM oauth_grant g JOIN account a USING (account_id)
              WHERE g.grant_id = $1 AND g.account_id = $2 AND g.generation > 0 AND g.revoked_at IS NULL
                AND g.expires_at > now() AND a.state = 'active' AND g.client_id = $3 AND g.created_at >= $4
-               AND g.organization_id IS NULL",
+               AND g.organization_id IS NULL AND ",
+                not_ended!()
+            ),
             &[&grant.uuid(), &account.uuid(), &client.id, &client.grants_from],
         )
         .await?;
@@ -342,11 +355,17 @@ pub async fn list(reader: &impl Reader, account: AccountId) -> Result<Vec<Held>,
     let rows = reader
         .rows(
             "grants.list",
-            "SELECT grant_id, client_id, organization_id, audience, scope, terms, offline, created_at, rotated_at, expires_at
-             FROM oauth_grant
+            concat!(
+                "SELECT grant_id, client_id, organization_id, audience, scope, terms, offline, created_at, rotated_at,
+                    expires_at
+             FROM oauth_grant g
              WHERE account_id = $1 AND (generation > 0 OR terms ? 'device') AND revoked_at IS NULL
-               AND expires_at > now()
-             ORDER BY grant_id DESC LIMIT 500",
+               AND expires_at > now() AND ",
+                not_ended!(),
+                " AND ",
+                not_ended_there!(),
+                " ORDER BY grant_id DESC LIMIT 500"
+            ),
             &[&account.uuid()],
         )
         .await?;

@@ -1,0 +1,83 @@
+//! Somebody of the platform in an organization that is not theirs: `organizations:administer`.
+
+use axum::http::request::Parts;
+use porteiro_protocol::{
+    assurance::Level,
+    id::OrganizationId,
+    permission::{Held, Permission},
+};
+
+use super::{
+    caller::{By, Caller, Guard, REASON},
+    turned::Turned,
+};
+use crate::{
+    App,
+    http::{OAuthError, Problem, ProblemCode, RequestContext},
+    oauth::access_token::Spoken,
+    organizations,
+    trail::{self, Actor, Target, TrailKind},
+};
+
+/// Acting in somebody else's organization needs a recent second factor.
+const ADMINISTER_SECONDS: i64 = 300;
+
+pub(super) fn administer() -> Permission {
+    Permission::parse("organizations:administer").unwrap_or_else(|_| unreachable!("it is a permission"))
+}
+
+pub(super) fn reason(parts: &Parts) -> Option<String> {
+    let text = parts.headers.get(REASON)?.to_str().ok()?.trim();
+    (!text.is_empty() && text.len() <= 500).then(|| text.to_owned())
+}
+
+pub(super) fn recently_proved(app: &App, spoken: &Spoken) -> Result<(), Turned> {
+    let age = app.clock.now().unix_timestamp() - spoken.claims.auth_time.unwrap_or_default();
+    if spoken.claims.level < Level::Aal2 || age > ADMINISTER_SECONDS {
+        return Err(OAuthError::step_up(ADMINISTER_SECONDS).into());
+    }
+    Ok(())
+}
+
+/// Somebody of the platform, in an organization that is not theirs. Written down there before anything is done.
+pub(super) async fn administering(
+    guard: &Guard,
+    context: &RequestContext,
+    parts: &Parts,
+    place: OrganizationId,
+    held: Held,
+    by: By,
+    actor: Actor,
+) -> Result<Caller, Turned> {
+    let app = &guard.app;
+    if !held.covers(&administer()) {
+        return Err(ProblemCode::NotFound.into());
+    }
+    let organization = organizations::find(&app.store, place).await?.ok_or(ProblemCode::NotFound)?;
+    let reason = reason(parts).ok_or_else(|| {
+        let text =
+            format!("say why in the header {REASON}, in at most 500 characters; the organization reads it");
+        Problem::new(ProblemCode::ReasonRequired, text)
+    })?;
+    let what = format!("{} {}", parts.method, parts.uri.path());
+    let event =
+        trail::Event::done(TrailKind::PlatformAdministered, actor.clone(), Target::new("request", what))
+            .because(Some(reason.clone()));
+    let event = &event;
+    app.store
+        .run_tx(
+            "management.administer",
+            |tx| async move { trail::record(app, &tx, context, place, event).await },
+        )
+        .await?;
+    // In the organization they may do what an owner may; what is reserved stays reserved.
+    Ok(Caller {
+        by,
+        actor,
+        organization: Some(organization),
+        held: Held::everything(),
+        reason: Some(reason),
+        token: None,
+        proved: None,
+    })
+}

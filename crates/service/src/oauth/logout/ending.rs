@@ -1,0 +1,126 @@
+//! Grants end together, however many they are (decision record 0067).
+//!
+//! 1. One row makes them dead, from the commit on and for every node.
+//! 2. The first batch is revoked in the same transaction. Few people have more grants than that.
+//! 3. A job does the rest. Each client is told of each session once, and the log has a line per client and batch.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use porteiro_protocol::id::{AccountId, Id, JobId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    super::grants::{self, Begun, Ending, EndingId, Owner, Revoked, Why},
+    backchannel,
+};
+use crate::{
+    App,
+    audit::{self, EventKind, Origin},
+    http::RequestContext,
+    jobs::{self, JobError},
+    store::{StoreError, Tx},
+};
+
+pub const JOB: &str = "grants.end";
+/// Batches of one run of the job, so that it stays within its lease.
+const BATCHES: usize = 50;
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Rest {
+    owner: Owner,
+    ending: EndingId,
+}
+
+/// What ending grants came to so far.
+#[derive(Debug)]
+pub struct Gone {
+    pub revoked: Vec<Revoked>,
+    /// There may be more of them: dead already, and revoked by a job.
+    pub more: bool,
+}
+
+/// Ends grants for whoever ended what they hang on, in that transaction.
+pub async fn end_grants(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    ending: &Ending<'_>,
+) -> Result<Gone, StoreError> {
+    let id: EndingId = Id::ordered(app.clock.now(), &*app.entropy);
+    let rest = Rest { owner: ending.owner, ending: id };
+    grants::begin_ending(tx, id, ending, &context.into()).await?;
+    let step = grants::step(tx, rest.owner, id, ending.why).await?;
+    let events = step.revoked.iter().map(|one| event(one, ending.why)).collect();
+    audit::record_all(app, tx, context, events).await?;
+    let more = move_on(app, tx, rest, &step, true).await?;
+    Ok(Gone { revoked: step.revoked, more })
+}
+
+pub(super) fn event(one: &Revoked, why: Why) -> audit::Event {
+    let payload = json!({"grant_id": one.grant, "client_id": one.client_id, "reason": why});
+    audit::Event { kind: EventKind::GrantRevoked, subject: one.account.uuid(), payload }
+}
+
+/// Clients are told, and the ending is over or goes on where it is now. Whether it goes on.
+async fn move_on(
+    app: &App,
+    tx: &Tx,
+    rest: Rest,
+    step: &grants::Step,
+    enqueues: bool,
+) -> Result<bool, StoreError> {
+    let told = grants::first_told(tx, rest.owner, rest.ending, &step.told).await?;
+    let told: BTreeSet<_> =
+        told.iter().map(|(client, subject, session)| (client.as_str(), *subject, *session)).collect();
+    backchannel::tell_all(app, tx, told).await?;
+    let Some(reached) = step.reached else {
+        grants::finish_ending(tx, rest.owner, rest.ending).await?;
+        return Ok(false);
+    };
+    grants::reach(tx, rest.owner, rest.ending, reached).await?;
+    if enqueues {
+        let job: JobId = Id::ordered(app.clock.now(), &*app.entropy);
+        jobs::enqueue(tx, job, JOB, &rest).await?;
+    }
+    Ok(true)
+}
+
+/// The job: batch after batch, each in a transaction of its own; what is left after some is another job.
+pub async fn go_on(app: Arc<App>, payload: Value) -> Result<(), JobError> {
+    let rest: Rest =
+        serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
+    for batch in 1..=BATCHES {
+        let app = &app;
+        let more = app.store.run_tx("grants.end", |tx| async move {
+            let Some(begun) = grants::lock_ending(&tx, rest.owner, rest.ending).await? else {
+                return Ok(false);
+            };
+            let step = grants::step(&tx, rest.owner, rest.ending, begun.why).await?;
+            note_all(app, &tx, &begun, &step.revoked).await?;
+            move_on(app, &tx, rest, &step, batch == BATCHES).await
+        });
+        if !more.await? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A line for each client: whoever made a million grants must not have a million lines written.
+async fn note_all(app: &App, tx: &Tx, begun: &Begun, revoked: &[Revoked]) -> Result<(), StoreError> {
+    let mut counted: BTreeMap<(AccountId, &str), usize> = BTreeMap::new();
+    for one in revoked {
+        *counted.entry((one.account, one.client_id.as_str())).or_default() += 1;
+    }
+    let event = |((account, client_id), number): ((AccountId, &str), usize)| {
+        let payload = json!({"client_id": client_id, "reason": begun.why, "number": number});
+        audit::Event { kind: EventKind::GrantRevoked, subject: account.uuid(), payload }
+    };
+    let origin =
+        Origin { request_id: begun.request_id, address: begun.address, user_agent: &begun.user_agent };
+    audit::record_all_from(app, tx, &origin, counted.into_iter().map(event).collect()).await
+}

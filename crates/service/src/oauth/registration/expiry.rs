@@ -1,0 +1,44 @@
+//! Clients that registered themselves and are not used: they end, and later their rows go (docs/decisions/0079).
+
+use serde_json::json;
+
+use super::store;
+use crate::{
+    App,
+    audit::{self, EventKind},
+    store::StoreError,
+};
+
+const AT_A_TIME: i64 = 500;
+
+/// Ends who is not used, and forgets who ended. The number of those that ended now.
+pub async fn expire(app: &App) -> Result<usize, StoreError> {
+    let mut ended = 0;
+    loop {
+        let names = end_some(app).await?;
+        for name in &names {
+            app.directory.forget(name);
+        }
+        ended += names.len();
+        if names.len() < usize::try_from(AT_A_TIME).unwrap_or_default() {
+            break;
+        }
+    }
+    store::sweep(&app.store).await?;
+    Ok(ended)
+}
+
+async fn end_some(app: &App) -> Result<Vec<String>, StoreError> {
+    app.store
+        .run_tx("registration.expire", async |tx| {
+            let names = store::end_unused(&tx, AT_A_TIME).await?;
+            for name in &names {
+                let payload = json!({"client_id": name});
+                let event =
+                    audit::Event { kind: EventKind::ClientExpired, subject: uuid::Uuid::nil(), payload };
+                audit::record_unasked(&tx, app.clock.now(), &*app.entropy, event).await?;
+            }
+            Ok(names)
+        })
+        .await
+}

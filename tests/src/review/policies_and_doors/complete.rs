@@ -1,0 +1,152 @@
+//! Whatever is added to the service has a row here, or says why it needs none.
+
+use std::collections::BTreeSet;
+
+use porteiro_service::{http::Access, oauth::token::grants::GRANTS, organizations::Policy};
+
+use super::{
+    TESTED,
+    changes::Change::{self, *},
+    doors::Door,
+};
+
+/// Members of an organization's policy.
+const POLICY: &[(&str, Change)] =
+    &[("min_level", MinLevel), ("max_age", MaxAge), ("third_party_clients", ThirdPartyClients)];
+
+/// Changes an organization or the platform can make: by the row that makes it, or why nobody who has something can lose
+/// it thereby.
+const CHANGES: &[(&str, Result<Change, &str>)] = &[
+    ("PUT /v1/organizations/{organization}/policy", Ok(MinLevel)),
+    ("PUT /v1/organizations/{organization}/client-policies/{client_id}", Ok(ClientBlocked)),
+    ("DELETE /v1/organizations/{organization}/client-policies/{client_id}", Ok(ClientBlocked)),
+    ("POST /v1/organizations/{organization}/suspend", Ok(OrganizationSuspended)),
+    ("POST /v1/organizations/{organization}/resume", Ok(OrganizationSuspended)),
+    ("PATCH /v1/organizations/{organization}", Err("a name, a slug, a language")),
+    ("POST /v1/organizations/{organization}/members", Err("gives")),
+    ("PATCH /v1/organizations/{organization}/members/{member}", Ok(MemberRoles)),
+    ("DELETE /v1/organizations/{organization}/members/{member}", Ok(MemberRemoved)),
+    ("POST /v1/organizations/{organization}/members/{member}/disable", Ok(MemberDisabled)),
+    ("POST /v1/organizations/{organization}/members/{member}/enable", Ok(MemberDisabled)),
+    ("DELETE /v1/organizations/{organization}/members/{member}/grants", Ok(GrantsEnded)),
+    ("DELETE /v1/organizations/{organization}/members/{member}/grants/{client_id}", Ok(GrantsEnded)),
+    ("POST /v1/organizations/{organization}/members/{member}/impersonations", Err("gives")),
+    (
+        "POST /v1/organizations/{organization}/members/{member}/impersonations/{impersonation}/tokens",
+        Err("gives"),
+    ),
+    (
+        "DELETE /v1/organizations/{organization}/members/{member}/impersonations/{impersonation}",
+        Err("tests/src/organizations/impersonation"),
+    ),
+    ("POST /v1/organizations/{organization}/roles", Err("gives nothing until somebody has it")),
+    ("PATCH /v1/organizations/{organization}/roles/{role}", Ok(RoleNarrowed)),
+    ("DELETE /v1/organizations/{organization}/roles/{role}", Err("refused while somebody has it")),
+    ("POST /v1/organizations/{organization}/api-keys", Err("gives")),
+    ("DELETE /v1/organizations/{organization}/api-keys/{id}", Ok(KeyRevoked)),
+    ("POST /v1/organizations/{organization}/invitations", Err("gives")),
+    ("DELETE /v1/organizations/{organization}/invitations/{id}", Err("nobody has anything by it yet")),
+    ("PATCH /v1/organizations/{organization}/branding", Err("looks")),
+    ("PUT /v1/organizations/{organization}/branding/logo", Err("looks")),
+    ("DELETE /v1/organizations/{organization}/branding/logo", Err("looks")),
+    ("POST /v1/platform/organizations", Err("gives")),
+    ("POST /v1/platform/clients", Err("gives")),
+    ("PATCH /v1/platform/clients/{client_id}", Ok(TrustLowered)),
+    ("POST /v1/platform/clients/{client_id}/disable", Ok(ClientDisabled)),
+    ("POST /v1/platform/clients/{client_id}/enable", Ok(ClientDisabled)),
+    ("PATCH /v1/platform/clients/{client_id}/branding", Err("looks")),
+    ("PUT /v1/platform/clients/{client_id}/branding/logo", Err("looks")),
+    ("DELETE /v1/platform/clients/{client_id}/branding/logo", Err("looks")),
+    ("POST /v1/platform/apis", Ok(ApiNarrowed)),
+    ("PUT /v1/platform/apis/{api}", Ok(ApiNarrowed)),
+    ("DELETE /v1/platform/apis/{api}", Ok(ApiRemoved)),
+    ("POST /v1/platform/accounts/{account}/disable", Ok(AccountDisabled)),
+    ("POST /v1/platform/accounts/{account}/enable", Ok(AccountDisabled)),
+    ("POST /v1/platform/accounts/{account}/end-sessions", Ok(SessionsEnded)),
+    ("POST /v1/platform/api-keys", Err("gives")),
+    (
+        "DELETE /v1/platform/api-keys/{id}",
+        Err("a platform key is in no organization; tests/src/organizations/api_keys"),
+    ),
+];
+
+/// Endpoints at which clients and tokens are asked for or about: by the door, or why none is there.
+const ENDPOINTS: &[(&str, Result<Door, &str>)] = &[
+    ("POST /connect/token", Ok(Door::Refresh)),
+    ("POST /connect/introspect", Ok(Door::IntrospectAccess)),
+    ("POST /connect/revoke", Err("ends")),
+    ("POST /connect/par", Err("asks; the answer is Authorize")),
+    ("POST /connect/device", Err("asks; the answer is Authorize")),
+    ("POST /connect/challenge", Err("Authorize, for an app of the house")),
+    ("GET /connect/userinfo", Ok(Door::Userinfo)),
+    ("POST /connect/userinfo", Ok(Door::Userinfo)),
+];
+
+/// What the token endpoint gives, by the door that asks for it.
+const GIVEN: &[(&str, Door)] = &[
+    ("authorization_code", Door::Redeem),
+    ("refresh_token", Door::Refresh),
+    ("client_credentials", Door::ClientCredentials),
+    // The same statement and the same checks as a code (docs/decisions/0064).
+    ("urn:ietf:params:oauth:grant-type:device_code", Door::Redeem),
+];
+
+/// Which doors a kind of access is. Another kind does not compile without a line here.
+const fn doors(access: Access) -> &'static [Door] {
+    match access {
+        // Nobody's authority is used.
+        Access::Public(_) | Access::RegistrationToken => &[],
+        // Listed in ENDPOINTS.
+        Access::Client | Access::Token(_) => &[Door::Refresh, Door::IntrospectAccess, Door::Userinfo],
+        Access::FlowOwner => &[Door::Authorize],
+        Access::Session => &[Door::Session],
+        Access::Organization(_) | Access::Platform(_) => {
+            &[Door::Session, Door::ManageByToken, Door::PersonalKey, Door::OrganizationKey]
+        }
+    }
+}
+
+fn named(route: &porteiro_service::http::Route) -> String {
+    format!("{} {}", route.method, route.path)
+}
+
+#[test]
+fn every_member_of_the_policy_has_a_row() {
+    let policy = serde_json::to_value(Policy::default()).unwrap();
+    let members: BTreeSet<&str> = policy.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(members, POLICY.iter().map(|(name, _)| *name).collect());
+    assert!(POLICY.iter().all(|(_, change)| TESTED.contains(change)));
+}
+
+#[test]
+fn every_change_an_organization_or_the_platform_makes_has_a_row_or_a_reason() {
+    let routes = porteiro_service::table();
+    let makes = |access: &Access| match access {
+        Access::Organization(_) | Access::Platform(_) => true,
+        Access::Public(_)
+        | Access::FlowOwner
+        | Access::Client
+        | Access::RegistrationToken
+        | Access::Token(_)
+        | Access::Session => false,
+    };
+    let changing = routes.iter().filter(|route| makes(&route.access) && route.method != http::Method::GET);
+    let names: BTreeSet<String> = changing.map(named).collect();
+    assert_eq!(names, CHANGES.iter().map(|(name, _)| (*name).to_owned()).collect());
+    for (name, row) in CHANGES {
+        assert!(row.map_or_else(|why| !why.is_empty(), |change| TESTED.contains(&change)), "{name}");
+    }
+}
+
+#[test]
+fn every_door_of_the_service_is_looked_at() {
+    let routes = porteiro_service::table();
+    for route in &routes {
+        assert!(doors(route.access).iter().all(|door| Door::ALL.contains(door)), "{}", named(route));
+    }
+    let asked = routes.iter().filter(|route| matches!(route.access, Access::Client | Access::Token(_)));
+    let names: BTreeSet<String> = asked.map(named).collect();
+    assert_eq!(names, ENDPOINTS.iter().map(|(name, _)| (*name).to_owned()).collect());
+    let given: BTreeSet<&str> = GRANTS.iter().map(|grant| grant.name).collect();
+    assert_eq!(given, GIVEN.iter().map(|(name, _)| *name).collect());
+}
