@@ -135,6 +135,10 @@ async fn a_client_that_lost_its_trust_redeems_no_yes() {
         tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
         let answer = polls_in_time(&app, &device, &asked.device_code).await;
         assert_eq!(answer.status, 400, "{trust:?}: {}", answer.text());
-        assert!(["unauthorized_client", "invalid_grant"].contains(&error(&answer).as_str()), "{}", answer.text());
+        assert!(
+            ["unauthorized_client", "invalid_grant"].contains(&error(&answer).as_str()),
+            "{}",
+            answer.text()
+        );
     }
 }
