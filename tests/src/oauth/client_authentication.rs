@@ -197,7 +197,7 @@ async fn cve_2026_1180_a_key_address_never_reaches_a_private_host() {
     for host in ["127.0.0.1", "localhost", "[::1]"] {
         let uri = format!("https://{host}:{}/jwks", recorder.port);
         let robot = robot_with(&app, json!({"jwks_uri": uri})).await;
-        assert_eq!(robot.present(&app, &robot.sign(&robot.claims(&app, host))).await, 401, "{host}");
+        assert_eq!(robot.present(&app, &robot.sign(&robot.claims(&app, host))).await, 503, "{host}");
     }
     assert!(recorder.heard().is_empty(), "{:?}", recorder.heard());
 }

@@ -9,7 +9,7 @@ mod cuts;
 pub mod driver;
 mod framework;
 mod histories;
-mod impersonation;
+pub mod impersonation;
 mod invitations;
 mod lists;
 mod members;

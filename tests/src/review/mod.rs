@@ -31,6 +31,7 @@ mod row_28_empty_parameters;
 mod row_29_write_budget;
 mod row_30_nul;
 mod row_31_null_members;
+mod third_impersonation;
 
 /// Leaves nothing in the buckets that this is true of.
 async fn empty(app: &porteiro_testkit::TestApp, condition: &str) {

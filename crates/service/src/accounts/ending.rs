@@ -12,7 +12,6 @@ use crate::{
     App,
     audit::{self, EventKind},
     http::RequestContext,
-    impersonation,
     members::{self, cut},
     oauth::{grants::Why, logout},
     sessions::{self, Ended},
@@ -35,7 +34,7 @@ pub async fn disable(
     // Memberships before grants, as whoever ends a membership takes them.
     let memberships = members::cut_account(tx, account).await?;
     let ended = sessions::end_others(tx, account, None, Ended::AccountDisabled).await?;
-    // What outlived its session, too.
+    // What outlived its session, too, and whatever they do as others.
     let why = (Ended::AccountDisabled, Why::AccountDisabled);
     logout::everything_ended(app, tx, context, account, &ended, why).await?;
     for (organization, member) in memberships {
@@ -47,7 +46,6 @@ pub async fn disable(
         trail::record(app, tx, context, organization, &event).await?;
         cut::end_borrowed(app, tx, context, organization, member, &actor, why).await?;
     }
-    impersonation::end_of_actor(app, tx, context, account).await?;
     let payload = json!({"reason": reason});
     let kind = EventKind::AccountDisabled;
     audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;

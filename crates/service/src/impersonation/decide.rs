@@ -48,6 +48,11 @@ pub enum Refused {
     Rule(Rule),
 }
 
+/// Whether it is held by name.
+pub fn holds_permission(held: &Held) -> bool {
+    held.named().any(|held| held.as_str() == PERMISSION)
+}
+
 /// Whether this person may act as this member at all.
 ///
 /// # Errors
@@ -57,7 +62,7 @@ pub fn may_act(who: &Impersonator<'_>, whom: &Target<'_>) -> Result<(), Refused>
     if !who.is_person {
         return refuse(Rule::ImpersonationByKey);
     }
-    if !who.held.named().any(|held| held.as_str() == PERMISSION) {
+    if !holds_permission(who.held) {
         return refuse(Rule::ImpersonationNotHeld);
     }
     if !whom.is_person {

@@ -7,6 +7,7 @@
 //!    minutes and never beyond the end, prove nobody's presence (`acr` 0), and open neither consent, nor account, nor
 //!    credentials; at the management API they only read.
 //! 4. It hangs on a grant like any other. Whatever ends the member's grants ends it too.
+//! 5. It ends with what let the operator begin it: the permission, their account, and their own sessions and grants.
 
 mod decide;
 mod endpoint;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use porteiro_protocol::{
     assurance::Level,
     authority::Authority,
+    entropy::Entropy,
     id::{AccountId, Id, MembershipId, OrganizationId},
     permission::{Held, Permission},
     time::numeric_date,
@@ -39,7 +41,7 @@ use crate::{
     oauth::{
         acting::{self, Acting},
         authorization::decide::still_allowed,
-        grants::{self, GrantId, Live, NewActing, Terms},
+        grants::{self, GrantId, Live, NewActing, Terms, Why},
     },
     organizations, platform,
     refusals::Rule,
@@ -329,23 +331,62 @@ async fn stop(
         .await
 }
 
-/// Whoever is disabled acts as nobody any more.
+/// Whoever loses the session or grant they acted with, or their account, acts as nobody any more. `client_id`: only what
+/// they do by that client.
 pub async fn end_of_actor(
     app: &App,
     tx: &Tx,
     context: &RequestContext,
-    account: AccountId,
+    actor: AccountId,
+    client_id: Option<&str>,
+    why: Why,
 ) -> Result<(), StoreError> {
-    let mut ended = store::end_of_actor(tx, account).await?;
-    ended.sort_by_key(|one| (one.organization, one.id));
-    for one in ended {
-        grants::revoke_acting(tx, one.grant, one.account).await?;
-        let event =
-            trail::Event::done(TrailKind::ImpersonationEnded, Actor::system(), target(one.membership))
-                .because(Some("the account of whoever acted was disabled".into()));
-        trail::record(app, tx, context, one.organization, &event).await?;
+    let because = if matches!(why, Why::AccountDisabled) {
+        "the account of whoever acted was disabled"
+    } else {
+        "the session or grant of whoever acted ended"
+    };
+    for one in end_all(tx, actor, client_id).await? {
+        trail::record(app, tx, context, one.organization, &ended(&one, because)).await?;
     }
     Ok(())
+}
+
+/// The same for whoever lost the permission, on the command line.
+pub async fn end_of_actor_at_console(
+    tx: &Tx,
+    entropy: &dyn Entropy,
+    actor: AccountId,
+) -> Result<(), StoreError> {
+    for one in end_all(tx, actor, None).await? {
+        let event = ended(&one, "whoever acted may no longer do so");
+        trail::record_unasked(entropy, tx, one.organization, &event).await?;
+    }
+    Ok(())
+}
+
+async fn end_all(
+    tx: &Tx,
+    actor: AccountId,
+    client_id: Option<&str>,
+) -> Result<Vec<Impersonation>, StoreError> {
+    let mut ended = store::end_of_actor(tx, actor, client_id).await?;
+    ended.sort_by_key(|one| (one.organization, one.id));
+    for one in &ended {
+        grants::revoke_acting(tx, one.grant, one.account).await?;
+    }
+    Ok(ended)
+}
+
+fn ended(one: &Impersonation, because: &str) -> trail::Event {
+    trail::Event::done(TrailKind::ImpersonationEnded, Actor::system(), target(one.membership))
+        .because(Some(because.to_owned()))
+}
+
+/// Whether somebody may act as others, now: asked wherever a token says that they do.
+pub async fn is_allowed(reader: &impl Reader, actor: &str) -> Result<bool, StoreError> {
+    let Ok(actor) = actor.parse::<AccountId>() else { return Ok(false) };
+    Ok(decide::holds_permission(&platform::held(reader, actor).await?))
 }
 
 /// The job of every impersonation: where nobody ended it, its time did, and the trail says so.
@@ -359,10 +400,8 @@ pub(crate) async fn time_is_up(app: Arc<App>, payload: Value) -> Result<(), JobE
     app.store
         .run_tx("impersonation.time_is_up", |tx| async move {
             let Some(ended) = store::end(&tx, organization, id.into(), true).await? else { return Ok(()) };
-            let event =
-                trail::Event::done(TrailKind::ImpersonationEnded, Actor::system(), target(ended.membership))
-                    .because(Some("its time was up".into()));
-            trail::record_unasked(app, &tx, organization, &event).await
+            let event = self::ended(&ended, "its time was up");
+            trail::record_unasked(&*app.entropy, &tx, organization, &event).await
         })
         .await?;
     Ok(())

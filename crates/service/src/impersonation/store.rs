@@ -103,13 +103,22 @@ pub(super) async fn find(
     rows.first().map(Impersonation::try_from).transpose().map_err(Into::into)
 }
 
-/// Ends whatever somebody has going on, wherever it is. There are few at any time.
-pub(super) async fn end_of_actor(tx: &Tx, actor: AccountId) -> Result<Vec<Impersonation>, StoreError> {
+/// Ends whatever somebody has going on, wherever it is: all, or what they do by one client. There are few at any time, and
+/// few people who ever could: nobody else's sign-out reads the table.
+pub(super) async fn end_of_actor(
+    tx: &Tx,
+    actor: AccountId,
+    client_id: Option<&str>,
+) -> Result<Vec<Impersonation>, StoreError> {
     let sql = format!(
-        "UPDATE impersonation SET ended_at = now() WHERE actor_id = $1 AND ended_at IS NULL AND ends_at > now()
+        "UPDATE impersonation i SET ended_at = now()
+         WHERE actor_id = $1 AND ended_at IS NULL AND ends_at > now()
+           AND EXISTS (SELECT 1 FROM platform_authority WHERE account_id = $1)
+           AND ($2::text IS NULL OR EXISTS (SELECT 1 FROM oauth_grant g WHERE g.grant_id = i.grant_id
+                AND g.account_id = i.account_id AND g.client_id = $2))
          RETURNING {COLUMNS}"
     );
-    let rows = tx.query(&sql, &[&actor.uuid()]).await?;
+    let rows = tx.query(&sql, &[&actor.uuid(), &client_id]).await?;
     rows.iter().map(Impersonation::try_from).collect::<Result<_, _>>().map_err(Into::into)
 }
 

@@ -20,6 +20,7 @@ pub use store::{Authority, held, hold, list, set};
 use crate::{
     audit::{self, EventKind},
     http::Route,
+    impersonation,
     roles::permissions::{OWN, Reach},
     store::{Store, StoreError},
 };
@@ -71,6 +72,9 @@ pub async fn change_at_console(
             let before = held(&tx, account).await?;
             let after = change.applied(&before);
             set(&tx, account, &after).await?;
+            if !impersonation::is_allowed(&tx, &account.to_string()).await? {
+                impersonation::end_of_actor_at_console(&tx, entropy, account).await?;
+            }
             let payload = json!({"before": before.named().collect::<Vec<_>>(), "after": after});
             let event =
                 audit::Event { kind: EventKind::PlatformAuthorityChanged, subject: account.uuid(), payload };

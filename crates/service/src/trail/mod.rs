@@ -10,7 +10,7 @@ pub mod events;
 mod export;
 mod store;
 
-use porteiro_protocol::id::OrganizationId;
+use porteiro_protocol::{entropy::Entropy, id::OrganizationId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
@@ -110,14 +110,14 @@ pub async fn record(
     store::append(tx, organization, app.entropy.bytes(), event, Some(&context.into())).await
 }
 
-/// The same for what nobody asked for: time did it.
+/// The same where there is no request: time did it, or a command.
 pub async fn record_unasked(
-    app: &App,
+    entropy: &dyn Entropy,
     tx: &Tx,
     organization: OrganizationId,
     event: &Event,
 ) -> Result<(), StoreError> {
-    store::append(tx, organization, app.entropy.bytes(), event, None).await
+    store::append(tx, organization, entropy.bytes(), event, None).await
 }
 
 /// The newest entries that match, before one of them.

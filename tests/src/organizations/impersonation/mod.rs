@@ -33,15 +33,15 @@ async fn who(Extension(caller): Extension<Caller>) -> axum::Json<Value> {
 }
 
 /// An organization with Ana in it, and Olga of the platform with a fresh second factor.
-struct Scene {
-    app: Arc<TestApp>,
-    client: Relying,
-    here: OrganizationId,
-    ana: Browser,
-    member: MembershipId,
-    olga: Browser,
-    operator: AccountId,
-    token: String,
+pub struct Scene {
+    pub app: Arc<TestApp>,
+    pub client: Relying,
+    pub here: OrganizationId,
+    pub ana: Browser,
+    pub member: MembershipId,
+    pub olga: Browser,
+    pub operator: AccountId,
+    pub token: String,
 }
 
 /// Somebody who just signed in with a passkey.
@@ -56,7 +56,7 @@ async fn second_factor(app: &Arc<TestApp>, address: &str) -> Browser {
     browser
 }
 
-async fn give(app: &TestApp, account: AccountId, names: &[&str]) {
+pub async fn give(app: &TestApp, account: AccountId, names: &[&str]) {
     let names: Vec<_> = names.iter().map(|name| name.parse().unwrap()).collect();
     let names = &names;
     let given =
@@ -65,7 +65,7 @@ async fn give(app: &TestApp, account: AccountId, names: &[&str]) {
 }
 
 impl Scene {
-    async fn new() -> Self {
+    pub async fn new() -> Self {
         let path = "/v1/organizations/{organization}/test";
         let routes = vec![
             Route::get(path, Access::Organization("members:read"), who)
@@ -93,11 +93,11 @@ impl Scene {
         format!("/v1/organizations/{}/members/{}/impersonations", self.here, self.member)
     }
 
-    async fn start(&self, body: &Value) -> Answer {
+    pub async fn start(&self, body: &Value) -> Answer {
         call(&self.app, Method::POST, &self.path(), &self.token, Some(body), &[]).await
     }
 
-    async fn started(&self, scope: &str, resource: Option<&str>) -> Value {
+    pub async fn started(&self, scope: &str, resource: Option<&str>) -> Value {
         let answer = self.start(&json!({"reason": "ticket 17", "scope": scope, "resource": resource})).await;
         assert_eq!(answer.status, 201, "{}", answer.text());
         answer.json()
@@ -107,16 +107,16 @@ impl Scene {
         call(&self.app, Method::POST, &format!("{}/{id}/tokens", self.path()), &self.token, None, &[]).await
     }
 
-    async fn end(&self, id: &str) -> Answer {
+    pub async fn end(&self, id: &str) -> Answer {
         call(&self.app, Method::DELETE, &format!("{}/{id}", self.path()), &self.token, None, &[]).await
     }
 
-    async fn is_active(&self, token: &str) -> bool {
+    pub async fn is_active(&self, token: &str) -> bool {
         let told = self.client.call(&self.app, "/connect/introspect", &[("token", token)]).await.json();
         told["active"] == true
     }
 
-    async fn trail(&self) -> Vec<Value> {
+    pub async fn trail(&self) -> Vec<Value> {
         let key = organization_key(&self.app, self.here, &["audit:read"]).await;
         let page =
             get(&self.app, &format!("/v1/organizations/{}/audit-events?limit=100", self.here), &key).await;
@@ -132,7 +132,7 @@ impl Scene {
     }
 }
 
-fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_else(|| panic!("no {name} in {value}"))
 }
 

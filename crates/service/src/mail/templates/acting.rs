@@ -4,7 +4,7 @@ use porteiro_protocol::time::OffsetDateTime;
 
 use super::{
     Happening, Locale, Rendered,
-    layout::{Block, Letter, name},
+    layout::{Block, Letter, name, remark},
     notices::facts,
 };
 
@@ -19,22 +19,26 @@ pub struct Acting<'a> {
 
 pub fn impersonation_started(locale: Locale, acting: &Acting<'_>, what: &Happening<'_>) -> Rendered {
     let (service, until) = (name(what.service), locale.moment(acting.until));
-    let (who, organization, reason) = (name(acting.who), name(acting.organization), name(acting.reason));
+    let (who, organization, reason) = (name(acting.who), name(acting.organization), remark(acting.reason));
     let [subject, happened, said, trail] = match locale {
         Locale::En => [
             "Someone of the platform is acting as you".into(),
             format!("{who}, who looks after {service}, began to act as you in {organization}, until {until}."),
             format!("The reason they gave: {reason}."),
-            "What they do is written in that organization's audit trail, under their own name. They cannot change \
-             how you sign in. If you did not expect this, ask an administrator of the organization."
+            "Until then they can see what they were allowed to see as you. That organization's audit trail says, under \
+             their own name, when they began, what they were allowed and when it ended; it does not list what they \
+             read. They cannot change how you sign in. If you did not expect this, ask an administrator of the \
+             organization."
                 .into(),
         ],
         Locale::Pt => [
             "Alguém da plataforma está agindo como você".into(),
             format!("{who}, que cuida de {service}, começou a agir como você em {organization}, até {until}."),
             format!("O motivo informado foi: {reason}."),
-            "O que for feito fica na trilha de auditoria dessa organização, com o nome de quem agiu. Não é possível \
-             mudar como você entra. Se você não esperava por isso, fale com quem administra a organização."
+            "Até lá, essa pessoa pode ver o que lhe foi permitido ver como você. A trilha de auditoria dessa \
+             organização registra, com o nome de quem agiu, quando começou, o que foi permitido e quando terminou; \
+             não registra cada leitura. Não é possível mudar como você entra. Se você não esperava por isso, fale \
+             com quem administra a organização."
                 .into(),
         ],
     };

@@ -110,9 +110,18 @@ fn is_invisible(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A name somebody else chose. Mail programs make links of whatever looks like an address, so it must not: only the
-/// dot in `Acme Inc.` or `v1.2` stays.
+/// A name somebody else chose, on one line and not too long.
 pub(super) fn name(text: &str) -> String {
+    let name = remark(text);
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((end, _)) => format!("{}…", name[..end].trim_end()),
+        None => name,
+    }
+}
+
+/// What somebody else wrote, whole; whoever takes it in limits its length. Mail programs make links of whatever looks
+/// like an address, so it must not: only the dot in `Acme Inc.` or `v1.2` stays.
+pub(super) fn remark(text: &str) -> String {
     let flat: Vec<char> = line(text).chars().collect();
     let harmless = flat.iter().enumerate().map(|(index, c)| match c {
         '.' if flat.get(index + 1).is_some_and(|next| next.is_alphabetic()) => ' ',
@@ -120,11 +129,7 @@ pub(super) fn name(text: &str) -> String {
         '/' | '\\' | '@' | '。' | '．' | '｡' => ' ',
         c => *c,
     });
-    let name = line(&harmless.collect::<String>());
-    match name.char_indices().nth(LONGEST_NAME) {
-        Some((end, _)) => format!("{}…", name[..end].trim_end()),
-        None => name,
-    }
+    line(&harmless.collect::<String>())
 }
 
 fn opaque(text: &str) -> String {

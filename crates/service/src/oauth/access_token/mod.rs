@@ -36,6 +36,7 @@ use super::{
 use crate::{
     App,
     http::{OAuthError, RequestContext},
+    impersonation,
     members::{self, Member, Whom},
     organizations::{Proved, Unmet},
     store::StoreError,
@@ -99,11 +100,16 @@ impl Spoken {
 }
 
 /// Whether a token whose signature holds counts: its grant, the account or membership behind it, its client, and what
-/// it carries. One statement.
+/// it carries. One statement, and one more where somebody acts as another.
 pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreError> {
     let Some(client) = app.directory.client(&app.store, &claims.client_id).await? else { return Ok(None) };
     let apis = app.directory.apis(&app.store).await?;
     if !still_defined(app, &claims, &client, &apis) {
+        return Ok(None);
+    }
+    if let Some(actor) = &claims.actor
+        && !impersonation::is_allowed(&app.store, actor).await?
+    {
         return Ok(None);
     }
     let (account, member) = match (claims.organization, claims.grant) {

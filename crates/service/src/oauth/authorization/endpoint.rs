@@ -51,7 +51,9 @@ fn present(app: &App, begun: Begun, json: bool) -> Response {
         Begun::Page { code, detail } => {
             let mut response = OAuthError::new(code, detail).into_response();
             // It is for the person in front of the browser; nobody is asked to authenticate.
-            *response.status_mut() = StatusCode::BAD_REQUEST;
+            if code != ErrorCode::TemporarilyUnavailable {
+                *response.status_mut() = StatusCode::BAD_REQUEST;
+            }
             response
         }
         Begun::Delivered { delivery, cookies } => with_cookies(deliver(&delivery, json), cookies),

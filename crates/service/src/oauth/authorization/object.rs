@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{
     super::{
-        clients::{self, Client, Profile, profile::FAPI2_ALGORITHMS},
+        clients::{self, Client, Profile, Unverified, profile::FAPI2_ALGORITHMS},
         verifying,
     },
     decide::refuse,
@@ -38,7 +38,7 @@ pub async fn limited(
 /// The request inside, if its client signed it for us, now.
 ///
 /// # Errors
-/// `invalid_request_object`, which the client may be told.
+/// `invalid_request_object`, or `temporarily_unavailable` while the keys cannot be fetched; the client may be told.
 pub async fn open(
     app: &App,
     client: &Client,
@@ -52,9 +52,16 @@ pub async fn open(
     let registered = client.metadata.request_object_signing_alg;
     let only = registered.map(|algorithm| [algorithm]);
     let allowed = only.as_ref().map_or(allowed, |one| one.as_slice());
-    let verified = clients::verify_signed(app, client, object, allowed).await.map_err(|_| {
-        refuse(ErrorCode::InvalidRequestObject, "the request object is not signed with a key of this client")
-    })?;
+    let verified = match clients::verify_signed(app, client, object, allowed).await {
+        Ok(verified) => verified,
+        Err(Unverified::Wrong(_)) => {
+            let text = "the request object is not signed with a key of this client";
+            return Err(refuse(ErrorCode::InvalidRequestObject, text));
+        }
+        Err(Unverified::Unavailable) => {
+            return Err(refuse(ErrorCode::TemporarilyUnavailable, clients::UNAVAILABLE));
+        }
+    };
     let now = app.clock.now().unix_timestamp();
     judge(client, &verified, outer, app.issuer(), now)
 }

@@ -7,8 +7,8 @@ use porteiro_protocol::{id::ordered_floor, jose::Algorithm, time::OffsetDateTime
 use serde_json::Value;
 
 use super::{
-    super::clients::{self, Client, Profile, profile},
-    store,
+    super::clients::{self, Client, Profile, Unverified, profile},
+    keys_unavailable, store,
 };
 use crate::{App, http::OAuthError, secrets::sha256};
 
@@ -35,8 +35,10 @@ pub(super) async fn verify(app: &Arc<App>, client: &Client, assertion: &str) -> 
     if let Some(registered) = client.metadata.token_endpoint_auth_signing_alg {
         allowed.retain(|algorithm| *algorithm == registered);
     }
-    let Ok(verified) = clients::verify_signed(app, client, assertion, &allowed).await else {
-        return Ok(false);
+    let verified = match clients::verify_signed(app, client, assertion, &allowed).await {
+        Ok(verified) => verified,
+        Err(Unverified::Wrong(_)) => return Ok(false),
+        Err(Unverified::Unavailable) => return Err(keys_unavailable()),
     };
     // A request object or proof of the same client is no assertion (RFC 8725 §3.11).
     match verified.header["typ"].as_str() {

@@ -4,8 +4,14 @@ use std::sync::Arc;
 
 use porteiro_protocol::certificate::Certificate;
 
-use super::super::clients::{self, Client};
-use crate::{App, http::RequestContext};
+use super::{
+    super::clients::{self, Client, NoKeys},
+    keys_unavailable,
+};
+use crate::{
+    App,
+    http::{OAuthError, RequestContext},
+};
 
 /// §2.1: issued by an authority of ours, for the subject that was registered.
 pub(super) fn by_authority(app: &App, context: &RequestContext, client: &Client) -> bool {
@@ -21,19 +27,26 @@ pub(super) fn by_authority(app: &App, context: &RequestContext, client: &Client)
 }
 
 /// §2.2: one that the client registered itself; nobody else needs to vouch for it.
-pub(super) async fn by_key(app: &Arc<App>, context: &RequestContext, client: &Client) -> bool {
+pub(super) async fn by_key(
+    app: &Arc<App>,
+    context: &RequestContext,
+    client: &Client,
+) -> Result<bool, OAuthError> {
     let Some(certificate) = context.certificate.as_ref().and_then(|der| Certificate::parse(der).ok()) else {
-        return false;
+        return Ok(false);
     };
     if !certificate.is_valid_at(app.clock.now()) {
-        return false;
+        return Ok(false);
     }
-    match clients::client_keys(app, client).await {
-        Ok(known) if certificate.matches_jwks(&known) => true,
+    let keys = match clients::client_keys(app, client).await {
+        Ok(known) if certificate.matches_jwks(&known) => return Ok(true),
         // Perhaps the client has a new one.
-        Ok(_) => {
-            clients::newer_client_keys(app, client).await.is_ok_and(|newer| certificate.matches_jwks(&newer))
-        }
-        Err(_) => false,
+        Ok(_) => clients::newer_client_keys(app, client).await,
+        Err(none) => Err(none),
+    };
+    match keys {
+        Ok(newer) => Ok(certificate.matches_jwks(&newer)),
+        Err(NoKeys::NoOthers) => Ok(false),
+        Err(NoKeys::Unavailable) => Err(keys_unavailable()),
     }
 }

@@ -4,7 +4,8 @@
 //!    a certificate may come (RFC 8705).
 //! 2. Two ways at once are refused (RFC 6749 §2.3). A certificate is none of them: it may be there to bind a token.
 //! 3. The way must be the one the client registered; then it is checked. Every failure is `invalid_client` with one text:
-//!    an unknown client, a wrong secret and a wrong method look alike.
+//!    an unknown client, a wrong secret and a wrong method look alike. Keys that cannot be fetched are no failure of the
+//!    client's: it is told to try again.
 
 mod assertion;
 mod authorities;
@@ -18,7 +19,10 @@ use porteiro_protocol::{error::ErrorCode, form::Parameters};
 
 pub use authorities::ClientAuthorities;
 
-use super::{clients::Client, verifying};
+use super::{
+    clients::{Client, UNAVAILABLE},
+    verifying,
+};
 use crate::{
     App,
     http::{OAuthError, RequestContext},
@@ -110,6 +114,11 @@ fn refused(context: &RequestContext) -> OAuthError {
     let basic = context.authorization.as_ref().is_some_and(|(scheme, _)| scheme == "basic");
     OAuthError::new(ErrorCode::InvalidClient, "client authentication failed")
         .challenge(basic.then_some("Basic"))
+}
+
+/// Nothing was decided. `invalid_client` would have clients give up, or register anew.
+fn keys_unavailable() -> OAuthError {
+    OAuthError::new(ErrorCode::TemporarilyUnavailable, UNAVAILABLE)
 }
 
 fn present(context: &RequestContext, form: &Parameters) -> Result<Presented, OAuthError> {
@@ -232,7 +241,7 @@ async fn prove(
             assertion::verify(app, client, assertion).await
         }
         (TlsClientAuth, Presented::Name(_)) => Ok(certificate::by_authority(app, context, client)),
-        (SelfSignedTls, Presented::Name(_)) => Ok(certificate::by_key(app, context, client).await),
+        (SelfSignedTls, Presented::Name(_)) => certificate::by_key(app, context, client).await,
         (SecretBasic | SecretPost | PrivateKeyJwt, Presented::Name(_))
         | (None | SecretPost | PrivateKeyJwt | TlsClientAuth | SelfSignedTls, Presented::Basic { .. })
         | (None | SecretBasic | PrivateKeyJwt | TlsClientAuth | SelfSignedTls, Presented::Post { .. })

@@ -2,7 +2,8 @@
 //!
 //! A fetched set is believed for ten minutes. When a token names a key that is not in it, the client may have a new
 //! one: the set is fetched again, at most twice a minute, whoever sends such tokens. A failure is not remembered, except
-//! that the next attempt waits a few seconds. Nothing is fetched until a client is asked to prove itself.
+//! that the next attempt waits a few seconds. Nothing is fetched until a client is asked to prove itself. Keys that cannot
+//! be fetched now say nothing about who asks: that is [`NoKeys::Unavailable`], and the client may try again.
 
 use std::{
     collections::HashMap,
@@ -31,6 +32,35 @@ const MOST_CLIENTS: usize = 1_000;
 
 pub type Jwks = Arc<Vec<Value>>;
 
+/// Why there are no keys to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoKeys {
+    /// There are none, or none but those that are known.
+    NoOthers,
+    /// They cannot be fetched now.
+    Unavailable,
+}
+
+/// Why a client did not sign something, as far as we know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unverified {
+    Wrong(VerifyError),
+    /// Its keys cannot be fetched now.
+    Unavailable,
+}
+
+impl From<NoKeys> for Unverified {
+    fn from(none: NoKeys) -> Self {
+        match none {
+            NoKeys::NoOthers => Self::Wrong(VerifyError::UnknownKey),
+            NoKeys::Unavailable => Self::Unavailable,
+        }
+    }
+}
+
+/// What a client is told then.
+pub const UNAVAILABLE: &str = "the keys of the client cannot be fetched now; try again in a moment";
+
 /// Sets that were fetched, by client.
 #[derive(Debug, Default)]
 pub struct FetchedKeys {
@@ -45,6 +75,14 @@ struct Slot {
     tried: Option<OffsetDateTime>,
 }
 
+impl Slot {
+    /// It was tried a moment ago: what came of it still holds.
+    fn without_trying(&self) -> NoKeys {
+        let fetched = self.fetched.as_ref().map(|(at, _)| *at);
+        if fetched == self.tried { NoKeys::NoOthers } else { NoKeys::Unavailable }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Want {
     /// What is known, while it is believed.
@@ -56,8 +94,8 @@ enum Want {
 /// A client's keys.
 ///
 /// # Errors
-/// When they must be fetched and cannot be.
-pub async fn client_keys(app: &App, client: &Client) -> Result<Jwks, FetchError> {
+/// When there are none, or they must be fetched and cannot be.
+pub async fn client_keys(app: &App, client: &Client) -> Result<Jwks, NoKeys> {
     keys(app, client, Want::Known).await
 }
 
@@ -65,28 +103,29 @@ pub async fn client_keys(app: &App, client: &Client) -> Result<Jwks, FetchError>
 ///
 /// # Errors
 /// When they are registered by value, were fetched a moment ago, or cannot be fetched.
-pub async fn newer_client_keys(app: &App, client: &Client) -> Result<Jwks, FetchError> {
+pub async fn newer_client_keys(app: &App, client: &Client) -> Result<Jwks, NoKeys> {
     keys(app, client, Want::Newer).await
 }
 
 /// Whether this client signed it. What it says is still to be checked.
 ///
 /// # Errors
-/// As [`verify_compact`]; keys that cannot be fetched are no keys.
+/// As [`verify_compact`], and when the keys cannot be fetched now.
 pub async fn verify_signed(
     app: &App,
     client: &Client,
     token: &str,
     allowed: &[Algorithm],
-) -> Result<VerifiedJws, VerifyError> {
-    let known = client_keys(app, client).await.map_err(|_| VerifyError::UnknownKey)?;
-    match verify_with(known, token, allowed).await {
+) -> Result<VerifiedJws, Unverified> {
+    let known = client_keys(app, client).await?;
+    let verdict = match verify_with(known, token, allowed).await {
         Err(VerifyError::UnknownKey) => {
-            let newer = newer_client_keys(app, client).await.map_err(|_| VerifyError::UnknownKey)?;
+            let newer = newer_client_keys(app, client).await?;
             verify_with(newer, token, allowed).await
         }
         verdict => verdict,
-    }
+    };
+    verdict.map_err(Unverified::Wrong)
 }
 
 async fn verify_with(keys: Jwks, token: &str, allowed: &[Algorithm]) -> Result<VerifiedJws, VerifyError> {
@@ -95,10 +134,10 @@ async fn verify_with(keys: Jwks, token: &str, allowed: &[Algorithm]) -> Result<V
     verdict.unwrap_or(Err(VerifyError::Signature))
 }
 
-async fn keys(app: &App, client: &Client, want: Want) -> Result<Jwks, FetchError> {
+async fn keys(app: &App, client: &Client, want: Want) -> Result<Jwks, NoKeys> {
     match (&client.metadata.jwks, &client.metadata.jwks_uri, want) {
         (Some(set), _, Want::Known) => Ok(Arc::new(set["keys"].as_array().cloned().unwrap_or_default())),
-        (Some(_), _, Want::Newer) | (None, None, _) => Err(FetchError),
+        (Some(_), _, Want::Newer) | (None, None, _) => Err(NoKeys::NoOthers),
         (None, Some(uri), want) => {
             let fetch = || app.fetcher.get_json(Destination::Strangers, uri, LARGEST_SET);
             app.client_keys.get(&client.id, uri, want, app.clock.now(), fetch).await
@@ -114,7 +153,7 @@ impl FetchedKeys {
         want: Want,
         now: OffsetDateTime,
         fetch: impl FnOnce() -> F,
-    ) -> Result<Jwks, FetchError> {
+    ) -> Result<Jwks, NoKeys> {
         let slot = self.slot(client_id);
         let mut slot = slot.lock().await;
         if slot.uri != uri {
@@ -132,10 +171,11 @@ impl FetchedKeys {
             Want::Newer => BETWEEN_SEARCHES,
         };
         if slot.tried.is_some_and(|tried| now - tried < pause) {
-            return Err(FetchError);
+            return Err(slot.without_trying());
         }
         slot.tried = Some(now);
-        let keys = Arc::new(public_keys(&fetch().await?).ok_or(FetchError)?);
+        let set = fetch().await.map_err(|FetchError| NoKeys::Unavailable)?;
+        let keys = Arc::new(public_keys(&set).ok_or(NoKeys::Unavailable)?);
         slot.fetched = Some((now, Arc::clone(&keys)));
         Ok(keys)
     }
@@ -174,7 +214,7 @@ mod tests {
     }
 
     impl Server {
-        async fn ask(&self, second: i64, want: Want) -> Result<String, FetchError> {
+        async fn ask(&self, second: i64, want: Want) -> Result<String, NoKeys> {
             let now = OffsetDateTime::from_unix_timestamp(1_800_000_000 + second).unwrap();
             let answer = || async {
                 self.asked.set(self.asked.get() + 1);
@@ -207,7 +247,7 @@ mod tests {
         server.ask(0, Want::Known).await.unwrap();
         server.answer.set(Some("b"));
         for second in 1..30 {
-            assert!(server.ask(second, Want::Newer).await.is_err());
+            assert_eq!(server.ask(second, Want::Newer).await, Err(NoKeys::NoOthers));
         }
         assert_eq!(server.asked.get(), 1);
         assert_eq!(server.ask(30, Want::Newer).await.unwrap(), "b");
@@ -217,16 +257,22 @@ mod tests {
     #[tokio::test]
     async fn a_failure_is_forgotten_soon_and_keeps_what_is_still_believed() {
         let server = server(None);
-        assert!(server.ask(0, Want::Known).await.is_err());
-        assert!(server.ask(4, Want::Known).await.is_err());
+        assert_eq!(server.ask(0, Want::Known).await, Err(NoKeys::Unavailable));
+        assert_eq!(server.ask(4, Want::Known).await, Err(NoKeys::Unavailable));
         assert_eq!(server.asked.get(), 1);
         server.answer.set(Some("a"));
         assert_eq!(server.ask(5, Want::Known).await.unwrap(), "a");
         server.answer.set(None);
-        assert!(server.ask(40, Want::Newer).await.is_err());
+        assert_eq!(server.ask(40, Want::Newer).await, Err(NoKeys::Unavailable));
+        assert_eq!(
+            server.ask(41, Want::Newer).await,
+            Err(NoKeys::Unavailable),
+            "it is not known to be missing"
+        );
         assert_eq!(server.ask(41, Want::Known).await.unwrap(), "a");
-        assert!(
-            server.ask(700, Want::Known).await.is_err(),
+        assert_eq!(
+            server.ask(700, Want::Known).await,
+            Err(NoKeys::Unavailable),
             "nothing is believed for longer because of a failure"
         );
     }

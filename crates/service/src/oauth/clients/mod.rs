@@ -19,7 +19,9 @@ use serde_json::Value;
 use subtle::ConstantTimeEq;
 
 pub use console::{create_at_console, disable_at_console, set_trust_at_console};
-pub use keys::{FetchedKeys, Jwks, client_keys, newer_client_keys, verify_signed};
+pub use keys::{
+    FetchedKeys, Jwks, NoKeys, UNAVAILABLE, Unverified, client_keys, newer_client_keys, verify_signed,
+};
 pub use last_use::LastUse;
 pub use store::{
     Client, NewClient, OrganizationMode, Profile, Trust, disable, disable_in, enable, enable_in, find,

@@ -21,6 +21,7 @@ use crate::{
     App,
     audit::{self, EventKind, Origin},
     http::RequestContext,
+    impersonation,
     jobs::{self, JobError},
     store::{StoreError, Tx},
 };
@@ -57,6 +58,14 @@ pub async fn end_grants(
     let events = step.revoked.iter().map(|one| event(one, ending.why)).collect();
     audit::record_all(app, tx, context, events).await?;
     let more = move_on(app, tx, rest, &step, true).await?;
+    match (ending.owner, ending.membership) {
+        (Owner::Account(account), None) => {
+            let whose = impersonation::end_of_actor(app, tx, context, account, ending.client_id, ending.why);
+            Box::pin(whose).await?;
+        }
+        // What somebody is in an organization does not let them act as others.
+        (Owner::Account(_), Some(_)) | (Owner::Organization(_), _) => {}
+    }
     Ok(Gone { revoked: step.revoked, more })
 }
 

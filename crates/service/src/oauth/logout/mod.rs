@@ -33,6 +33,7 @@ use crate::{
     audit::EventKind,
     flow::{self, FlowError},
     http::{RequestContext, Route},
+    impersonation,
     sessions::{self, Ended, SignedIn},
     store::{StoreError, Turn, Tx},
 };
@@ -118,7 +119,9 @@ pub async fn note(
     revoked: &Revoked,
     why: Why,
 ) -> Result<(), StoreError> {
-    audit::record(app, tx, context, ending::event(revoked, why)).await
+    audit::record(app, tx, context, ending::event(revoked, why)).await?;
+    let client_id = Some(revoked.client_id.as_str());
+    Box::pin(impersonation::end_of_actor(app, tx, context, revoked.account, client_id, why)).await
 }
 
 /// One grant ended while its session goes on, and its client is told.

@@ -14,9 +14,10 @@ use crate::{
     accounts::Account,
     audit::{self, EventKind},
     http::{RequestContext, Route},
+    impersonation,
     management::Caller,
     members::standing::{self, Lost},
-    oauth::logout,
+    oauth::{grants::Why, logout},
     sessions::{self, Ended},
     store::{StoreError, Turn, Tx},
 };
@@ -109,6 +110,9 @@ async fn end_sessions(
             let reason = Ended::EndedByPlatform;
             let ended = sessions::end_others(&tx, account, None, reason).await?;
             Box::pin(logout::sessions_ended(app, &tx, context, account, &ended, reason)).await?;
+            // Also where they have no session left and act by a grant that outlived it.
+            let why = Why::SessionEnded;
+            Box::pin(impersonation::end_of_actor(app, &tx, context, account, None, why)).await?;
             if !ended.is_empty() {
                 note(app, &tx, context, caller, account, "end_sessions").await?;
             }
