@@ -49,9 +49,11 @@ impl From<porteiro_service::store::StoreError> for Failure {
 
 impl From<porteiro_service::oauth::keys::KeysError> for Failure {
     fn from(error: porteiro_service::oauth::keys::KeysError) -> Self {
+        use porteiro_service::oauth::keys::KeysError;
         match error {
-            porteiro_service::oauth::keys::KeysError::Store(error) => error.into(),
-            other => Self::new(other.to_string()),
+            KeysError::Store(error) => error.into(),
+            KeysError::OtherMaster(_) | KeysError::UnusableNext(_) => Self::refusal(error.to_string()),
+            KeysError::Key { .. } | KeysError::Refused(_) => Self::new(error.to_string()),
         }
     }
 }

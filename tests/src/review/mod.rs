@@ -32,6 +32,7 @@ mod row_29_write_budget;
 mod row_30_nul;
 mod row_31_null_members;
 mod third_impersonation;
+mod third_keys;
 
 /// Leaves nothing in the buckets that this is true of.
 async fn empty(app: &porteiro_testkit::TestApp, condition: &str) {

@@ -166,7 +166,9 @@ async fn watch_keys(app: Arc<App>, mut stop: watch::Receiver<bool>) {
         if let Err(error) = app.keys.reload(&app.store).await {
             tracing::warn!(%error, "signing keys could not be looked at");
         }
-        metrics::gauge!("porteiro_keys_age_seconds").set(app.keys.current().age().as_secs_f64());
+        let rings = app.keys.current();
+        metrics::gauge!("porteiro_keys_age_seconds").set(rings.age().as_secs_f64());
+        metrics::gauge!("porteiro_keys_unusable").set(u32::try_from(rings.faults()).unwrap_or(u32::MAX));
     }
 }
 

@@ -125,6 +125,13 @@ async fn when_the_master_key_is_missing_or_a_placeholder() {
     assert_refused(&installation.run(&["serve"]), "does not hold 64 hexadecimal digits");
     std::fs::write(&file, MASTER_KEY).unwrap();
     assert_refused(&installation.run(&["serve"]), "encrypted under another master key");
+    // Nor is a key made that the nodes could not open.
+    for command in [&["keys", "rotate", "--algorithm", "ES256", "--now"][..], &["keys", "generate"]] {
+        assert_refused(
+            &installation.run(command),
+            "nothing was changed: use the master key of the running nodes",
+        );
+    }
     std::fs::write(&file, good).unwrap();
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
     assert_refused(&installation.run(&["serve"]), "can be read by others (mode 644); run: chmod 600");

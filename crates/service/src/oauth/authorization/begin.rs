@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use porteiro_protocol::{
-    authorization_request::{MAX_REQUEST, RawRequest, Refused, Source},
+    authorization_request::{MAX_REQUEST, Prompt, RawRequest, Refused, Source},
     error::ErrorCode,
-    jose::{Algorithm, verify_compact},
 };
 use uuid::Uuid;
 
@@ -13,6 +12,7 @@ use super::{
     super::{clients, pushed_authorization},
     Continued, Delivery, Prepared, Stopped, Turned, decide,
     decide::refuse,
+    hint::{Hint, read_hint},
     object, place, prepare, reference, respond,
 };
 use crate::{
@@ -201,7 +201,12 @@ fn named(app: &App, prepared: &Prepared) -> Result<(Option<Uuid>, Option<Uuid>),
         Some(value) => Some(value.as_str().and_then(|text| text.parse().ok()).ok_or_else(nobody)?),
     };
     let Some(hint) = &prepared.request.id_token_hint else { return Ok((asked, None)) };
-    let claims = own_id_token(app, hint).filter(|claims| claims["aud"] == prepared.client.id.as_str());
+    let claims = match read_hint(app, hint) {
+        Hint::Own(claims) => Some(claims).filter(|claims| claims["aud"] == prepared.client.id.as_str()),
+        Hint::Outdated if prepared.request.prompts(Prompt::None) => return Err(outdated()),
+        Hint::Outdated => return Ok((asked, None)),
+        Hint::Foreign => None,
+    };
     let subject: Option<Uuid> = claims.and_then(|claims| claims["sub"].as_str()?.parse().ok());
     let subject = subject.ok_or_else(|| {
         refuse(ErrorCode::InvalidRequest, "id_token_hint is not an ID token of ours for this client")
@@ -212,17 +217,11 @@ fn named(app: &App, prepared: &Prepared) -> Result<(Option<Uuid>, Option<Uuid>),
     }
 }
 
-fn nobody() -> Refused {
-    refuse(ErrorCode::LoginRequired, "nobody by that name is signed in")
+/// Whether the right person is signed in cannot be said without asking (decision record 0087).
+fn outdated() -> Refused {
+    refuse(ErrorCode::LoginRequired, "the key that signed id_token_hint is retired: ask without prompt=none")
 }
 
-/// The claims of an ID token we signed and whose key is still published. Its age does not matter: it names, it does not
-/// prove.
-pub fn own_id_token(app: &App, token: &str) -> Option<serde_json::Value> {
-    let rings = app.keys.current();
-    let verified = verify_compact(token, rings.verifying_keys(), Algorithm::ALL).ok()?;
-    let typed = verified.header["typ"].as_str().is_none_or(|typ| typ == "JWT");
-    // Other things of ours have the same type; only an ID token says who, in which session, since when.
-    let whole = ["sub", "sid", "auth_time"].iter().all(|name| !verified.payload[*name].is_null());
-    (typed && whole && verified.payload["iss"] == app.issuer()).then_some(verified.payload)
+fn nobody() -> Refused {
+    refuse(ErrorCode::LoginRequired, "nobody by that name is signed in")
 }

@@ -13,6 +13,7 @@ mod continued;
 pub mod decide;
 mod describe;
 mod endpoint;
+mod hint;
 mod issue;
 mod life;
 mod object;
@@ -34,9 +35,10 @@ use porteiro_protocol::{
 use serde::Serialize;
 use serde_json::json;
 
-pub use begin::{Begun, Beside, begin, continued_from, naming, own_id_token};
+pub use begin::{Begun, Beside, begin, continued_from, naming};
 pub use continued::{Continued, Way};
 pub use describe::{describe, in_words};
+pub use hint::{Hint, read_hint};
 pub use issue::{Sitting, issue};
 pub use object::limited;
 pub use place::is_named;

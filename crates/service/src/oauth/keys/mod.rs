@@ -12,6 +12,7 @@
 mod decide;
 mod endpoint;
 mod master_key;
+mod read;
 mod ring;
 mod signer;
 mod store;
@@ -22,7 +23,8 @@ use porteiro_protocol::jose::{Algorithm, SigningKey, generate_pkcs8};
 
 pub use decide::{Rotation, RotationRefused, unfit_for_production};
 pub use master_key::{MasterKey, MasterKeyError};
-pub use ring::{Documents, Keys, LoadError, Rings};
+pub use read::LoadError;
+pub use ring::{Documents, Keys, Rings};
 pub use signer::{LocalSigner, SignError, Signer};
 pub use store::{KeyRecord, KeyState, Origin, erase_dev_keys, list};
 
@@ -46,6 +48,10 @@ pub enum KeysError {
     Key { algorithm: Algorithm, reason: String },
     #[error(transparent)]
     Refused(#[from] RotationRefused),
+    #[error("{0}; nothing was changed: use the master key of the running nodes")]
+    OtherMaster(LoadError),
+    #[error("{0}; nothing was changed: replace this next key first with: porteiro keys generate")]
+    UnusableNext(LoadError),
 }
 
 /// Makes a key ready to be stored. Slow for RSA: not on an async thread.
@@ -72,13 +78,19 @@ async fn fresh_off_thread(
         .map_err(|error| KeysError::Key { algorithm, reason: error.to_string() })?
 }
 
-/// Gives every algorithm what it lacks: an active key and a next one. Returns how many were made.
+/// Gives every algorithm what it lacks: an active key and a next one that can be opened. Returns how many were made.
 pub async fn generate(store: &Store, master: &Arc<MasterKey>, origin: Origin) -> Result<u32, KeysError> {
     let mut made = 0;
     let existing = store::list(store).await?;
+    read::recognise(&existing, master).map_err(KeysError::OtherMaster)?;
+    let (bad, good): (Vec<_>, Vec<_>) =
+        existing.into_iter().partition(|key| key.state == KeyState::Next && read::open(key, master).is_err());
+    for key in bad {
+        store::discard_next(store, &key.public.kid).await?;
+    }
     for &algorithm in Algorithm::ALL {
         for state in [KeyState::Active, KeyState::Next] {
-            if existing.iter().any(|key| key.algorithm == algorithm && key.state == state) {
+            if good.iter().any(|key| key.algorithm == algorithm && key.state == state) {
                 continue;
             }
             let key = fresh_off_thread(algorithm, origin, master).await?;
@@ -96,8 +108,13 @@ pub async fn rotate(
     algorithm: Algorithm,
     how: Rotation,
 ) -> Result<(), KeysError> {
-    let ring = store::ring(store, algorithm).await?;
+    let mut ring = store::list(store).await?;
+    read::recognise(&ring, master).map_err(KeysError::OtherMaster)?;
+    ring.retain(|key| key.algorithm == algorithm);
     let step = decide::rotation(&ring, settings, how)?;
+    if let Some(next) = ring.iter().find(|key| key.public.kid == step.next) {
+        read::open(next, master).map_err(KeysError::UnusableNext)?;
+    }
     let new = fresh_off_thread(algorithm, step.origin, master).await?;
     if store::rotate(store, &step, &new).await? {
         tracing::info!(%algorithm, active = step.next, retiring = step.active, "signing key rotated");
@@ -125,6 +142,10 @@ pub(crate) async fn advance(app: Arc<App>) -> Result<(), JobError> {
                 // Not yet publishable, or another node was faster: the next run will see.
                 Ok(()) | Err(KeysError::Refused(_)) => {}
                 Err(KeysError::Store(error)) => return Err(error.into()),
+                // The active key goes on signing; the other rings are none the worse.
+                Err(error @ (KeysError::OtherMaster(_) | KeysError::UnusableNext(_))) => {
+                    tracing::error!(%error, "a signing key could not be rotated");
+                }
                 Err(error @ KeysError::Key { .. }) => return Err(JobError::Failed(error.to_string())),
             }
         }
@@ -132,5 +153,5 @@ pub(crate) async fn advance(app: Arc<App>) -> Result<(), JobError> {
             store::retire(&app.store, &key.public.kid, settings.key_verify_seconds).await?;
         }
     }
-    app.keys.reload(&app.store).await.map_err(|error| JobError::Failed(error.to_string()))
+    Ok(app.keys.reload(&app.store).await?)
 }

@@ -7,26 +7,19 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use porteiro_protocol::jose::{Algorithm, Jwks, SigningKey};
+use porteiro_protocol::jose::{Algorithm, Jwks, PublicJwk};
+use serde_json::Value;
 
 use super::{
     master_key::MasterKey,
-    signer::{LocalSigner, SignError, Signer},
-    store::{self, KeyRecord, KeyState},
+    read::{LoadError, Seen, see},
+    signer::{SignError, Signer},
 };
 use crate::{
     http::Document,
     settings::Settings,
     store::{Store, StoreError},
 };
-
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("signing key {kid} cannot be used: {reason}")]
-    Unusable { kid: String, reason: String },
-}
 
 /// What is said in public with these keys, written when it is first asked for. It is made of the rings and the settings,
 /// which stay as they are while the process runs: other rings begin without.
@@ -42,8 +35,12 @@ pub struct Rings {
     pub documents: Documents,
     pub published: Jwks,
     /// The same keys, as verifying wants them.
-    verifying: Vec<serde_json::Value>,
+    verifying: Vec<Value>,
+    /// Keys that verify nothing any more: a signature of theirs says only that a token is outdated, not forged.
+    retired: Vec<Value>,
     active: BTreeMap<Algorithm, Arc<dyn Signer>>,
+    /// What is wrong with the keys that were left out, in words.
+    faults: Vec<String>,
     loaded_at: Instant,
     max_age: Duration,
 }
@@ -67,12 +64,24 @@ pub struct Keys {
 impl Keys {
     pub async fn load(store: &Store, master: Arc<MasterKey>, settings: &Settings) -> Result<Self, LoadError> {
         let max_age = Duration::from_secs(u64::from(settings.key_verify_seconds) / 2);
-        let rings = read(store, &master, max_age).await?;
-        Ok(Self { master, rings: ArcSwap::from_pointee(rings), max_age })
+        let loaded_at = Instant::now();
+        let mut seen = see(store, &master).await?;
+        if !seen.faults.is_empty() {
+            return Err(seen.faults.swap_remove(0));
+        }
+        Ok(Self { master, rings: ArcSwap::from_pointee(Rings::new(seen, loaded_at, max_age)), max_age })
     }
 
-    pub async fn reload(&self, store: &Store) -> Result<(), LoadError> {
-        self.rings.store(Arc::new(read(store, &self.master, self.max_age).await?));
+    /// Whatever is wrong with one key, the others become what the database says of them: were the old rings kept, a key
+    /// that leaked and was retired would go on signing (decision record 0087).
+    pub async fn reload(&self, store: &Store) -> Result<(), StoreError> {
+        // Before the read: the view is at least as old as this.
+        let loaded_at = Instant::now();
+        let rings = Rings::new(see(store, &self.master).await?, loaded_at, self.max_age);
+        if rings.faults != self.current().faults {
+            rings.faults.iter().for_each(|fault| tracing::error!(fault, "a signing key is left out"));
+        }
+        self.rings.store(Arc::new(rings));
         Ok(())
     }
 
@@ -86,17 +95,45 @@ impl Keys {
 }
 
 impl Rings {
+    fn new(seen: Seen, loaded_at: Instant, max_age: Duration) -> Self {
+        let published = Jwks { keys: seen.published };
+        Self {
+            documents: Documents::default(),
+            verifying: values(&published.keys),
+            retired: values(&seen.retired),
+            published,
+            active: seen.active,
+            faults: seen.faults.iter().map(ToString::to_string).collect(),
+            loaded_at,
+            max_age,
+        }
+    }
+
+    fn is_stale(&self) -> bool {
+        self.loaded_at.elapsed() > self.max_age
+    }
+
     /// Who signs with this algorithm now.
     pub fn signer(&self, algorithm: Algorithm) -> Result<Arc<dyn Signer>, SignError> {
-        if self.loaded_at.elapsed() > self.max_age {
+        if self.is_stale() {
             return Err(SignError::Stale);
         }
         self.active.get(&algorithm).cloned().ok_or(SignError::NoKey(algorithm))
     }
 
-    /// What tokens of ours verify with.
-    pub fn verifying_keys(&self) -> &[serde_json::Value] {
-        &self.verifying
+    /// What tokens of ours verify with: nothing, where it was not looked for too long whether a key is retired.
+    pub fn verifying_keys(&self) -> &[Value] {
+        if self.is_stale() { &[] } else { &self.verifying }
+    }
+
+    /// What tell a token that is outdated from one that was never ours. Nothing such a token says may be believed.
+    pub fn retired_keys(&self) -> &[Value] {
+        &self.retired
+    }
+
+    /// How many keys were left out because something is wrong with them.
+    pub const fn faults(&self) -> usize {
+        self.faults.len()
     }
 
     pub fn age(&self) -> Duration {
@@ -104,38 +141,6 @@ impl Rings {
     }
 }
 
-async fn read(store: &Store, master: &MasterKey, max_age: Duration) -> Result<Rings, LoadError> {
-    // Before the read: the view is at least as old as this.
-    let loaded_at = Instant::now();
-    let keys = store::list(store).await?;
-    let mut active: BTreeMap<Algorithm, Arc<dyn Signer>> = BTreeMap::new();
-    for key in &keys {
-        match key.state {
-            KeyState::Active => {
-                active.insert(key.algorithm, Arc::new(LocalSigner::new(open(key, master)?)));
-            }
-            // Opened to see that it can be: better to hear of it now than when it must sign.
-            KeyState::Next => drop(open(key, master)?),
-            KeyState::Retiring | KeyState::Retired => {}
-        }
-    }
-    let published =
-        keys.into_iter().filter(|key| key.state != KeyState::Retired).map(|key| key.public).collect();
-    let published = Jwks { keys: published };
-    let verifying = published.keys.iter().filter_map(|key| serde_json::to_value(key).ok()).collect();
-    Ok(Rings { documents: Documents::default(), published, verifying, active, loaded_at, max_age })
-}
-
-fn open(key: &KeyRecord, master: &MasterKey) -> Result<SigningKey, LoadError> {
-    let unusable = |reason: String| LoadError::Unusable { kid: key.public.kid.clone(), reason };
-    let sealed = key.sealed.as_deref().ok_or_else(|| unusable("its private part is missing".into()))?;
-    let pkcs8 = master
-        .open(&store::sealing_context(&key.public), sealed)
-        .map_err(|error| unusable(error.to_string()))?;
-    let opened =
-        SigningKey::from_pkcs8(key.algorithm, &pkcs8).map_err(|error| unusable(error.to_string()))?;
-    if opened.public() != &key.public {
-        return Err(unusable("its public and private parts differ".into()));
-    }
-    Ok(opened)
+fn values(keys: &[PublicJwk]) -> Vec<Value> {
+    keys.iter().filter_map(|key| serde_json::to_value(key).ok()).collect()
 }

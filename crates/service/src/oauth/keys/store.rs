@@ -64,13 +64,20 @@ impl TryFrom<&Row> for KeyRecord {
 
 /// Every key, also the retired ones, oldest first.
 pub async fn list(store: &Store) -> Result<Vec<KeyRecord>, StoreError> {
-    let sql = format!("SELECT {COLUMNS} FROM signing_key ORDER BY algorithm, created_at, kid");
-    let rows = store.read("keys.list", &sql, &[]).await?;
-    rows.iter().map(|row| KeyRecord::try_from(row).map_err(StoreError::from)).collect()
+    rows(store).await?.into_iter().map(|row| row.map_err(StoreError::from)).collect()
 }
 
-pub(super) async fn ring(store: &Store, algorithm: Algorithm) -> Result<Vec<KeyRecord>, StoreError> {
-    Ok(list(store).await?.into_iter().filter(|key| key.algorithm == algorithm).collect())
+/// The same, where one row that cannot be read must not hide the others.
+pub(super) async fn rows(store: &Store) -> Result<Vec<Result<KeyRecord, RowError>>, StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM signing_key ORDER BY algorithm, created_at, kid");
+    let rows = store.read("keys.list", &sql, &[]).await?;
+    Ok(rows.iter().map(KeyRecord::try_from).collect())
+}
+
+/// Takes back a key that has not signed anything yet.
+pub(super) async fn discard_next(store: &Store, kid: &str) -> Result<(), StoreError> {
+    let sql = "DELETE FROM signing_key WHERE kid = $1 AND state = 'next' RETURNING kid";
+    store.write("keys.discard_next", sql, &[&kid]).await.map(|_| ())
 }
 
 /// Adds a key where its ring has none in that state; says whether it did.

@@ -24,7 +24,7 @@ pub use backchannel::{JOB, deliver, token};
 pub use ending::{Gone, JOB as ENDING_JOB, end_grants, go_on};
 
 use super::{
-    authorization,
+    authorization::{Hint, read_hint},
     clients::{self, Trust},
     grants::{Ending, Revoked, Why},
 };
@@ -150,14 +150,15 @@ enum Left {
 
 async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> Result<Left, FlowError> {
     let signed_in = flow::current_session(app, context).await?;
-    let hint = match form.get("id_token_hint") {
-        Some(text) => match authorization::own_id_token(app, text) {
-            Some(claims) => Some(claims),
-            None => return Ok(Left::Refused("id_token_hint is not an ID token of ours")),
-        },
-        None => None,
+    let hint = form.get("id_token_hint").map(|text| read_hint(app, text));
+    let found = match &hint {
+        Some(Hint::Foreign) => Err("id_token_hint is not an ID token of ours"),
+        // The person may leave, if they say so, and is sent nowhere: nobody vouches for who asks.
+        Some(Hint::Outdated) => Ok((None, false)),
+        Some(Hint::Own(claims)) => destination(app, form, Some(claims)).await?,
+        None => destination(app, form, None).await?,
     };
-    let (to, checked) = match destination(app, form, hint.as_ref()).await? {
+    let (to, checked) = match found {
         Ok(destination) => destination,
         Err(refused) => return Ok(Left::Refused(refused)),
     };
@@ -166,7 +167,10 @@ async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> R
         return Ok(Left::Out { to: to.filter(|_| checked) });
     };
     let token = confirmation(app, &signed_in);
-    let same = hint.is_some_and(|claims| is_of(app, &claims, &signed_in));
+    let same = match hint {
+        Some(Hint::Own(claims)) => is_of(app, &claims, &signed_in),
+        Some(Hint::Outdated | Hint::Foreign) | None => false,
+    };
     let said_so = form.get("confirm").is_some_and(|confirm| {
         let own_page = context.origin.as_deref() == Some(app.issuer());
         own_page && bool::from(subtle::ConstantTimeEq::ct_eq(confirm.as_bytes(), token.as_bytes()))

@@ -1,0 +1,86 @@
+//! From rows to keys that sign and verify. What is wrong with one row is said of that row.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use porteiro_protocol::jose::{Algorithm, PublicJwk, SigningKey};
+
+use super::{
+    master_key::MasterKey,
+    signer::{LocalSigner, Signer},
+    store::{self, KeyRecord, KeyState},
+};
+use crate::store::{Store, StoreError};
+
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("signing key {kid} cannot be used: {reason}")]
+    Unusable { kid: String, reason: String },
+}
+
+/// The keys as of one look at the database.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub published: Vec<PublicJwk>,
+    pub retired: Vec<PublicJwk>,
+    pub active: BTreeMap<Algorithm, Arc<dyn Signer>>,
+    /// A key that cannot be opened does not sign; a row that cannot be read is not there at all.
+    pub faults: Vec<LoadError>,
+}
+
+pub(super) async fn see(store: &Store, master: &MasterKey) -> Result<Seen, StoreError> {
+    let mut seen = Seen::default();
+    for row in store::rows(store).await? {
+        match row {
+            Ok(key) => seen.add(key, master),
+            Err(error) => seen.faults.push(LoadError::Store(error.into())),
+        }
+    }
+    Ok(seen)
+}
+
+impl Seen {
+    fn add(&mut self, key: KeyRecord, master: &MasterKey) {
+        match key.state {
+            KeyState::Active => match open(&key, master) {
+                Ok(opened) => {
+                    self.active.insert(key.algorithm, Arc::new(LocalSigner::new(opened)));
+                }
+                Err(fault) => self.faults.push(fault),
+            },
+            // Opened to see that it can be: better to hear of it now than when it must sign.
+            KeyState::Next => self.faults.extend(open(&key, master).err()),
+            KeyState::Retiring => {}
+            KeyState::Retired => return self.retired.push(key.public),
+        }
+        self.published.push(key.public);
+    }
+}
+
+pub(super) fn open(key: &KeyRecord, master: &MasterKey) -> Result<SigningKey, LoadError> {
+    let unusable = |reason: String| LoadError::Unusable { kid: key.public.kid.clone(), reason };
+    let sealed = key.sealed.as_deref().ok_or_else(|| unusable("its private part is missing".into()))?;
+    let pkcs8 = master
+        .open(&store::sealing_context(&key.public), sealed)
+        .map_err(|error| unusable(error.to_string()))?;
+    let opened =
+        SigningKey::from_pkcs8(key.algorithm, &pkcs8).map_err(|error| unusable(error.to_string()))?;
+    if opened.public() != &key.public {
+        return Err(unusable("its public and private parts differ".into()));
+    }
+    Ok(opened)
+}
+
+/// Whether this is the master key the signing keys are encrypted under: a key made under another one could be opened by
+/// no node. One active key that opens is enough, so that a damaged one can still be rotated away.
+pub(super) fn recognise(keys: &[KeyRecord], master: &MasterKey) -> Result<(), LoadError> {
+    let mut fault = None;
+    for key in keys.iter().filter(|key| key.state == KeyState::Active) {
+        match open(key, master) {
+            Ok(_) => return Ok(()),
+            Err(error) => fault = fault.or(Some(error)),
+        }
+    }
+    fault.map_or(Ok(()), Err)
+}
