@@ -49,6 +49,11 @@ async fn replace_every_key(app: &TestApp) {
     app.app.keys.reload(&app.app.store).await.unwrap();
 }
 
+/// Whether readiness fails for the keys. The test's clock stands still, and may be a reason of its own.
+async fn says_unusable(app: &TestApp) -> bool {
+    app.get("/readyz").await.text().contains("there is no usable signing key")
+}
+
 async fn damage_next(app: &TestApp, what: &str) {
     app.sql(&format!("UPDATE signing_key SET {what} WHERE algorithm = 'ES256' AND state = 'next'")).await;
 }
@@ -84,7 +89,7 @@ async fn an_unusable_key_does_not_keep_a_retired_one_alive() {
         assert_eq!(app.app.keys.current().faults(), 1, "{damage}");
         let fresh = client.tokens(&mut browser, &app, &[]).await;
         assert!(verify(fresh["access_token"].as_str().unwrap(), &jwks).is_ok(), "{damage}");
-        assert_eq!(app.get("/readyz").await.status, 200, "the active keys sign");
+        assert!(!says_unusable(&app).await, "the active keys sign");
     }
 }
 
@@ -109,10 +114,10 @@ async fn an_active_key_that_is_damaged_signs_no_more_and_can_be_rotated_away() {
     app.app.keys.reload(&app.app.store).await.unwrap();
     assert!(app.app.keys.current().signer(Algorithm::Es256).is_err());
     assert!(app.app.keys.current().signer(Algorithm::EdDsa).is_ok());
-    assert_eq!(app.get("/readyz").await.status, 503);
+    assert!(says_unusable(&app).await);
     rotate(&app, app.app.keys.master(), Algorithm::Es256).await.unwrap();
     app.app.keys.reload(&app.app.store).await.unwrap();
-    assert_eq!(app.get("/readyz").await.status, 200);
+    assert!(!says_unusable(&app).await);
 }
 
 #[tokio::test]
