@@ -301,6 +301,10 @@ async fn silent_authorization_has_a_limit() {
     assert_eq!(limited.status, 429, "{}", limited.text());
     assert!(!limited.header("retry-after").is_empty());
     assert!(codes >= 100, "{codes}: a person with many applications does not notice it");
+    // Another client has a bucket of its own.
+    let other = Relying::web(&app).await;
+    other.code(&mut browser, &[]).await;
+    assert_eq!(other.ask(&mut browser, &verifier(), &[("prompt", "none")]).await.status, 200);
     // It does not keep its owner from ending sessions.
     reauthenticate(&app, &mut browser).await;
     assert!(browser.delete("/v1/account/sessions").await.status.is_success());

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use porteiro_protocol::id::Id;
 use porteiro_service::{jobs, oauth::clients::Trust};
 use porteiro_testkit::TestApp;
 use serde_json::json;
@@ -174,4 +175,23 @@ async fn what_a_host_did_not_take_for_a_day_is_given_up() {
     app.sql("UPDATE job SET enqueued_at = now() - interval '8 days'; DELETE FROM schedule").await;
     jobs::run_due(&app.app).await.unwrap();
     assert_eq!(app.count("SELECT count(*) FROM job WHERE destination <> ''").await, 0);
+}
+
+/// Found by the fourth review: nobody has to own the host they name, so a stranger's failures there must pause nobody
+/// else. A pause is a lane's, and each client has one.
+#[tokio::test]
+async fn clients_that_name_the_same_host_wait_in_lanes_of_their_own() {
+    let app = TestApp::new().await;
+    for client in ["stranger", "victim"] {
+        let job = Id::random(&*app.app.entropy);
+        app.app
+            .store
+            .run_tx("test.enqueue", |tx| async move {
+                let to = ("https://shared.example/logout", client);
+                jobs::enqueue_to(&tx, job, "logout.tell", to, &json!({})).await
+            })
+            .await
+            .unwrap();
+    }
+    assert_eq!(app.count("SELECT count(DISTINCT destination) FROM job WHERE kind = 'logout.tell'").await, 2);
 }

@@ -69,3 +69,26 @@ async fn an_organization_that_uses_up_its_share_of_a_mailbox_leaves_the_others_t
     assert!((7_100..=7_200).contains(&wait), "{wait}");
     assert_eq!(invite(&app, here, &ours, "ben@example.test", "member").await.status, 201, "another mailbox");
 }
+
+/// Found by the fourth review: a mailbox that gets no more mail cost the organization its own share at each try.
+#[tokio::test]
+async fn an_invitation_that_finds_the_mailbox_full_takes_nothing_from_its_organization() {
+    let app = people::app().await;
+    let (here, ours) = inviting(&app, "here").await;
+    for slug in ["second", "third", "fourth", "fifth"] {
+        let (there, theirs) = inviting(&app, slug).await;
+        for _ in 0..3 {
+            invite(&app, there, &theirs, ANA, "member").await;
+        }
+    }
+    let waits: Vec<u32> = {
+        let mut waits = Vec::new();
+        for _ in 0..6 {
+            let refused = invite(&app, here, &ours, ANA, "member").await;
+            assert_eq!(refused.status, 429);
+            waits.push(refused.header("retry-after").parse().unwrap());
+        }
+        waits
+    };
+    assert!(waits.iter().all(|wait| *wait <= 7_200), "two hours, the mailbox's own interval: {waits:?}");
+}

@@ -203,18 +203,25 @@ async fn decided(
         return Ok((decide::next(&loaded.state, &gathered.facts), None, gathered.facts));
     };
     let rule = AUTHORIZATION_SUBJECT;
-    let bucket = &Bucket { rule, key: app.secrets.limit_key(rule.name, account.uuid().as_bytes()) };
+    let client = state.continuation.as_ref().and_then(|continued| continued.request.addressee().ok());
+    let client = client.map_or("", |addressee| addressee.client_id);
+    let whom = [account.uuid().as_bytes().as_slice(), client.as_bytes()].concat();
+    let bucket = &Bucket { rule, key: app.secrets.limit_key(rule.name, &whom) };
     let turn = Turn::new(account.uuid(), ("authorization", state.session));
     let outcome = app
         .store
         .run_tx_in_turn(turn, "flow.silent", |tx| async move {
             accounts::lock(&tx, account).await?;
-            if let Some(limited) = limits::take_in(&tx, std::slice::from_ref(bucket)).await? {
-                return Ok(Err(limited));
-            }
             let mut loaded = unsaved(app, &tx, state).await?;
             let gathered = facts::gather(app, &tx, &mut loaded).await?;
             let next = decide::next(&loaded.state, &gathered.facts);
+            // Only what leaves a grant counts, and for this client alone: a page that asks in vain takes nothing from
+            // the person's other applications.
+            if matches!(next, Next::Complete)
+                && let Some(limited) = limits::take_in(&tx, std::slice::from_ref(bucket)).await?
+            {
+                return Ok(Err(limited));
+            }
             let delivery = match next {
                 Next::Complete => complete::complete(app, &tx, context, &mut loaded, &gathered)
                     .await?

@@ -1,7 +1,7 @@
 //! Which jobs may run side by side: pure, so that fairness can be tried without a database (docs/decisions/0070).
 //!
-//! Every kind has a lane of its own. Where strangers choose the destination, every host has one, so that a host that
-//! does not answer delays nobody's jobs but its own.
+//! Every kind has a lane of its own. Where strangers choose the destination, every client on every host has one, so that
+//! a host that does not answer delays nobody's jobs but its own, and a client that fails there nobody else's.
 
 use std::{collections::HashMap, hash::Hash};
 
@@ -30,13 +30,13 @@ pub enum Lanes {
     PerHost,
 }
 
-/// The host an address names, with its port where that is not the usual one. Empty where it names none, which the
-/// fetcher refuses.
-pub(super) fn destination(address: &str) -> String {
+/// The host an address names, with its port where that is not the usual one, and whose address it is: one client's
+/// failures pause no other client on the same host. Empty where it names no host, which the fetcher refuses.
+pub(super) fn destination(address: &str, whose: &str) -> String {
     let Some(url) = Url::parse(address).ok() else { return String::new() };
     match (url.host_str(), url.port()) {
-        (Some(host), Some(port)) => format!("{host}:{port}"),
-        (Some(host), None) => host.to_owned(),
+        (Some(host), Some(port)) => format!("{host}:{port} {whose}"),
+        (Some(host), None) => format!("{host} {whose}"),
         (None, _) => String::new(),
     }
 }
@@ -50,6 +50,11 @@ pub(super) struct Lane {
 }
 
 impl Lane {
+    /// The host alone: how many go there at once is counted for all who name it.
+    fn host(&self) -> &str {
+        self.destination.split(' ').next().unwrap_or_default()
+    }
+
     pub(super) const fn of_kind(kind: &'static str) -> Self {
         Self { kind, destination: String::new() }
     }
@@ -84,12 +89,16 @@ impl<T: Hash + Eq> UnderWay<T> {
 
     /// How many more a lane takes.
     pub(super) fn room(&self, lane: &Lane, failures: i32) -> usize {
-        let most = match (lane.destination.is_empty(), failures >= TOLERATED) {
-            (true, _) => PER_KIND,
-            (false, false) => PER_HOST,
-            (false, true) => 1,
+        let here = self.0.values().filter(|running| *running == lane).count();
+        let there = || {
+            let running = self.0.values().filter(|running| running.kind == lane.kind);
+            PER_HOST.saturating_sub(running.filter(|running| running.host() == lane.host()).count())
         };
-        most.saturating_sub(self.0.values().filter(|running| *running == lane).count())
+        match (lane.destination.is_empty(), failures >= TOLERATED) {
+            (true, _) => PER_KIND.saturating_sub(here),
+            (false, false) => there(),
+            (false, true) => there().min(1_usize.saturating_sub(here)),
+        }
     }
 
     /// How many more go to strangers' hosts, whichever they are.
@@ -137,12 +146,21 @@ mod tests {
     }
 
     #[test]
+    fn clients_on_one_host_share_its_places_and_nothing_else() {
+        let mut under_way = UnderWay::new();
+        under_way.started(0, to("host.example one"));
+        assert_eq!(under_way.room(&to("host.example two"), 0), PER_HOST - 1);
+        assert_eq!(under_way.room(&to("host.example two"), TOLERATED), 1, "the other's failures are its own");
+        assert_eq!(under_way.room(&to("host.example one"), TOLERATED), 0);
+    }
+
+    #[test]
     fn paths_cases_and_the_usual_port_make_no_new_lane() {
         for address in ["https://app.example/a", "https://APP.example:443/b?c", "https://app.example"] {
-            assert_eq!(destination(address), "app.example");
+            assert_eq!(destination(address, "c"), "app.example c");
         }
-        assert_eq!(destination("https://app.example:8443/"), "app.example:8443");
-        assert_eq!(destination("nonsense"), "");
+        assert_eq!(destination("https://app.example:8443/", "c"), "app.example:8443 c");
+        assert_eq!(destination("nonsense", "c"), "");
     }
 
     #[test]

@@ -186,15 +186,16 @@ pub async fn enqueue_later<P: Serialize>(
     store::insert(tx, job_id, &Lane::of_kind(kind), &stored(payload)?, seconds).await
 }
 
-/// The same for something that goes to an address a stranger chose, for kinds with [`Lanes::PerHost`].
+/// The same for something that goes to an address a stranger chose, for kinds with [`Lanes::PerHost`]. Whose address it
+/// is keeps those apart who name the same host: nobody has to own the host they name.
 pub async fn enqueue_to<P: Serialize>(
     tx: &Tx,
     job_id: JobId,
     kind: &'static str,
-    address: &str,
+    (address, whose): (&str, &str),
     payload: &P,
 ) -> Result<(), StoreError> {
-    let lane = Lane { kind, destination: lanes::destination(address) };
+    let lane = Lane { kind, destination: lanes::destination(address, whose) };
     store::insert(tx, job_id, &lane, &stored(payload)?, 0.0).await
 }
 

@@ -212,8 +212,8 @@ pub const AUDIT_EXPORT: Rule = rule("audit_export.caller", 10, 6.0);
 /// Refusals that are written down, by whoever is refused; what is beyond is refused without a reference.
 pub const REFUSAL_SUBJECT: Rule = rule("refusal.subject", 30, 60.0);
 
-/// Authorization requests in the browser of somebody who is signed in, by account: most are answered with a code at once
-/// and without anybody noticing, and each of these is a grant (decision record 0067).
+/// Authorization requests in the browser of somebody who is signed in that are answered with a code at once, by account
+/// and client: nobody notices them, and each is a grant (decision record 0067).
 pub const AUTHORIZATION_SUBJECT: Rule = rule("authorization.subject", 300, 10.0);
 
 /// One bucket of a rule: whom it counts.

@@ -8,6 +8,9 @@ const TAKE: &str = "INSERT INTO limit_bucket AS b (bucket_key, full_at)
        WHERE b.full_at <= now() + make_interval(secs => $3)
     RETURNING bucket_key";
 
+const REFUND: &str =
+    "UPDATE limit_bucket SET full_at = full_at - make_interval(secs => $2) WHERE bucket_key = $1";
+
 /// Takes one from every bucket; the first that is empty refuses. One statement per bucket, each its own transaction:
 /// what was taken stays taken whatever happens next.
 pub async fn take(store: &Store, buckets: &[Bucket]) -> Result<Option<Limited>, StoreError> {
@@ -23,14 +26,17 @@ pub async fn take(store: &Store, buckets: &[Bucket]) -> Result<Option<Limited>, 
 }
 
 /// Takes one from every bucket inside a transaction, for what counts only if it is done: what is rolled back was not
-/// taken. The first that is empty refuses; the caller holds the others until the transaction ends, so everybody takes
-/// them in one order, the widest last.
+/// taken. The first that is empty refuses, and nothing is taken from the others. The caller holds them until the
+/// transaction ends, so everybody takes them in one order, the widest last.
 pub async fn take_in(tx: &Tx, buckets: &[Bucket]) -> Result<Option<Limited>, StoreError> {
-    for bucket in buckets {
+    for (index, bucket) in buckets.iter().enumerate() {
         let interval = bucket.rule.interval_seconds;
         let tolerance = interval * f64::from(bucket.rule.burst.saturating_sub(1));
         let taken = tx.execute(TAKE, &[&bucket.key.as_slice(), &interval, &tolerance]).await?;
         if taken == 0 {
+            for bucket in &buckets[..index] {
+                tx.execute(REFUND, &[&bucket.key.as_slice(), &bucket.rule.interval_seconds]).await?;
+            }
             return Ok(Some(Limited::new(bucket, until_full(tx, bucket).await?)));
         }
     }
@@ -104,11 +110,7 @@ pub async fn take_weighed(store: &Store, buckets: &[(Bucket, u32)]) -> Result<Ve
 pub async fn refund(store: &Store, buckets: &[Bucket]) -> Result<(), StoreError> {
     for bucket in buckets {
         store
-            .write(
-                "limits.refund",
-                "UPDATE limit_bucket SET full_at = full_at - make_interval(secs => $2) WHERE bucket_key = $1",
-                &[&bucket.key.as_slice(), &bucket.rule.interval_seconds],
-            )
+            .write("limits.refund", REFUND, &[&bucket.key.as_slice(), &bucket.rule.interval_seconds])
             .await?;
     }
     Ok(())

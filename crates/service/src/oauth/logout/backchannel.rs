@@ -56,7 +56,7 @@ pub(super) async fn tell_all(
         if let Some(address) = &address {
             let job: JobId = Id::ordered(app.clock.now(), &*app.entropy);
             let payload = Ended { client_id: client_id.to_owned(), subject, session };
-            jobs::enqueue_to(tx, job, JOB, address, &payload).await?;
+            jobs::enqueue_to(tx, job, JOB, (address, client_id), &payload).await?;
         }
         known = Some((client_id, address));
     }
@@ -77,8 +77,8 @@ pub async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
         .map_err(|error| JobError::Failed(error.to_string()))?;
     match status {
         200..=299 => Ok(()),
-        // §2.8: it understood, and could not or would not.
-        400..=499 => Err(JobError::Hopeless(format!("the client answered {status}"))),
+        // §2.8: it understood, and could not or would not. A redirect is not followed, today or later.
+        300..=499 => Err(JobError::Hopeless(format!("the client answered {status}"))),
         _ => Err(JobError::Failed(format!("the client answered {status}"))),
     }
 }
