@@ -10,6 +10,7 @@
 //! 5. It ends with what let the operator begin it: the permission, their account, and their own sessions and grants.
 
 mod decide;
+mod ending;
 mod endpoint;
 mod store;
 mod token;
@@ -19,7 +20,6 @@ use std::sync::Arc;
 use porteiro_protocol::{
     assurance::Level,
     authority::Authority,
-    entropy::Entropy,
     id::{AccountId, Id, MembershipId, OrganizationId},
     permission::{Held, Permission},
     time::numeric_date,
@@ -27,7 +27,10 @@ use porteiro_protocol::{
 use serde_json::{Value, json};
 
 use self::decide::{Impersonator, Refused, Target, may_act, may_carry};
-pub use self::store::Impersonation;
+pub use self::{
+    ending::{end_of_actor, end_of_actor_at_console},
+    store::Impersonation,
+};
 use crate::{
     App, accounts,
     accounts::Account,
@@ -41,12 +44,12 @@ use crate::{
     oauth::{
         acting::{self, Acting},
         authorization::decide::still_allowed,
-        grants::{self, GrantId, Live, NewActing, Terms, Why},
+        grants::{self, GrantId, Live, NewActing, Terms},
     },
     organizations, platform,
     refusals::Rule,
     store::{Reader, StoreError, Tx},
-    trail::{self, Actor, TrailKind},
+    trail::{self, TrailKind},
 };
 
 /// The impersonation itself, for ids.
@@ -331,58 +334,6 @@ async fn stop(
         .await
 }
 
-/// Whoever loses the session or grant they acted with, or their account, acts as nobody any more. `client_id`: only what
-/// they do by that client.
-pub async fn end_of_actor(
-    app: &App,
-    tx: &Tx,
-    context: &RequestContext,
-    actor: AccountId,
-    client_id: Option<&str>,
-    why: Why,
-) -> Result<(), StoreError> {
-    let because = if matches!(why, Why::AccountDisabled) {
-        "the account of whoever acted was disabled"
-    } else {
-        "the session or grant of whoever acted ended"
-    };
-    for one in end_all(tx, actor, client_id).await? {
-        trail::record(app, tx, context, one.organization, &ended(&one, because)).await?;
-    }
-    Ok(())
-}
-
-/// The same for whoever lost the permission, on the command line.
-pub async fn end_of_actor_at_console(
-    tx: &Tx,
-    entropy: &dyn Entropy,
-    actor: AccountId,
-) -> Result<(), StoreError> {
-    for one in end_all(tx, actor, None).await? {
-        let event = ended(&one, "whoever acted may no longer do so");
-        trail::record_unasked(entropy, tx, one.organization, &event).await?;
-    }
-    Ok(())
-}
-
-async fn end_all(
-    tx: &Tx,
-    actor: AccountId,
-    client_id: Option<&str>,
-) -> Result<Vec<Impersonation>, StoreError> {
-    let mut ended = store::end_of_actor(tx, actor, client_id).await?;
-    ended.sort_by_key(|one| (one.organization, one.id));
-    for one in &ended {
-        grants::revoke_acting(tx, one.grant, one.account).await?;
-    }
-    Ok(ended)
-}
-
-fn ended(one: &Impersonation, because: &str) -> trail::Event {
-    trail::Event::done(TrailKind::ImpersonationEnded, Actor::system(), target(one.membership))
-        .because(Some(because.to_owned()))
-}
-
 /// Whether somebody may act as others, now: asked wherever a token says that they do.
 pub async fn is_allowed(reader: &impl Reader, actor: &str) -> Result<bool, StoreError> {
     let Ok(actor) = actor.parse::<AccountId>() else { return Ok(false) };
@@ -400,7 +351,7 @@ pub(crate) async fn time_is_up(app: Arc<App>, payload: Value) -> Result<(), JobE
     app.store
         .run_tx("impersonation.time_is_up", |tx| async move {
             let Some(ended) = store::end(&tx, organization, id.into(), true).await? else { return Ok(()) };
-            let event = self::ended(&ended, "its time was up");
+            let event = ending::ended(&ended, "its time was up");
             trail::record_unasked(&*app.entropy, &tx, organization, &event).await
         })
         .await?;
