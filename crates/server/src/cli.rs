@@ -97,6 +97,9 @@ pub enum Keys {
     },
     /// Unpublish a replaced key and erase its private part.
     Retire {
+        /// Its id, as `keys list` shows it.
+        // One id in sixty-four begins with a hyphen.
+        #[arg(allow_hyphen_values = true)]
         kid: String,
         /// Do not wait until the last token it signed is dead. For a leaked key.
         #[arg(long)]
@@ -268,4 +271,19 @@ pub fn parse() -> Invocation {
         .collect();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     Invocation { command: cli.command, config: cli.config, flags }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_id_that_begins_with_a_hyphen_can_be_retired() {
+        for words in [["-i4JoBaM1sx", "--now"], ["--now", "-i4JoBaM1sx"], ["--now", "i4JoBaM1sx"]] {
+            let matches = command().try_get_matches_from(["porteiro", "keys", "retire"].iter().chain(&words));
+            let cli = Cli::from_arg_matches(&matches.unwrap()).unwrap();
+            let Command::Keys(Keys::Retire { kid, now }) = cli.command else { panic!("{words:?}") };
+            assert!(kid.ends_with("i4JoBaM1sx") && now, "{words:?}: {kid}");
+        }
+    }
 }
