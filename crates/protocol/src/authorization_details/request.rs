@@ -78,6 +78,6 @@ mod tests {
         for shape in ["{}", "1", "[1]", "[{}]", r#"[{"type":""}]"#, r#"[{"type":1}]"#] {
             assert_eq!(read(shape), Err(DetailsError::Shape), "{shape}");
         }
-        assert_eq!(read(r#"[{"type":"a","b":"\u0000"}]"#), Err(DetailsError::Characters));
+        assert_eq!(read(r#"[{"type":"a","b":"\u0000"}]"#), Err(DetailsError::Json));
     }
 }

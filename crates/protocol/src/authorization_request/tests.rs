@@ -99,7 +99,7 @@ fn phase_one_decides_where_an_answer_may_go() {
         assert_eq!(choose(uri, &two), Err(Undeliverable::RedirectUri), "{uri}");
     }
     assert_eq!(request(&[("client_id", "")]).addressee(), Err(Undeliverable::ClientIdMissing));
-    for id in ["a b", "\0", "é", &"a".repeat(2001)] {
+    for id in ["a b", "\u{1}", "é", &"a".repeat(2001)] {
         assert_eq!(request(&[("client_id", id)]).addressee(), Err(Undeliverable::ClientId), "{id}");
     }
     // Phase 1 does not look further.
@@ -154,7 +154,7 @@ fn what_is_wrong_has_its_own_code() {
         ("authorization_details", r#"[{"type":"a","b":"\u0000"}]"#, E::InvalidAuthorizationDetails),
         ("authorization_details", &deep, E::InvalidAuthorizationDetails),
         ("dpop_jkt", "x", E::InvalidRequest),
-        ("state", "a\u{0}b", E::InvalidRequest),
+        ("state", "a\u{1}b", E::InvalidRequest),
         ("organization", "a\nb", E::InvalidRequest),
         ("acr_values", &"a ".repeat(17), E::InvalidRequest),
         ("request", "a.b.c", E::RequestNotSupported),
@@ -172,7 +172,7 @@ fn what_is_wrong_has_its_own_code() {
     // An error still goes back with the state and in the mode that was asked for, where those make sense.
     let raw = request(&[("response_mode", "form_post"), ("state", "s"), ("scope", "\"")]);
     assert_eq!((raw.error_mode(), raw.state()), (ResponseMode::FormPost, Some("s")));
-    let raw = request(&[("response_mode", "fragment"), ("state", "a\u{0}b")]);
+    let raw = request(&[("response_mode", "fragment"), ("state", "a\u{1}b")]);
     assert_eq!((raw.error_mode(), raw.state()), (ResponseMode::Query, None));
 }
 
@@ -284,7 +284,7 @@ proptest! {
 
     /// No refusal repeats what was sent, and none is made of characters RFC 6749 §4.1.2.1 does not allow.
     #[test]
-    fn refusals_say_nothing_the_client_wrote(index in 0..raw::NAMES.len(), value in "[ -~é\\x00]{0,10}ZQX[ -~é]{0,10}") {
+    fn refusals_say_nothing_the_client_wrote(index in 0..raw::NAMES.len(), value in "[ -~é\\x01]{0,10}ZQX[ -~é]{0,10}") {
         if let Err(refused) = request(&[(raw::NAMES[index], &value)]).check() {
             prop_assert!(!refused.description.contains("ZQX"));
             prop_assert!(refused.description.bytes().all(|byte| matches!(byte, 0x20..=0x21 | 0x23..=0x5b | 0x5d..=0x7e)));
@@ -292,7 +292,7 @@ proptest! {
     }
 
     #[test]
-    fn without_an_s256_challenge_there_is_no_request(challenge in prop::option::of("[A-Za-z0-9_-]{1,50}"), method in prop::option::of("S256|plain|s256|.{1,4}")) {
+    fn without_an_s256_challenge_there_is_no_request(challenge in prop::option::of("[A-Za-z0-9_-]{1,50}"), method in prop::option::of("S256|plain|s256|[^\\x00]{1,4}")) {
         let read = request(&[("code_challenge", challenge.as_deref().unwrap_or("")), ("code_challenge_method", method.as_deref().unwrap_or(""))]).check();
         prop_assert!(read.is_err() || (method.as_deref() == Some("S256") && challenge.is_some_and(|text| text.len() == 43)));
     }

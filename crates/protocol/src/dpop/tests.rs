@@ -134,7 +134,7 @@ fn within_a_short_time() {
 
 #[test]
 fn identified_and_with_a_nonce_that_is_text() {
-    for jti in [json!(""), json!("a".repeat(257)), json!(null), json!(7), json!("a\u{0}")] {
+    for jti in [json!(""), json!("a".repeat(257)), json!(null), json!(7), json!("a\u{1}")] {
         assert_eq!(with_claim("jti", &jti), Err(DpopError::Jti));
     }
     assert!(with_claim("jti", &json!("a".repeat(256))).is_ok());

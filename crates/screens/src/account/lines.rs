@@ -239,8 +239,10 @@ const NOT_OURS: &[&str] = &[
     "client.administered",
     "client.changed",
     "client.created",
+    "client.expired",
     "client.registered",
     "client.removed",
+    "console.command",
     "stuffing.suspected",
 ];
 
