@@ -6,10 +6,7 @@ use std::{collections::HashMap, path::Path};
 use anyhow::{Context, Result};
 use aws_lc_rs::digest::{SHA256, digest};
 use porteiro_protocol::entropy::Entropy;
-use porteiro_service::{
-    oauth::keys::MasterKey,
-    secrets::{HandleKind, Route, Secrets},
-};
+use porteiro_service::secrets::{HandleKind, MasterKey, Route, Secrets};
 use uuid::Uuid;
 
 /// Of how many days families are; two partitions hold them.

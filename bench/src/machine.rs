@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use porteiro_protocol::entropy::Entropy;
-use porteiro_service::oauth::keys::MasterKey;
+use porteiro_service::secrets::MasterKey;
 
 use crate::options::Options;
 

@@ -2,8 +2,8 @@
 
 use porteiro_service::{
     jobs::JobError,
-    settings::{Mode, Sensitive},
-    sms::{ProviderName, Sms, SmsProvider, SmsSettings},
+    settings::{Mode, Sensitive, SmsProviderName, SmsSettings},
+    sms::{Sms, SmsProvider},
 };
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::fetch::Recorder;
 const NUMBER: &str = "+5511987654321";
 const TEXT: &str = "123456 é seu código & mais.\n@id.example.org #123456";
 
-fn provider(name: ProviderName, url: &str) -> SmsProvider {
+fn provider(name: SmsProviderName, url: &str) -> SmsProvider {
     let settings = SmsSettings {
         provider: name,
         url: Some(url),
@@ -31,14 +31,14 @@ async fn answering(status: &str) -> Recorder {
     Recorder::answering(&format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")).await
 }
 
-async fn deliver(server: &Recorder, name: ProviderName) -> Result<(), JobError> {
+async fn deliver(server: &Recorder, name: SmsProviderName) -> Result<(), JobError> {
     provider(name, &server.url("")).send(&server.fetcher(), &sms(NUMBER)).await
 }
 
 #[tokio::test]
 async fn twilio_gets_a_form_with_a_login() {
     let server = answering("201 Created").await;
-    deliver(&server, ProviderName::Twilio).await.unwrap();
+    deliver(&server, SmsProviderName::Twilio).await.unwrap();
     let heard = server.heard().concat();
     let (head, body) = heard.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("POST /2010-04-01/Accounts/AC0123/Messages.json HTTP/1.1\r\n"), "{head}");
@@ -52,7 +52,7 @@ async fn twilio_gets_a_form_with_a_login() {
 #[tokio::test]
 async fn a_webhook_gets_json_with_a_bearer() {
     let server = answering("204 No Content").await;
-    deliver(&server, ProviderName::Webhook).await.unwrap();
+    deliver(&server, SmsProviderName::Webhook).await.unwrap();
     let heard = server.heard().concat();
     let (head, body) = heard.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("POST / HTTP/1.1\r\n"), "{head}");
@@ -74,7 +74,7 @@ async fn refusals_for_good_end_it_others_are_tried_again_and_no_error_names_anyb
         ("503 Service Unavailable", false),
         ("302 Found", false),
     ] {
-        for name in [ProviderName::Twilio, ProviderName::Webhook] {
+        for name in [SmsProviderName::Twilio, SmsProviderName::Webhook] {
             let server = answering(status).await;
             let error = deliver(&server, name).await.unwrap_err();
             assert_eq!(matches!(error, JobError::Hopeless(_)), hopeless, "{status}");
@@ -88,7 +88,7 @@ async fn refusals_for_good_end_it_others_are_tried_again_and_no_error_names_anyb
 async fn a_provider_that_is_not_there_or_not_allowed_is_tried_again() {
     let server = answering("200 OK").await;
     // Not on the operator's list: the fetcher refuses before anything is sent.
-    let elsewhere = provider(ProviderName::Webhook, "http://127.0.0.1:1/");
+    let elsewhere = provider(SmsProviderName::Webhook, "http://127.0.0.1:1/");
     let error = elsewhere.send(&server.fetcher(), &sms(NUMBER)).await.unwrap_err();
     assert!(matches!(error, JobError::Failed(_)));
     assert_names_nobody(&error);
@@ -100,7 +100,7 @@ async fn a_provider_that_is_not_there_or_not_allowed_is_tried_again() {
 #[tokio::test]
 async fn what_is_no_message_to_no_number_is_given_up() {
     let server = answering("200 OK").await;
-    let provider = provider(ProviderName::Webhook, &server.url("/"));
+    let provider = provider(SmsProviderName::Webhook, &server.url("/"));
     for to in ["", "ana", "+1&To=2"] {
         let error = provider.send(&server.fetcher(), &sms(to)).await.unwrap_err();
         assert!(matches!(error, JobError::Hopeless(_)));

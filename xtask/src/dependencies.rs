@@ -5,7 +5,9 @@ use std::path::Path;
 use crate::{Finding, files, finding::line_of};
 
 const POSTGRES: &[&str] = &["tokio-postgres", "deadpool-postgres", "tokio-postgres-rustls"];
-const MAY_USE_POSTGRES: &[&str] = &["crates/service", "crates/testkit", "tests", "xtask", "bench"];
+const MAY_USE_POSTGRES: &[&str] =
+    &["crates/base", "crates/service", "crates/testkit", "tests", "xtask", "bench"];
+const FEATURES: &[&str] = &["porteiro-service", "porteiro-screens"];
 const IMPURE: &[&str] = &["tokio", "axum", "reqwest", "hyper", "tokio-postgres"];
 
 pub fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
@@ -25,7 +27,11 @@ pub fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
 
 fn refusal(member: &str, dependency: &str) -> Option<String> {
     if member == "crates/protocol" && IMPURE.contains(&dependency) {
-        Some(format!("depends on {dependency}; protocol is pure: move what needs it to crates/service"))
+        Some(format!(
+            "depends on {dependency}; protocol is pure: move what needs it to crates/base or crates/service"
+        ))
+    } else if member == "crates/base" && FEATURES.contains(&dependency) {
+        Some(format!("depends on {dependency}; base knows no feature"))
     } else if member == "crates/service" && dependency == "porteiro-screens" {
         Some("depends on porteiro-screens; screens depend on the service, never the reverse".to_owned())
     } else if POSTGRES.contains(&dependency) && !MAY_USE_POSTGRES.contains(&member) {
@@ -80,11 +86,16 @@ mod tests {
                 "[dependencies]\nporteiro-screens.workspace = true",
                 "porteiro-screens",
             ),
-            ("crates/server/Cargo.toml", "[dependencies]\ntokio-postgres = \"1\"", "only crates/service"),
+            (
+                "crates/base/Cargo.toml",
+                "[dependencies]\nporteiro-service.workspace = true",
+                "base knows no feature",
+            ),
+            ("crates/server/Cargo.toml", "[dependencies]\ntokio-postgres = \"1\"", "only crates/base"),
             (
                 "crates/server/Cargo.toml",
                 "[dependencies]\npg = { version = \"1\", package = \"tokio-postgres\" }",
-                "only crates/service",
+                "only crates/base",
             ),
         ] {
             let found = found(path, text);

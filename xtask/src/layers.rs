@@ -59,7 +59,7 @@ const LAYERS: &[Layer] = &[
 
 /// SQL lives in `store.rs` files and `store/` folders. Elsewhere only here, with the reason.
 const SQL_ELSEWHERE: &[(&str, &str)] = &[
-    ("crates/service/src/jobs/schedule.rs", "the schedule is one read and one guarded statement"),
+    ("crates/base/src/jobs/schedule.rs", "the schedule is one read and one guarded statement"),
     ("crates/server/src/commands/doctor.rs", "probes the connection itself and names no table"),
 ];
 
@@ -118,7 +118,8 @@ fn is_sql(text: &str) -> bool {
 /// The first lines of a folder's `mod.rs` tell its story.
 fn feature_folders(root: &Path) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for folder in folders_under(root, "crates/service/src")? {
+    let folders = [folders_under(root, "crates/base/src")?, folders_under(root, "crates/service/src")?];
+    for folder in folders.concat() {
         let path = format!("{folder}/mod.rs");
         if !root.join(&path).is_file() {
             findings.push(Finding::new(folder, 1, "has no mod.rs; every feature folder has one"));

@@ -9,8 +9,9 @@ use porteiro_service::{
     mail::{Mail, Mailer},
     oauth::{
         apis,
-        keys::{self, Keys, LoadError, MasterKey, Origin},
+        keys::{self, Keys, LoadError, Origin},
     },
+    secrets::MasterKey,
     settings::{Checked, Mode, Settings},
     sms::{Sms, SmsProvider},
     store::{

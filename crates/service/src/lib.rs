@@ -11,33 +11,28 @@ pub mod bootstrap;
 pub mod branding;
 pub mod client_policies;
 pub mod credentials;
-pub mod fetch;
 pub mod flow;
 pub mod health;
 pub mod http;
 pub mod impersonation;
 pub mod invitations;
-pub mod jobs;
-pub mod limits;
-pub mod mail;
 pub mod management;
 pub mod members;
 pub mod oauth;
 pub mod organizations;
 pub mod platform;
 pub mod refusals;
+pub mod registers;
 pub mod roles;
-pub mod secrets;
 pub mod sessions;
-pub mod settings;
-pub mod sms;
 mod state;
-pub mod store;
 pub mod trail;
 
 use std::sync::Arc;
 
 use axum::Router;
+
+pub use porteiro_base::{Core, fetch, jobs, limits, mail, secrets, settings, sms, store};
 
 pub use state::{App, Parts};
 

@@ -1,13 +1,14 @@
 //! What every request can reach. Nothing here is per person: nodes are stateless.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    ops::Deref,
+    sync::{Arc, OnceLock, atomic::AtomicBool},
 };
 
 use porteiro_protocol::{entropy::Entropy, time::Clock};
 
 use crate::{
+    Core,
     credentials::{hashing::Hasher, passkey::RelyingParty},
     fetch::Fetcher,
     http::Document,
@@ -23,9 +24,9 @@ use crate::{
     store::Store,
 };
 
+/// The core, and what each feature keeps in memory. It reads like the core (`app.store`).
 pub struct App {
-    pub checked: Checked,
-    pub store: Store,
+    pub core: Arc<Core>,
     pub keys: Keys,
     pub directory: Directory,
     pub details: Details,
@@ -34,24 +35,23 @@ pub struct App {
     pub client_keys: FetchedKeys,
     /// `None`: no certificate proves a client by its subject.
     pub client_authorities: Option<ClientAuthorities>,
-    pub secrets: Secrets,
-    pub empty: Empty,
     pub hasher: Hasher,
     pub passkeys: RelyingParty,
-    pub mailer: Mailer,
-    pub sms: SmsProvider,
-    pub fetcher: Fetcher,
-    pub clock: Arc<dyn Clock>,
-    pub entropy: Arc<dyn Entropy>,
     /// What the management API says of itself: written when it is first asked for, the same until the next release.
     pub described: OnceLock<Document>,
-    /// Set when the node is asked to stop: not ready any more, still answering.
-    pub draining: AtomicBool,
+}
+
+impl Deref for App {
+    type Target = Core;
+
+    fn deref(&self) -> &Core {
+        &self.core
+    }
 }
 
 impl std::fmt::Debug for App {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "<porteiro at {}>", self.checked.issuer)
+        write!(f, "<porteiro at {}>", self.issuer())
     }
 }
 
@@ -90,40 +90,31 @@ impl App {
             .map(ClientAuthorities::from_file)
             .transpose()
             .map_err(|error| format!("mtls_ca_file: {error}"))?;
+        let secrets = Secrets::derive(parts.keys.master()).map_err(|error| error.to_string())?;
+        let presenter = Presenter::new(settings.group_statements);
         Ok(Self {
-            secrets: Secrets::derive(parts.keys.master()).map_err(|error| error.to_string())?,
             hasher: Hasher::new(&*parts.entropy).map_err(|error| error.to_string())?,
             directory: Directory::default(),
             details: Details::default(),
             described: OnceLock::new(),
-            empty: Empty::default(),
-            presenter: Presenter::new(settings.group_statements),
+            presenter,
             signatures: Signatures::default(),
             client_keys: FetchedKeys::default(),
             client_authorities,
             passkeys,
-            checked: parts.checked,
-            store: parts.store,
             keys: parts.keys,
-            mailer: parts.mailer,
-            sms: parts.sms,
-            fetcher: parts.fetcher,
-            clock: parts.clock,
-            entropy: parts.entropy,
-            draining: AtomicBool::new(false),
+            core: Arc::new(Core {
+                secrets,
+                empty: Empty::default(),
+                checked: parts.checked,
+                store: parts.store,
+                mailer: parts.mailer,
+                sms: parts.sms,
+                fetcher: parts.fetcher,
+                clock: parts.clock,
+                entropy: parts.entropy,
+                draining: AtomicBool::new(false),
+            }),
         })
-    }
-
-    /// Byte for byte the same wherever it appears (RFC 8414 §3.3, RFC 9207 §2.4).
-    pub fn issuer(&self) -> &str {
-        &self.checked.issuer
-    }
-
-    pub fn start_draining(&self) {
-        self.draining.store(true, Ordering::Relaxed);
-    }
-
-    pub fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed)
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use porteiro_service::{
-    oauth::keys::{self, MasterKey, Origin},
+    oauth::keys::{self, Origin},
+    secrets::MasterKey,
     settings::{Sensitive, Settings},
     store::{Store, migrations},
 };

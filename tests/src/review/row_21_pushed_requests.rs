@@ -135,11 +135,8 @@ async fn an_expired_request_is_gone_within_minutes() {
     app.sql("UPDATE pushed_request SET kept_until = now() - interval '1 second'").await;
     assert_eq!(pushed_authorization::sweep(&app.app.store).await.unwrap(), 2);
     assert_eq!(rows(&app).await, 0);
-    let sweeps = porteiro_service::jobs::SCHEDULES
-        .iter()
-        .find(|schedule| schedule.kind == "pushed_requests.sweep")
-        .unwrap();
-    assert!((sweeps.every_seconds)(&app.app.checked.settings) <= 60);
+    let every = pushed_authorization::SWEEPING.every_seconds.unwrap();
+    assert!(every(&app.app.checked.settings) <= 60);
 }
 
 #[tokio::test]

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use porteiro_protocol::jose::Algorithm;
-use porteiro_service::oauth::{
-    clients::Trust,
-    keys::{self, KeyRecord, KeyState, KeysError, MasterKey, Rotation},
+use porteiro_service::{
+    oauth::{
+        clients::Trust,
+        keys::{self, KeyRecord, KeyState, KeysError, Rotation},
+    },
+    secrets::MasterKey,
 };
 use porteiro_testkit::{Browser, SeededEntropy, TestApp, verify};
 use serde_json::{Value, json};

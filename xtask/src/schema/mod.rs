@@ -97,7 +97,7 @@ pub fn check(root: &Path, schema: &Schema, hot: &[(&str, &str)]) -> anyhow::Resu
     {
         sources.push((files::read(root, &path)?, path));
     }
-    let bookkeeping = "crates/service/src/store/migrations.rs";
+    let bookkeeping = "crates/base/src/store/migrations.rs";
     sources.push((files::read(root, bookkeeping).unwrap_or_default(), bookkeeping.to_owned()));
     let violations = rules::violations(schema, hot, rules::MAY_HAVE_TRIGGERS);
     Ok(violations.into_iter().map(|(table, what)| finding(&sources, &table, &what)).collect())

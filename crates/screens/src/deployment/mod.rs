@@ -5,8 +5,7 @@ use std::{path::Path, sync::Arc};
 use porteiro_protocol::entropy::Entropy;
 use porteiro_service::{
     http::Surroundings,
-    settings::{Registration, Settings},
-    sms::ProviderName,
+    settings::{Registration, Settings, SmsProviderName},
 };
 
 #[derive(Clone)]
@@ -74,7 +73,7 @@ impl Deployment {
                 Registration::Open => true,
                 Registration::Closed | Registration::Invited => false,
             },
-            texts: settings.sms_provider != ProviderName::None,
+            texts: settings.sms_provider != SmsProviderName::None,
             logo: settings.brand_logo_file.as_deref().map(Logo::read).transpose()?,
             accent: settings.brand_color.clone(),
             accent_dark: settings.brand_color_dark.clone(),

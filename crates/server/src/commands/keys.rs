@@ -4,7 +4,8 @@ use std::{io::Write, os::unix::fs::OpenOptionsExt, path::Path};
 
 use porteiro_protocol::jose::Algorithm;
 use porteiro_service::{
-    oauth::keys::{self, MasterKey, Origin, Rotation},
+    oauth::keys::{self, Origin, Rotation},
+    secrets::MasterKey,
     settings::{Mode, Settings},
     store::Store,
 };

@@ -234,7 +234,7 @@ fn methods(state: &State) -> Vec<&'static str> {
 }
 
 /// Handles are sealed with a key we hold: it fails only if the crypto library does.
-fn sealed<T>(outcome: Result<T, crate::oauth::keys::MasterKeyError>) -> Result<T, StoreError> {
+fn sealed<T>(outcome: Result<T, crate::secrets::MasterKeyError>) -> Result<T, StoreError> {
     outcome.map_err(|error| StoreError::Inconsistent(error.to_string()))
 }
 

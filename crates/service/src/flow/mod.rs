@@ -53,8 +53,7 @@ use crate::{
     credentials::{self, CredentialKind, password::Unfit},
     http::{RequestContext, Route},
     mail::templates::Locale,
-    oauth::keys::MasterKeyError,
-    secrets::sha256,
+    secrets::{MasterKeyError, sha256},
     store::StoreError,
 };
 
@@ -123,7 +122,7 @@ pub const fn lifetime(kind: Kind, transport: Transport) -> Lifetime {
     }
 }
 
-pub use notify::{happening, notify, remind_of_holds, tell};
+pub use notify::{HOLD_REMINDERS, happening, notify, remind_of_holds, tell};
 pub use open::{current_session, open};
 pub use start::{Started, start};
 

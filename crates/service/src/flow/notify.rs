@@ -1,11 +1,14 @@
 //! What people are told by mail: new devices, changed credentials, waiting recoveries.
 
+use std::time::Duration;
+
 use porteiro_protocol::{id::AccountId, time::OffsetDateTime};
 
 use super::state::State;
 use crate::{
     App, accounts,
     credentials::{self, CredentialKind},
+    jobs::JobKind,
     mail::{
         self,
         templates::{self, Change, Happening, Locale},
@@ -68,6 +71,12 @@ pub async fn tell_hold(
     let what = happening(app, None);
     tell(app, tx, account, locale, |locale| templates::recovery_hold_started(locale, until, &what)).await
 }
+
+pub const HOLD_REMINDERS: JobKind<App> = JobKind::new("recovery.remind", |app, _| {
+    Box::pin(async move { Ok(remind_of_holds(&app).await.map(|_| ())?) })
+})
+.lease(Duration::from_mins(5))
+.every(|_| 86_400);
 
 /// The daily job: whoever can stop a recovery hears of it every day that it waits.
 pub async fn remind_of_holds(app: &App) -> Result<usize, StoreError> {

@@ -158,8 +158,8 @@ impl From<StoreError> for Stopped {
     }
 }
 
-impl From<crate::oauth::keys::MasterKeyError> for Stopped {
-    fn from(error: crate::oauth::keys::MasterKeyError) -> Self {
+impl From<crate::secrets::MasterKeyError> for Stopped {
+    fn from(error: crate::secrets::MasterKeyError) -> Self {
         Self::Internal(error.to_string())
     }
 }

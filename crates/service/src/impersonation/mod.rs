@@ -37,7 +37,7 @@ use crate::{
     audit::{self, EventKind},
     flow,
     http::{RequestContext, Route},
-    jobs::{self, JobError},
+    jobs::{self, JobError, JobKind},
     mail::templates,
     management::{self, By, Caller, Presented},
     members::{self, Member, Whom},
@@ -59,7 +59,10 @@ pub type ImpersonationId = Id<Acted>;
 
 /// No longer than this.
 pub const SECONDS: i32 = 900;
-pub const JOB: &str = "impersonation.time_is_up";
+const JOB: &str = "impersonation.time_is_up";
+/// The job of every impersonation that nobody ends.
+pub const EXPIRY: JobKind<App> =
+    JobKind::new(JOB, |app, payload| Box::pin(time_is_up(app, payload))).attempts(8);
 
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
@@ -341,7 +344,7 @@ pub async fn is_allowed(reader: &impl Reader, actor: &str) -> Result<bool, Store
 }
 
 /// The job of every impersonation: where nobody ended it, its time did, and the trail says so.
-pub(crate) async fn time_is_up(app: Arc<App>, payload: Value) -> Result<(), JobError> {
+async fn time_is_up(app: Arc<App>, payload: Value) -> Result<(), JobError> {
     let part = |name: &str| payload[name].as_str().and_then(|text| text.parse().ok());
     let (Some(organization), Some(id)) = (part("organization"), part("impersonation")) else {
         return Err(JobError::Hopeless("not an impersonation".into()));

@@ -18,8 +18,7 @@ pub use store::{
 use crate::{
     App,
     http::RequestContext,
-    oauth::keys::MasterKeyError,
-    secrets::{HandleKind, Issued, Presented, Route},
+    secrets::{HandleKind, Issued, MasterKeyError, Presented, Route},
     store::{StoreError, Tx},
 };
 

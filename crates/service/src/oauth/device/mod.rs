@@ -37,6 +37,7 @@ use super::{
 use crate::{
     App,
     http::{OAuthError, RequestContext, Route},
+    jobs::JobKind,
     limits::{self, Bucket, DEVICE_REQUEST, network},
     secrets::{HandleKind, Issued, Route as HandleRoute, Secrets},
     store::{StoreError, Tx, text_enum},
@@ -45,6 +46,12 @@ use crate::{
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
+
+/// The job that removes requests whose time is over.
+pub const SWEEPING: JobKind<App> = JobKind::<App>::new("device_requests.sweep", |app, _| {
+    Box::pin(async move { Ok(sweep(&app.store).await.map(|_| ())?) })
+})
+.every(|_| 600);
 
 pub const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 /// How long a person may take to confirm.

@@ -11,7 +11,6 @@
 
 mod decide;
 mod endpoint;
-mod master_key;
 mod read;
 mod ring;
 mod signer;
@@ -22,7 +21,6 @@ use std::sync::Arc;
 use porteiro_protocol::jose::{Algorithm, SigningKey, generate_pkcs8};
 
 pub use decide::{Rotation, RotationRefused, unfit_for_production};
-pub use master_key::{MasterKey, MasterKeyError};
 pub use read::LoadError;
 pub use ring::{Documents, Keys, Rings};
 pub use signer::{LocalSigner, SignError, Signer};
@@ -31,7 +29,8 @@ pub use store::{KeyRecord, KeyState, Origin, erase_dev_keys, list};
 use crate::{
     App,
     http::Route,
-    jobs::JobError,
+    jobs::{JobError, JobKind},
+    secrets::MasterKey,
     settings::Settings,
     store::{Store, StoreError},
 };
@@ -133,8 +132,15 @@ pub async fn retire(store: &Store, settings: &Settings, kid: &str, how: Rotation
     if store::retire(store, kid, seconds).await? { Ok(()) } else { Err(RotationRefused::NotRetirable.into()) }
 }
 
+/// Often enough that no step of a key's life is late by more than a tenth.
+pub const ROTATION: JobKind<App> =
+    JobKind::new("keys.advance", |app, _| Box::pin(advance(app))).every(|settings| {
+        let shortest = settings.key_rotation_seconds.min(settings.key_publish_lead_seconds);
+        (shortest / 10).clamp(1, 3_600)
+    });
+
 /// The recurring job: rotates what is old enough, retires what nobody needs any more.
-pub(crate) async fn advance(app: Arc<App>) -> Result<(), JobError> {
+async fn advance(app: Arc<App>) -> Result<(), JobError> {
     let settings = &app.checked.settings;
     for key in store::list(&app.store).await? {
         if decide::is_due_for_rotation(&key, settings) {

@@ -5,11 +5,13 @@ use std::{collections::BTreeMap, sync::Arc};
 use porteiro_protocol::jose::{Algorithm, PublicJwk, SigningKey};
 
 use super::{
-    master_key::MasterKey,
     signer::{LocalSigner, Signer},
     store::{self, KeyRecord, KeyState},
 };
-use crate::store::{Store, StoreError};
+use crate::{
+    secrets::MasterKey,
+    store::{Store, StoreError},
+};
 
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {

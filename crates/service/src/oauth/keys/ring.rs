@@ -11,12 +11,12 @@ use porteiro_protocol::jose::{Algorithm, Jwks, PublicJwk};
 use serde_json::Value;
 
 use super::{
-    master_key::MasterKey,
     read::{LoadError, Seen, see},
     signer::{SignError, Signer},
 };
 use crate::{
     http::Document,
+    secrets::MasterKey,
     settings::Settings,
     store::{Store, StoreError},
 };

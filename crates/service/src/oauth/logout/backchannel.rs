@@ -18,11 +18,14 @@ use super::super::{
 use crate::{
     App,
     fetch::Destination,
-    jobs::{self, JobError},
+    jobs::{self, JobError, JobKind},
     store::{StoreError, Tx},
 };
 
-pub const JOB: &str = "logout.tell";
+const JOB: &str = "logout.tell";
+/// The job that tells one client.
+pub const NOTIFICATION: JobKind<App> =
+    JobKind::new(JOB, |app, payload| Box::pin(deliver(app, payload))).attempts(8).per_host();
 /// §2.6: short, since it is read at once.
 const SECONDS: i64 = 120;
 const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
@@ -63,7 +66,7 @@ pub(super) async fn tell_all(
     Ok(())
 }
 
-pub async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
+async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
     let ended: Ended =
         serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
     let Some(client) = clients::find(&app.store, &ended.client_id).await? else { return Ok(()) };

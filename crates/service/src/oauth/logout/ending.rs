@@ -7,6 +7,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use porteiro_protocol::id::{AccountId, Id, JobId};
@@ -22,11 +23,15 @@ use crate::{
     audit::{self, EventKind, Origin},
     http::RequestContext,
     impersonation,
-    jobs::{self, JobError},
+    jobs::{self, JobError, JobKind},
     store::{StoreError, Tx},
 };
 
-pub const JOB: &str = "grants.end";
+const JOB: &str = "grants.end";
+/// The job that ends the rest.
+pub const ENDING: JobKind<App> = JobKind::new(JOB, |app, payload| Box::pin(go_on(app, payload)))
+    .attempts(16)
+    .lease(Duration::from_mins(5));
 /// Batches of one run of the job, so that it stays within its lease.
 const BATCHES: usize = 50;
 
@@ -99,7 +104,7 @@ async fn move_on(
 }
 
 /// The job: batch after batch, each in a transaction of its own; what is left after some is another job.
-pub async fn go_on(app: Arc<App>, payload: Value) -> Result<(), JobError> {
+async fn go_on(app: Arc<App>, payload: Value) -> Result<(), JobError> {
     let rest: Rest =
         serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
     for batch in 1..=BATCHES {

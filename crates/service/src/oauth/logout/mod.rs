@@ -20,8 +20,8 @@ use porteiro_protocol::{
 };
 use serde_json::{Value, json};
 
-pub use backchannel::{JOB, deliver, token};
-pub use ending::{Gone, JOB as ENDING_JOB, end_grants, go_on};
+pub use backchannel::{NOTIFICATION, token};
+pub use ending::{ENDING, Gone, end_grants};
 
 use super::{
     authorization::{Hint, read_hint},

@@ -32,6 +32,7 @@ use super::{
 use crate::{
     App,
     http::{OAuthError, Route},
+    jobs::JobKind,
     secrets::{HandleKind, Route as HandleRoute},
     store::StoreError,
 };
@@ -39,6 +40,12 @@ use crate::{
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
+
+/// The job that removes requests whose time is over.
+pub const SWEEPING: JobKind<App> = JobKind::<App>::new("pushed_requests.sweep", |app, _| {
+    Box::pin(async move { Ok(sweep(&app.store).await.map(|_| ())?) })
+})
+.every(|_| 60);
 
 const PREFIX: &str = "urn:ietf:params:oauth:request_uri:";
 /// How long a client may take from pushing to sending the person.

@@ -1,13 +1,22 @@
 //! Clients that registered themselves and are not used: they end, and later their rows go (docs/decisions/0079).
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::store;
 use crate::{
     App,
     audit::{self, EventKind},
+    jobs::JobKind,
     store::StoreError,
 };
+
+/// The job that does it.
+pub const EXPIRY: JobKind<App> =
+    JobKind::new("clients.expire", |app, _| Box::pin(async move { Ok(expire(&app).await.map(|_| ())?) }))
+        .lease(Duration::from_mins(5))
+        .every(|_| 3_600);
 
 const AT_A_TIME: i64 = 500;
 

@@ -26,7 +26,7 @@ use porteiro_protocol::{
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
-pub use self::expiry::expire;
+pub use self::expiry::{EXPIRY, expire};
 
 use self::answer::Registered;
 use super::{

@@ -1,5 +1,6 @@
 //! An enumeration that is a text column: one spelling for code, database and JSON.
 
+#[macro_export]
 macro_rules! text_enum {
     ($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -26,5 +27,3 @@ macro_rules! text_enum {
         }
     };
 }
-
-pub(crate) use text_enum;

@@ -1,9 +1,9 @@
 //! Twilio's way of posting a message, which several others speak too.
 
-use super::{Sms, SmsSettings, needed};
+use super::{Sms, needed};
 use crate::{
     fetch::{Destination, FetchError, Fetcher},
-    settings::Sensitive,
+    settings::{Sensitive, SmsSettings},
 };
 
 const TWILIO: &str = "https://api.twilio.com";

@@ -95,7 +95,7 @@ fn is_local(host: &Host) -> bool {
 }
 
 /// The system's certificate authorities, and the operator's own.
-pub(crate) fn tls(extra: Option<&Path>) -> Result<ClientConfig, ConnectError> {
+pub fn tls(extra: Option<&Path>) -> Result<ClientConfig, ConnectError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(file) = extra {

@@ -123,7 +123,7 @@ impl Settings {
             );
         }
         if let Some(smtp) = &self.smtp_url
-            && let Err(advice) = crate::mail::SmtpAddress::parse(smtp.expose())
+            && let Err(advice) = super::SmtpAddress::parse(smtp.expose())
         {
             find("smtp_url", advice);
         }
@@ -134,11 +134,11 @@ impl Settings {
             find("mail_from", "is needed beside smtp_url".into());
         }
 
-        if self.sms_countries.iter().any(|code| !crate::sms::is_calling_code(code)) {
+        if self.sms_countries.iter().any(|code| !super::sms::is_calling_code(code)) {
             find("sms_countries", "holds something that is not a calling code such as +55".into());
         }
         if self.sms_countries.is_empty()
-            && self.sms_provider != crate::sms::ProviderName::None
+            && self.sms_provider != super::SmsProviderName::None
             && mode == Mode::Production
         {
             find(
@@ -239,7 +239,7 @@ mod tests {
         let whole = Settings {
             database_url: super::super::Sensitive::new("postgres://x@localhost/x"),
             base_url: "https://id.example.org".into(),
-            sms_provider: crate::sms::ProviderName::Webhook,
+            sms_provider: super::super::SmsProviderName::Webhook,
             sms_countries: vec!["+55".into(), "+1242".into()],
             ..Settings::default()
         };

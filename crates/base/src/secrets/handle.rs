@@ -12,7 +12,7 @@ use porteiro_protocol::entropy::Entropy;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use crate::oauth::keys::MasterKeyError;
+use super::MasterKeyError;
 
 /// What a handle is for. The prefix is part of what is authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,7 +152,7 @@ fn context(kind: HandleKind, secret: &[u8; SECRET]) -> Vec<u8> {
     [kind.prefix().as_bytes(), &[VERSION], secret].concat()
 }
 
-pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest::digest(&digest::SHA256, bytes).as_ref());
     hash

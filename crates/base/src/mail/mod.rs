@@ -4,8 +4,6 @@
 mod smtp;
 pub mod templates;
 
-use std::sync::Arc;
-
 use lettre::{
     Message,
     message::{Mailbox, MultiPart},
@@ -14,12 +12,10 @@ use porteiro_protocol::id::Id;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use smtp::SmtpAddress;
-
 use crate::{
-    App,
-    jobs::{self, JobError},
-    settings::{Checked, Mode},
+    Core,
+    jobs::{self, Host, JobError, JobKind},
+    settings::{Checked, Mode, SmtpAddress},
     store::{StoreError, Tx},
 };
 
@@ -96,20 +92,26 @@ impl Mailer {
 }
 
 /// Asks for a mail inside the caller's transaction.
-pub async fn enqueue(app: &App, tx: &Tx, mail: &Mail) -> Result<(), StoreError> {
-    let payload = app.secrets.seal_letter(JOB, mail, &*app.entropy)?;
-    jobs::enqueue(tx, Id::ordered(app.clock.now(), &*app.entropy), JOB, &payload).await
+pub async fn enqueue(core: &Core, tx: &Tx, mail: &Mail) -> Result<(), StoreError> {
+    let payload = core.secrets.seal_letter(JOB, mail, &*core.entropy)?;
+    jobs::enqueue(tx, Id::ordered(core.clock.now(), &*core.entropy), JOB, &payload).await
 }
 
-pub(crate) async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
+/// The job that sends them.
+pub const fn delivery<A: Host>() -> JobKind<A> {
+    JobKind::<A>::new(JOB, |app, payload| Box::pin(async move { deliver(app.core(), &payload).await }))
+        .attempts(16)
+}
+
+async fn deliver(core: &Core, payload: &Value) -> Result<(), JobError> {
     let mail: Mail =
-        app.secrets.open_letter(JOB, &payload).ok_or_else(|| JobError::Hopeless("not a mail".into()))?;
-    if mail.not_after.is_some_and(|until| until < app.clock.now().unix_timestamp()) {
+        core.secrets.open_letter(JOB, payload).ok_or_else(|| JobError::Hopeless("not a mail".into()))?;
+    if mail.not_after.is_some_and(|until| until < core.clock.now().unix_timestamp()) {
         tracing::info!("a mail was not sent: its code had expired");
         return Ok(());
     }
-    match &app.mailer {
-        Mailer::Smtp(smtp) => smtp.send(compose(&app.checked.settings.mail_from, &mail)?).await,
+    match &core.mailer {
+        Mailer::Smtp(smtp) => smtp.send(compose(&core.checked.settings.mail_from, &mail)?).await,
         Mailer::Console(print) => {
             print(&mail);
             Ok(())

@@ -38,7 +38,7 @@ pub struct RowError {
 
 impl StoreError {
     /// Serialization failure or deadlock: PostgreSQL rolled back and says to try again.
-    pub(crate) fn is_retryable(&self) -> bool {
+    pub fn is_retryable(&self) -> bool {
         self.sql_state().is_some_and(|state| {
             *state == SqlState::T_R_SERIALIZATION_FAILURE || *state == SqlState::T_R_DEADLOCK_DETECTED
         })
@@ -49,12 +49,13 @@ impl StoreError {
     }
 
     /// PostgreSQL itself said no: whatever the statement was to do, it did not.
-    pub(crate) fn changed_nothing(&self) -> bool {
+    pub fn changed_nothing(&self) -> bool {
         self.sql_state().is_some()
     }
 
     /// The same once more, for another who shared the statement.
-    pub(crate) fn shared(&self) -> Self {
+    #[must_use]
+    pub fn shared(&self) -> Self {
         match self {
             Self::Unavailable(text) => Self::Unavailable(text.clone()),
             Self::Busy => Self::Busy,

@@ -13,6 +13,16 @@ use std::net::IpAddr;
 pub use empty::Empty;
 pub use store::{Left, refund, sweep, take, take_in, take_together, take_weighed};
 
+use crate::jobs::{Host, JobKind};
+
+/// The job that removes full buckets.
+pub const fn sweeping<A: Host>() -> JobKind<A> {
+    JobKind::<A>::new("limits.sweep", |app, _| {
+        Box::pin(async move { Ok(sweep(&app.core().store).await.map(|_| ())?) })
+    })
+    .every(|_| 3_600)
+}
+
 /// A bucket: so many at once, then one per interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
@@ -232,7 +242,7 @@ pub struct Limited {
 
 impl Limited {
     /// From how long the bucket takes to be full again.
-    pub(crate) fn new(bucket: &Bucket, until_full: f64) -> Self {
+    pub fn new(bucket: &Bucket, until_full: f64) -> Self {
         let tolerance = bucket.rule.interval_seconds * f64::from(bucket.rule.burst.saturating_sub(1));
         let wait = (until_full - tolerance).ceil().clamp(1.0, 86_400.0);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a day")]

@@ -1,6 +1,7 @@
 //! Keys derived from the master key, one per purpose, and what is made with them.
 
 mod handle;
+mod master_key;
 
 use aws_lc_rs::{
     aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey},
@@ -13,13 +14,11 @@ use base64::{
 use porteiro_protocol::{entropy::Entropy, id::SessionId};
 use uuid::Uuid;
 
-pub(crate) use handle::sha256;
+pub use handle::sha256;
 pub use handle::{HandleKind, Handles, Issued, Presented, Route};
+pub use master_key::{MasterKey, MasterKeyError};
 
-use crate::{
-    oauth::keys::{MasterKey, MasterKeyError},
-    store::StoreError,
-};
+use crate::store::StoreError;
 
 pub struct Secrets {
     pub handles: Handles,

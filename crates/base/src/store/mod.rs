@@ -30,11 +30,11 @@ use std::{
 use deadpool_postgres::{Hook, HookError, Object, Pool};
 use tokio_postgres::{Row, types::ToSql};
 
+pub use crate::text_enum;
 pub use conditions::Conditions;
 pub use connect::{ConnectError, connect_once};
 pub use error::{RowError, StoreError};
 pub use row::Decode;
-pub(crate) use text_enum::text_enum;
 pub use turn::Turn;
 pub use tx::Tx;
 

@@ -10,19 +10,19 @@ use tokio::{
 };
 
 use super::{
-    JobError, JobKind, KINDS,
+    Host, JobError, JobKind,
     lanes::{Lane, Lanes, UnderWay, WINDOW, next_after},
     schedule,
     store::leases::{self, Failure, Leased, RunnerId, Wanted},
 };
-use crate::{App, store::StoreError};
+use crate::{Core, store::StoreError};
 
 /// How often a node looks for work.
 const POLL: Duration = Duration::from_millis(500);
 
 /// Runs until told to stop. What is under way when that happens finishes; what was only leased is taken over by
 /// another node when the lease runs out.
-pub async fn run_until(app: Arc<App>, mut stop: watch::Receiver<bool>) {
+pub async fn run_until<A: Host>(app: Arc<A>, mut stop: watch::Receiver<bool>) {
     let mut runner = Runner::new(app);
     while !*stop.borrow() {
         if let Err(error) = runner.take().await {
@@ -38,7 +38,7 @@ pub async fn run_until(app: Arc<App>, mut stop: watch::Receiver<bool>) {
 }
 
 /// Does everything that is due right now; how tests and commands run jobs without waiting.
-pub async fn run_due(app: &Arc<App>) -> Result<usize, StoreError> {
+pub async fn run_due<A: Host>(app: &Arc<A>) -> Result<usize, StoreError> {
     let mut runner = Runner::new(Arc::clone(app));
     let mut total = 0;
     loop {
@@ -55,8 +55,8 @@ pub async fn run_due(app: &Arc<App>) -> Result<usize, StoreError> {
     }
 }
 
-struct Runner {
-    app: Arc<App>,
+struct Runner<A> {
+    app: Arc<A>,
     id: RunnerId,
     tasks: JoinSet<()>,
     under_way: UnderWay<task::Id>,
@@ -64,17 +64,17 @@ struct Runner {
     after: HashMap<&'static str, String>,
 }
 
-impl Runner {
-    fn new(app: Arc<App>) -> Self {
-        let id = Id::random(&*app.entropy);
+impl<A: Host> Runner<A> {
+    fn new(app: Arc<A>) -> Self {
+        let id = Id::random(&*app.core().entropy);
         Self { app, id, tasks: JoinSet::new(), under_way: UnderWay::new(), after: HashMap::new() }
     }
 
     /// Starts what is due and has room; says how many.
     async fn take(&mut self) -> Result<usize, StoreError> {
-        schedule::enqueue_due(&self.app).await?;
+        schedule::enqueue_due(&*self.app).await?;
         let mut count = self.take_own().await?;
-        for kind in KINDS {
+        for kind in self.app.job_kinds() {
             count += match kind.lanes {
                 Lanes::One => 0,
                 Lanes::PerHost => self.take_to_hosts(kind).await?,
@@ -85,24 +85,24 @@ impl Runner {
 
     /// From the lanes of the kinds. Kinds this binary does not know are left for one that does.
     async fn take_own(&mut self) -> Result<usize, StoreError> {
-        let wanted = |kind: &JobKind| {
+        let wanted = |kind: &JobKind<A>| {
             let lane = Lane::of_kind(kind.name);
             let most = self.under_way.room(&lane, 0);
             (most > 0).then_some(Wanted { lane, lease: kind.lease, most })
         };
-        let wanted: Vec<Wanted> = KINDS.iter().filter_map(wanted).collect();
-        let jobs = leases::lease(&self.app.store, self.id, &wanted, usize::MAX).await?;
+        let wanted: Vec<Wanted> = self.app.job_kinds().iter().filter_map(wanted).collect();
+        let jobs = leases::lease(&self.app.core().store, self.id, &wanted, usize::MAX).await?;
         Ok(self.start(jobs))
     }
 
     /// From the lanes of hosts, each in its turn.
-    async fn take_to_hosts(&mut self, kind: &'static JobKind) -> Result<usize, StoreError> {
+    async fn take_to_hosts(&mut self, kind: &'static JobKind<A>) -> Result<usize, StoreError> {
         let room = self.under_way.room_to_hosts();
         if room == 0 {
             return Ok(0);
         }
         let after = self.after.get(kind.name).map_or("", String::as_str);
-        let seen = leases::hosts(&self.app.store, kind.name, after, WINDOW).await?;
+        let seen = leases::hosts(&self.app.core().store, kind.name, after, WINDOW).await?;
         let wanted = seen.iter().filter(|host| host.open).filter_map(|host| {
             let lane = Lane { kind: kind.name, destination: host.destination.clone() };
             let most = self.under_way.room(&lane, host.failures);
@@ -111,7 +111,7 @@ impl Runner {
         let wanted: Vec<Wanted> = wanted.collect();
         let jobs = match wanted.as_slice() {
             [] => Vec::new(),
-            wanted => leases::lease(&self.app.store, self.id, wanted, room).await?,
+            wanted => leases::lease(&self.app.core().store, self.id, wanted, room).await?,
         };
         let served: Vec<&str> = jobs.iter().map(|job| job.destination.as_str()).collect();
         self.after.insert(kind.name, next_after(&seen, &served, room));
@@ -121,7 +121,7 @@ impl Runner {
     fn start(&mut self, jobs: Vec<Leased>) -> usize {
         let mut count = 0;
         for job in jobs {
-            let Some(kind) = KINDS.iter().find(|kind| kind.name == job.kind) else { continue };
+            let Some(kind) = self.app.job_kinds().iter().find(|kind| kind.name == job.kind) else { continue };
             let lane = Lane { kind: kind.name, destination: job.destination.clone() };
             let task = self.tasks.spawn(attempt(Arc::clone(&self.app), self.id, kind, job));
             self.under_way.started(task.id(), lane);
@@ -158,7 +158,8 @@ impl Runner {
     }
 }
 
-async fn attempt(app: Arc<App>, runner: RunnerId, kind: &'static JobKind, job: Leased) {
+async fn attempt<A: Host>(app: Arc<A>, runner: RunnerId, kind: &'static JobKind<A>, job: Leased) {
+    let store = &app.core().store;
     let outcome = if job.attempts > kind.max_attempts {
         // It was taken max_attempts times and nobody lived to say how it ended.
         Err(JobError::Hopeless("every attempt ended with the node that made it".into()))
@@ -168,18 +169,18 @@ async fn attempt(app: Arc<App>, runner: RunnerId, kind: &'static JobKind, job: L
     let label = if outcome.is_ok() { "done" } else { "failed" };
     metrics::counter!("porteiro_jobs_total", "kind" => kind.name, "outcome" => label).increment(1);
     let recorded = match outcome {
-        Ok(()) => leases::done(&app.store, runner, &job).await.map(|_| ()),
-        Err(error) => failed(&app, runner, kind, &job, &error).await,
+        Ok(()) => leases::done(store, runner, &job).await.map(|_| ()),
+        Err(error) => failed(app.core(), runner, kind, &job, &error).await,
     };
     if let Err(error) = recorded {
         tracing::warn!(job = %job.job_id, %error, "job outcome not recorded; it will run again");
     }
 }
 
-async fn failed(
-    app: &App,
+async fn failed<A>(
+    core: &Core,
     runner: RunnerId,
-    kind: &JobKind,
+    kind: &JobKind<A>,
     job: &Leased,
     error: &JobError,
 ) -> Result<(), StoreError> {
@@ -192,11 +193,11 @@ async fn failed(
         JobError::Hopeless(_) | JobError::Store(_) => false,
     };
     let failure = Failure { error: &error.to_string(), again_after, host };
-    leases::failed(&app.store, runner, job, &failure).await
+    leases::failed(&core.store, runner, job, &failure).await
 }
 
 /// A panic and a hang are failures like any other.
-async fn run(kind: &'static JobKind, app: &Arc<App>, job: &Leased) -> Result<(), JobError> {
+async fn run<A: Host>(kind: &'static JobKind<A>, app: &Arc<A>, job: &Leased) -> Result<(), JobError> {
     let work = tokio::spawn((kind.work)(Arc::clone(app), job.payload.clone()));
     let abort = work.abort_handle();
     // Shorter than the lease: nobody else may start while this attempt still runs.
@@ -211,7 +212,7 @@ async fn run(kind: &'static JobKind, app: &Arc<App>, job: &Leased) -> Result<(),
 }
 
 /// Doubling from two seconds to an hour; `None` parks.
-fn retry_after(error: &JobError, kind: &JobKind, attempts: i32) -> Option<Duration> {
+fn retry_after<A>(error: &JobError, kind: &JobKind<A>, attempts: i32) -> Option<Duration> {
     match error {
         JobError::Hopeless(_) => None,
         JobError::Failed(_) | JobError::Store(_) if attempts >= kind.max_attempts => None,
@@ -226,9 +227,21 @@ fn retry_after(error: &JobError, kind: &JobKind, attempts: i32) -> Option<Durati
 mod tests {
     use super::*;
 
+    struct Nobody;
+
+    impl Host for Nobody {
+        fn core(&self) -> &Core {
+            unreachable!("nothing runs")
+        }
+
+        fn job_kinds(&self) -> &'static [JobKind<Self>] {
+            &[]
+        }
+    }
+
     #[test]
     fn waits_double_and_end_in_parking() {
-        let kind = &KINDS[0];
+        let kind = &schedule::sweep::<Nobody>();
         let failed = JobError::Failed(String::new());
         assert_eq!(retry_after(&failed, kind, 1), Some(Duration::from_secs(2)));
         assert_eq!(retry_after(&failed, kind, 2), Some(Duration::from_secs(4)));

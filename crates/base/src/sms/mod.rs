@@ -7,7 +7,6 @@ mod twilio;
 mod webhook;
 
 use porteiro_protocol::id::Id;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,10 +14,10 @@ use twilio::Twilio;
 use webhook::Webhook;
 
 use crate::{
-    App,
+    Core,
     fetch::{FetchError, Fetcher},
-    jobs::{self, JobError},
-    settings::{Mode, Sensitive},
+    jobs::{self, Host, JobError, JobKind},
+    settings::{Mode, SmsProviderName, SmsSettings},
     store::{StoreError, Tx},
 };
 
@@ -39,29 +38,6 @@ impl std::fmt::Debug for Sms {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("<sms>")
     }
-}
-
-/// The setting `sms_provider`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ProviderName {
-    /// No text messages; with `--dev` they are printed.
-    #[default]
-    None,
-    /// Twilio, or whoever speaks its interface.
-    Twilio,
-    /// A JSON post of `to` and `text` to an address of yours.
-    Webhook,
-}
-
-/// The settings a provider is made of, each as it was written.
-#[derive(Debug, Clone, Copy)]
-pub struct SmsSettings<'a> {
-    pub provider: ProviderName,
-    pub url: Option<&'a str>,
-    pub account: Option<&'a str>,
-    pub secret: Option<&'a Sensitive>,
-    pub from: Option<&'a str>,
 }
 
 /// How text messages leave.
@@ -90,10 +66,10 @@ impl SmsProvider {
     /// What is wrong with the settings, in words and by their names.
     pub fn open(settings: &SmsSettings<'_>, mode: Mode, console: fn(&Sms)) -> Result<Self, String> {
         match (settings.provider, mode) {
-            (ProviderName::None, Mode::Development) => Ok(Self::Console(console)),
-            (ProviderName::None, Mode::Production) => Ok(Self::Nowhere),
-            (ProviderName::Twilio, _) => Twilio::open(settings).map(Self::Twilio),
-            (ProviderName::Webhook, _) => Webhook::open(settings).map(Self::Webhook),
+            (SmsProviderName::None, Mode::Development) => Ok(Self::Console(console)),
+            (SmsProviderName::None, Mode::Production) => Ok(Self::Nowhere),
+            (SmsProviderName::Twilio, _) => Twilio::open(settings).map(Self::Twilio),
+            (SmsProviderName::Webhook, _) => Webhook::open(settings).map(Self::Webhook),
         }
     }
 
@@ -128,36 +104,33 @@ impl SmsProvider {
 }
 
 /// Asks for a message inside the caller's transaction.
-pub async fn enqueue(app: &App, tx: &Tx, sms: &Sms) -> Result<(), StoreError> {
-    let payload = app.secrets.seal_letter(JOB, sms, &*app.entropy)?;
-    jobs::enqueue(tx, Id::ordered(app.clock.now(), &*app.entropy), JOB, &payload).await
+pub async fn enqueue(core: &Core, tx: &Tx, sms: &Sms) -> Result<(), StoreError> {
+    let payload = core.secrets.seal_letter(JOB, sms, &*core.entropy)?;
+    jobs::enqueue(tx, Id::ordered(core.clock.now(), &*core.entropy), JOB, &payload).await
 }
 
-pub async fn deliver(app: &App, payload: &Value) -> Result<(), JobError> {
+/// The job that sends them.
+pub const fn delivery<A: Host>() -> JobKind<A> {
+    JobKind::<A>::new(JOB, |app, payload| Box::pin(async move { deliver(app.core(), &payload).await }))
+        .attempts(8)
+}
+
+async fn deliver(core: &Core, payload: &Value) -> Result<(), JobError> {
     let sms: Sms =
-        app.secrets.open_letter(JOB, payload).ok_or_else(|| JobError::Hopeless("not an sms".into()))?;
-    if sms.not_after.is_some_and(|until| until < app.clock.now().unix_timestamp()) {
+        core.secrets.open_letter(JOB, payload).ok_or_else(|| JobError::Hopeless("not an sms".into()))?;
+    if sms.not_after.is_some_and(|until| until < core.clock.now().unix_timestamp()) {
         tracing::info!("a message was not sent: its code had expired");
         return Ok(());
     }
-    if !is_allowed(&app.checked.settings.sms_countries, &sms.to) {
+    if !is_allowed(&core.checked.settings.sms_countries, &sms.to) {
         return Err(JobError::Hopeless("the number is in none of sms_countries".into()));
     }
-    app.sms.send(&app.fetcher, &sms).await
+    core.sms.send(&core.fetcher, &sms).await
 }
 
 /// Whether messages may go to a number. Without a list, which only `--dev` can be, they may go anywhere.
 pub fn is_allowed(countries: &[String], number: &str) -> bool {
     countries.is_empty() || countries.iter().any(|code| number.starts_with(code.as_str()))
-}
-
-/// A plus sign and the first digits of numbers.
-pub fn is_calling_code(text: &str) -> bool {
-    text.strip_prefix('+').is_some_and(|digits| {
-        (1..=7).contains(&digits.len())
-            && digits.bytes().all(|byte| byte.is_ascii_digit())
-            && !digits.starts_with('0')
-    })
 }
 
 /// The provider's words may quote number and text; its status says enough.
@@ -190,6 +163,7 @@ fn needed<'a>(value: Option<&'a str>, name: &str, provider: &str) -> Result<&'a 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Sensitive;
 
     #[test]
     fn numbers_are_e164() {
@@ -236,7 +210,7 @@ mod tests {
     fn settings_that_miss_something_are_refused_by_name_and_nothing_prints() {
         let secret = Sensitive::new("s3cret");
         let whole = SmsSettings {
-            provider: ProviderName::Twilio,
+            provider: SmsProviderName::Twilio,
             url: None,
             account: Some("AC0123"),
             secret: Some(&secret),
@@ -255,11 +229,11 @@ mod tests {
             (SmsSettings { account: Some("../x"), ..whole }, "sms_account"),
             (SmsSettings { secret: None, ..whole }, "sms_secret"),
             (SmsSettings { from: Some(""), ..whole }, "sms_from"),
-            (SmsSettings { provider: ProviderName::Webhook, ..whole }, "sms_url"),
+            (SmsSettings { provider: SmsProviderName::Webhook, ..whole }, "sms_url"),
         ] {
             assert!(open(settings).unwrap_err().starts_with(named), "{named}");
         }
-        let none = SmsSettings { provider: ProviderName::None, ..whole };
+        let none = SmsSettings { provider: SmsProviderName::None, ..whole };
         assert!(!open(none).unwrap().is_available());
         assert!(matches!(SmsProvider::open(&none, Mode::Development, |_| {}), Ok(SmsProvider::Console(_))));
     }

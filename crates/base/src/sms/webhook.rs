@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::{Sms, SmsSettings, needed};
+use super::{Sms, needed};
 use crate::{
     fetch::{Destination, FetchError, Fetcher},
-    settings::Sensitive,
+    settings::{Sensitive, SmsSettings},
 };
 
 /// Holds a secret: it does not print.

@@ -110,7 +110,7 @@ impl MasterKey {
 
     /// Format byte, nonce, ciphertext and tag; `context` is authenticated too, so a sealed value cannot be moved
     /// to another row.
-    pub(super) fn seal(&self, context: &[u8], plain: &[u8]) -> Result<Vec<u8>, MasterKeyError> {
+    pub fn seal(&self, context: &[u8], plain: &[u8]) -> Result<Vec<u8>, MasterKeyError> {
         let nonce: [u8; NONCE_LENGTH] = self.entropy.bytes();
         let mut body = plain.to_vec();
         self.sealing
@@ -122,11 +122,7 @@ impl MasterKey {
         Ok(sealed)
     }
 
-    pub(super) fn open(
-        &self,
-        context: &[u8],
-        sealed: &[u8],
-    ) -> Result<zeroize::Zeroizing<Vec<u8>>, MasterKeyError> {
+    pub fn open(&self, context: &[u8], sealed: &[u8]) -> Result<zeroize::Zeroizing<Vec<u8>>, MasterKeyError> {
         let [FORMAT, rest @ ..] = sealed else { return Err(MasterKeyError::Foreign) };
         let (nonce, body) = rest.split_at_checked(NONCE_LENGTH).ok_or(MasterKeyError::Foreign)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| MasterKeyError::Foreign)?;

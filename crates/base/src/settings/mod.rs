@@ -5,6 +5,8 @@ mod check;
 pub mod colour;
 mod described;
 mod sensitive;
+mod sms;
+mod smtp;
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -15,6 +17,8 @@ use serde::{Deserialize, Serialize};
 pub use check::{Checked, Finding, Mode};
 pub use described::{Described, Kind, described, schema};
 pub use sensitive::Sensitive;
+pub use sms::{SmsProviderName, SmsSettings};
+pub use smtp::SmtpAddress;
 
 /// Settings of the service. File (TOML), then environment (`PORTEIRO_` + upper-case name), then flags.
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
@@ -189,7 +193,7 @@ pub struct Settings {
     pub breached_password_url: String,
 
     /// Who sends text messages.
-    pub sms_provider: crate::sms::ProviderName,
+    pub sms_provider: SmsProviderName,
 
     /// The provider's address: for `twilio` its base, for `webhook` the whole address.
     pub sms_url: Option<String>,
@@ -322,7 +326,7 @@ impl Default for Settings {
             passkey_origins: Vec::new(),
             breached_password_check: false,
             breached_password_url: "https://api.pwnedpasswords.com".into(),
-            sms_provider: crate::sms::ProviderName::None,
+            sms_provider: SmsProviderName::None,
             sms_url: None,
             sms_account: None,
             sms_secret: None,
@@ -352,8 +356,8 @@ impl Settings {
     }
 
     /// What the provider of text messages is made of.
-    pub fn sms(&self) -> crate::sms::SmsSettings<'_> {
-        crate::sms::SmsSettings {
+    pub fn sms(&self) -> SmsSettings<'_> {
+        SmsSettings {
             provider: self.sms_provider,
             url: self.sms_url.as_deref(),
             account: self.sms_account.as_deref(),

@@ -1,0 +1,14 @@
+//! What every feature stands on, and no feature: PostgreSQL, settings, secrets, limits, jobs, mail, text messages and
+//! outgoing requests. Nothing here can name a feature, because the crate does not depend on one.
+
+pub mod fetch;
+pub mod jobs;
+pub mod limits;
+pub mod mail;
+mod node;
+pub mod secrets;
+pub mod settings;
+pub mod sms;
+pub mod store;
+
+pub use node::Core;

@@ -1,0 +1,38 @@
+//! The settings of text messages, each as it was written.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Sensitive;
+
+/// The setting `sms_provider`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SmsProviderName {
+    /// No text messages; with `--dev` they are printed.
+    #[default]
+    None,
+    /// Twilio, or whoever speaks its interface.
+    Twilio,
+    /// A JSON post of `to` and `text` to an address of yours.
+    Webhook,
+}
+
+/// The settings a provider is made of, each as it was written.
+#[derive(Debug, Clone, Copy)]
+pub struct SmsSettings<'a> {
+    pub provider: SmsProviderName,
+    pub url: Option<&'a str>,
+    pub account: Option<&'a str>,
+    pub secret: Option<&'a Sensitive>,
+    pub from: Option<&'a str>,
+}
+
+/// A plus sign and the first digits of numbers.
+pub fn is_calling_code(text: &str) -> bool {
+    text.strip_prefix('+').is_some_and(|digits| {
+        (1..=7).contains(&digits.len())
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+            && !digits.starts_with('0')
+    })
+}

@@ -1,0 +1,34 @@
+//! Sets that grow with the features, for floors that know none of them. One line per entry.
+
+use crate::{
+    App, Core, flow, impersonation,
+    jobs::{self, Host, JobKind},
+    limits, mail, oauth, sms,
+};
+
+/// Every kind of job.
+pub const JOBS: &[JobKind<App>] = &[
+    mail::delivery(),
+    sms::delivery(),
+    jobs::maintenance(),
+    jobs::sweep(),
+    limits::sweeping(),
+    flow::HOLD_REMINDERS,
+    impersonation::EXPIRY,
+    oauth::device::SWEEPING,
+    oauth::keys::ROTATION,
+    oauth::logout::ENDING,
+    oauth::logout::NOTIFICATION,
+    oauth::pushed_authorization::SWEEPING,
+    oauth::registration::EXPIRY,
+];
+
+impl Host for App {
+    fn core(&self) -> &Core {
+        self
+    }
+
+    fn job_kinds(&self) -> &'static [JobKind<Self>] {
+        JOBS
+    }
+}
