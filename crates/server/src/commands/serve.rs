@@ -9,7 +9,7 @@ use porteiro_service::{
     settings::{Mode, Settings},
 };
 use tokio::{
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     sync::watch,
     task::JoinSet,
 };
@@ -42,6 +42,8 @@ pub async fn run(settings: Settings, arguments: Serve) -> Result<(), Failure> {
 
 async fn serve(app: &Arc<App>, metrics: PrometheusHandle) -> Result<(), Failure> {
     let settings = &app.checked.settings;
+    // Before anything listens: whoever got an answer may ask the node to stop.
+    let signals = StopSignals::register()?;
     let (stop, stopped) = watch::channel(false);
     let drain = Duration::from_secs(settings.drain_timeout_seconds.into());
     let trusted = settings.trusted_proxies.clone();
@@ -68,7 +70,7 @@ async fn serve(app: &Arc<App>, metrics: PrometheusHandle) -> Result<(), Failure>
     tasks.spawn(watch_keys(Arc::clone(app), stopped.clone()));
     tasks.spawn(count_jobs(Arc::clone(app), stopped));
 
-    asked_to_stop().await?;
+    signals.wait().await;
     tracing::info!("stopping: open requests may finish");
     app.start_draining();
     tokio::time::sleep(NOTICE.min(drain)).await;
@@ -131,13 +133,24 @@ async fn bind(
         .map_err(|error| Failure::unavailable(format!("{setting}: cannot listen on {address} ({error})")))
 }
 
-async fn asked_to_stop() -> Result<(), Failure> {
-    let mut terminate = signal(SignalKind::terminate()).map_err(|error| Failure::new(error.to_string()))?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
+/// SIGTERM and SIGINT, caught from the moment they are registered.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    fn register() -> Result<Self, Failure> {
+        let on = |kind| signal(kind).map_err(|error| Failure::new(error.to_string()));
+        Ok(Self { terminate: on(SignalKind::terminate())?, interrupt: on(SignalKind::interrupt())? })
     }
-    Ok(())
+
+    async fn wait(mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }
 
 /// How often measurements become counts.

@@ -2,8 +2,8 @@
 
 use std::{
     io::{Read, Write},
-    net::TcpListener,
-    time::Duration,
+    net::{TcpListener, TcpStream},
+    time::{Duration, Instant},
 };
 
 use porteiro_testkit::{Node, get};
@@ -46,12 +46,28 @@ async fn logged(node: &Node, what: &str) -> String {
     panic!("nowhere in the log: {what}\n{}", node.output());
 }
 
+/// A connection within the time, so that a node that exports nothing fails the test instead of hanging it.
+fn accepted(collector: &TcpListener, within: Duration) -> TcpStream {
+    collector.set_nonblocking(true).unwrap();
+    let until = Instant::now() + within;
+    loop {
+        match collector.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false).unwrap();
+                return stream;
+            }
+            Err(error) if Instant::now() > until => panic!("the node exported nothing: {error}"),
+            Err(_) => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn traces_reach_a_collector() {
     let collector = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("--otlp-endpoint=http://{}", collector.local_addr().unwrap());
     let received = std::thread::spawn(move || {
-        let (mut stream, _) = collector.accept().unwrap();
+        let mut stream = accepted(&collector, Duration::from_secs(60));
         stream.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
         let mut request = Vec::new();
         let mut buffer = vec![0; 65_536];
