@@ -1,12 +1,12 @@
 //! Metrics on their own listener, traces to a collector, request ids in the log.
 
-use std::{
-    io::{Read, Write},
-    net::{TcpListener, TcpStream},
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 use porteiro_testkit::{Node, get};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
 
 use crate::installation::Installation;
 
@@ -46,38 +46,19 @@ async fn logged(node: &Node, what: &str) -> String {
     panic!("nowhere in the log: {what}\n{}", node.output());
 }
 
-/// A connection within the time, so that a node that exports nothing fails the test instead of hanging it.
-fn accepted(collector: &TcpListener, within: Duration) -> TcpStream {
-    collector.set_nonblocking(true).unwrap();
-    let until = Instant::now() + within;
-    loop {
-        match collector.accept() {
-            Ok((stream, _)) => {
-                stream.set_nonblocking(false).unwrap();
-                return stream;
-            }
-            Err(error) if Instant::now() > until => panic!("the node exported nothing: {error}"),
-            Err(_) => std::thread::sleep(Duration::from_millis(20)),
-        }
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn traces_reach_a_collector() {
-    let collector = TcpListener::bind("127.0.0.1:0").unwrap();
+    let collector = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("--otlp-endpoint=http://{}", collector.local_addr().unwrap());
-    let received = std::thread::spawn(move || {
-        let mut stream = accepted(&collector, Duration::from_secs(60));
-        stream.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    let received = tokio::spawn(async move {
+        let (mut stream, _) = collector.accept().await.unwrap();
         let mut request = Vec::new();
-        let mut buffer = vec![0; 65_536];
-        while let Ok(count @ 1..) = stream.read(&mut buffer) {
-            request.extend_from_slice(&buffer[..count]);
-            if request.windows(8).any(|window| window == b"/healthz") {
+        while !request.windows(8).any(|window| window == b"/healthz") {
+            if stream.read_buf(&mut request).await.unwrap() == 0 {
                 break;
             }
         }
-        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
         request
     });
     let installation = Installation::ready().await;
@@ -85,7 +66,9 @@ async fn traces_reach_a_collector() {
     node.get("/healthz");
     node.terminate();
     node.wait(Duration::from_secs(20));
-    let request = String::from_utf8_lossy(&received.join().unwrap()).into_owned();
+    let received = tokio::time::timeout(Duration::from_mins(1), received).await;
+    let received = received.expect("the node exports before it ends").unwrap();
+    let request = String::from_utf8_lossy(&received).into_owned();
     assert!(request.starts_with("POST /v1/traces"), "{request}");
     assert!(request.contains("porteiro") && request.contains("/healthz"));
 }
