@@ -1,16 +1,22 @@
 //! Every way a person can prove who they are. One folder per kind, one row per kind in [`KINDS`].
 
+mod challenges;
 pub mod email;
 pub mod hashing;
 pub mod passkey;
 pub mod password;
 pub mod recovery_code;
 pub mod sms;
+mod step;
 mod store;
 pub mod totp;
 
 use porteiro_protocol::assurance::Method;
 
+pub use challenges::{
+    Challenge, NewChallenge, Purpose, consume_challenge, drop_challenges, find_challenges, replace_challenge,
+};
+pub use step::{Effect, Letter, Occasion, Once, Pending, Step, Stopped, failed, refused, text};
 pub use store::{
     Credential, CredentialKind, CredentialState, NewCredential, advance_counter, count_failure, find_all,
     insert, remove, rename, replace_body, used,

@@ -19,12 +19,12 @@ use super::{
     representation::{self, Answer},
     start,
     state::{Refusal, State, Subject, Transport},
-    step::{Effect, Letter, Once},
+    step::Effect,
     store::{self, Loaded},
 };
 use crate::{
-    App, accounts, credentials,
-    credentials::recovery_code,
+    App, accounts,
+    credentials::{self, Effect as Credential, Letter, Once, recovery_code},
     http::RequestContext,
     mail,
     oauth::{
@@ -72,21 +72,7 @@ pub async fn apply(
         })
         .await?;
     let Some(outcome) = outcome else { return Ok(Applied::Lost) };
-    let show = match effect {
-        Effect::Challenge { show, .. } | Effect::Bind { show, .. } => show.clone(),
-        Effect::Prove { .. }
-        | Effect::ProveMailbox { .. }
-        | Effect::Profile { .. }
-        | Effect::Skip
-        | Effect::Back
-        | Effect::Hold
-        | Effect::Confirm
-        | Effect::Switch
-        | Effect::Choose { .. }
-        | Effect::Device { .. }
-        | Effect::Allow
-        | Effect::Deny => Value::Null,
-    };
+    let show = effect.show();
     let mut answer = match (outcome.completion, outcome.refused) {
         (Some(completion), _) => complete::present(&outcome.loaded, &completion, show),
         (None, Some(refused)) => Answer::again(refused),
@@ -221,47 +207,8 @@ async fn change(
     raises_level: bool,
 ) -> Result<bool, StoreError> {
     match effect {
-        Effect::Prove { account, proof, once, stored } => {
-            for guard in once {
-                if !use_once(tx, loaded, *account, guard).await? {
-                    return Ok(false);
-                }
-            }
-            if let Some((credential, body)) = stored {
-                credentials::replace_body(tx, *account, *credential, body).await?;
-            }
-            Ok(decide::prove(state, *account, proof.clone()))
-        }
-        Effect::ProveMailbox { address, challenge } => {
-            if !store::consume(tx, loaded.id, *challenge).await? {
-                return Ok(false);
-            }
-            prove_mailbox(app, tx, state, address, loaded).await
-        }
-        Effect::Challenge { new, letter, typed, .. } => {
-            store::replace_challenge(tx, loaded.id, new).await?;
-            if let Some(typed) = typed {
-                state.typed = Some(typed.clone());
-                if state.subject == Subject::None {
-                    state.subject = Subject::Shadow;
-                }
-            }
-            match letter {
-                Some(Letter::Mail(letter)) => mail::enqueue(app, tx, letter).await?,
-                Some(Letter::Sms(letter)) => sms::enqueue(app, tx, letter).await?,
-                None => return Ok(true),
-            }
-            state.sends = state.sends.saturating_add(1);
-            Ok(true)
-        }
-        Effect::Bind { new, identifier, challenge, recovery_codes, .. } => {
-            if let Some(challenge) = challenge
-                && !store::consume(tx, loaded.id, *challenge).await?
-            {
-                return Ok(false);
-            }
-            let identifier = identifier.as_ref();
-            bind(app, tx, context, loaded, state, new, identifier, recovery_codes, raises_level).await
+        Effect::Credential(effect) => {
+            change_credential(app, tx, context, loaded, state, effect, raises_level).await
         }
         Effect::Profile { display_name } => {
             if let Some(pending) = &mut state.pending {
@@ -275,7 +222,7 @@ async fn change(
         }
         Effect::Back => {
             for module in ["email_code", "sms_code"] {
-                store::drop_challenges(tx, loaded.id, module).await?;
+                credentials::drop_challenges(tx, loaded.id, module).await?;
             }
             Ok(true)
         }
@@ -324,6 +271,62 @@ async fn change(
     }
 }
 
+/// The same for what a person did with a credential.
+async fn change_credential(
+    app: &Arc<App>,
+    tx: &Tx,
+    context: &RequestContext,
+    loaded: &Loaded,
+    state: &mut State,
+    effect: &Credential,
+    raises_level: bool,
+) -> Result<bool, StoreError> {
+    match effect {
+        Credential::Prove { account, proof, once, stored } => {
+            for guard in once {
+                if !use_once(tx, loaded, *account, guard).await? {
+                    return Ok(false);
+                }
+            }
+            if let Some((credential, body)) = stored {
+                credentials::replace_body(tx, *account, *credential, body).await?;
+            }
+            Ok(decide::prove(state, *account, proof.clone()))
+        }
+        Credential::ProveMailbox { address, challenge } => {
+            if !credentials::consume_challenge(tx, loaded.id, *challenge).await? {
+                return Ok(false);
+            }
+            prove_mailbox(app, tx, state, address, loaded).await
+        }
+        Credential::Challenge { new, letter, typed, .. } => {
+            credentials::replace_challenge(tx, loaded.id, new).await?;
+            if let Some(typed) = typed {
+                state.typed = Some(typed.clone());
+                if state.subject == Subject::None {
+                    state.subject = Subject::Shadow;
+                }
+            }
+            match letter {
+                Some(Letter::Mail(letter)) => mail::enqueue(app, tx, letter).await?,
+                Some(Letter::Sms(letter)) => sms::enqueue(app, tx, letter).await?,
+                None => return Ok(true),
+            }
+            state.sends = state.sends.saturating_add(1);
+            Ok(true)
+        }
+        Credential::Bind { new, identifier, challenge, recovery_codes, .. } => {
+            if let Some(challenge) = challenge
+                && !credentials::consume_challenge(tx, loaded.id, *challenge).await?
+            {
+                return Ok(false);
+            }
+            let identifier = identifier.as_ref();
+            bind(app, tx, context, loaded, state, new, identifier, recovery_codes, raises_level).await
+        }
+    }
+}
+
 async fn use_once(
     tx: &Tx,
     loaded: &Loaded,
@@ -331,7 +334,7 @@ async fn use_once(
     guard: &Once,
 ) -> Result<bool, StoreError> {
     match guard {
-        Once::Challenge(challenge) => store::consume(tx, loaded.id, *challenge).await,
+        Once::Challenge(challenge) => credentials::consume_challenge(tx, loaded.id, *challenge).await,
         Once::Counter { credential, counter } => {
             credentials::advance_counter(tx, account, *credential, *counter).await
         }

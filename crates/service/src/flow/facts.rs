@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::{
     decide::{AccountFacts, Facts, Policy},
-    store::{self, Challenge, Loaded},
+    store::Loaded,
 };
 use crate::{
     App,
     accounts::{self, Account, AccountState},
     branding,
-    credentials::{self, Credential, CredentialState},
+    credentials::{self, Challenge, Credential, CredentialState},
     mail::Mailer,
     oauth::authorization::{self, Prepared},
     sessions,
@@ -68,7 +68,7 @@ pub async fn gather(
         (Some(_), None) => false,
         (None, _) => true,
     };
-    let challenges = store::challenges(reader, loaded.id).await?;
+    let challenges = credentials::find_challenges(reader, loaded.id).await?;
     let mut prepared = match &loaded.state.continuation {
         Some(continued) => Some(Box::pin(authorization::prepare(app, reader, continued)).await?),
         None => None,

@@ -16,13 +16,13 @@ use super::{
     FlowError, facts, lifetime, phrase, representation,
     representation::Answer,
     state::{Kind, Need, State, Transport},
-    step::{Effect, Step},
+    step::Step,
     store,
 };
 use crate::{
     App,
     bootstrap::BootstrapKey,
-    credentials::{CredentialKind, hashing::Typed, passkey},
+    credentials::{self, CredentialKind, Effect, NewChallenge, hashing::Typed, passkey},
     http::RequestContext,
     invitations,
     limits::{self, Bucket, FLOW_ADDRESS, FLOW_KIB, Rule, network},
@@ -112,7 +112,7 @@ pub(super) async fn insert(
                 pushed_authorization::keep(&tx, pushed, times.total_seconds).await?;
             }
             if let Some((challenge, _)) = first_ref {
-                store::replace_challenge(&tx, id, challenge).await?;
+                credentials::replace_challenge(&tx, id, challenge).await?;
             }
             Ok(())
         })
@@ -241,7 +241,7 @@ fn first_challenge(
     context: &RequestContext,
     id: FlowId,
     state: &State,
-) -> Result<(store::NewChallenge, Value), FlowError> {
+) -> Result<(NewChallenge, Value), FlowError> {
     let facts = super::decide::Facts {
         policy: facts::policy(app),
         account: None,
@@ -262,7 +262,7 @@ fn first_challenge(
         typed: Typed::Anywhere,
         now: facts.now,
     };
-    match passkey::begin(&step) {
+    match passkey::begin(&step.of_credential()) {
         Ok(Effect::Challenge { new, show, .. }) => Ok((new, show)),
         Ok(_) | Err(_) => Err(FlowError::Internal("no passkey challenge could be made".into())),
     }

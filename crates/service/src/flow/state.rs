@@ -6,11 +6,9 @@ use porteiro_protocol::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    credentials::{CredentialKind, NewCredential},
-    oauth::authorization::Continued,
-    store::text_enum,
-};
+pub use crate::credentials::Pending;
+
+use crate::{credentials::CredentialKind, oauth::authorization::Continued, store::text_enum};
 
 text_enum! {
     /// What a flow is for.
@@ -51,17 +49,6 @@ pub struct Need {
     pub level: Level,
     /// A proof of the last minutes, at the best level the account can reach.
     pub fresh: bool,
-}
-
-/// An account that will exist when the flow completes, and not before.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Pending {
-    pub account_id: AccountId,
-    pub user_handle: Vec<u8>,
-    pub display_name: Option<String>,
-    pub platform_administrator: bool,
-    /// Bound in this flow, written at completion.
-    pub credentials: Vec<NewCredential>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]

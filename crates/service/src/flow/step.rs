@@ -1,33 +1,28 @@
-//! What a module is given and what it may answer. Modules read and verify; only the engine writes.
+//! What an action of a flow is given and what it may answer.
 
 use std::sync::Arc;
 
 use porteiro_protocol::{
-    assurance::{Level, Method, Proof},
-    id::{AccountId, ChallengeId, CredentialId, FlowId, Id, OrganizationId},
-    time::{Duration, OffsetDateTime},
+    assurance::Level,
+    id::{FlowId, OrganizationId},
+    time::OffsetDateTime,
 };
 use serde_json::Value;
 
 use super::{
     decide::Facts,
-    state::State,
-    store::{Challenge, NewChallenge},
+    state::{Kind, State},
 };
+pub use crate::credentials::{Stopped, text};
 use crate::{
     App,
-    accounts::{Account, IdentifierKind},
-    credentials::{
-        Credential, CredentialKind, CredentialState, NewCredential, hashing::Typed, password::Unfit,
-    },
+    accounts::Account,
+    credentials::{self, Challenge, Credential, Occasion, hashing::Typed},
     http::RequestContext,
-    mail::Mail,
     oauth::authorization::Continued,
-    sms::Sms,
-    store::StoreError,
 };
 
-/// One call, with everything a module may look at.
+/// One call, with everything an action may look at.
 #[derive(Debug)]
 pub struct Step<'a> {
     pub app: &'a Arc<App>,
@@ -44,49 +39,45 @@ pub struct Step<'a> {
     pub now: OffsetDateTime,
 }
 
-/// What makes a proof good only once; checked in the transaction that uses it.
-#[derive(Debug)]
-pub enum Once {
-    Challenge(ChallengeId),
-    /// A counter that must be greater than any before.
-    Counter {
-        credential: CredentialId,
-        counter: i64,
-    },
-    RecoveryCode {
-        credential: CredentialId,
-        selector: String,
-    },
-    /// Good as often as it is right, such as a password.
-    Repeatable(CredentialId),
+impl<'a> Step<'a> {
+    /// What of it concerns credentials.
+    pub fn of_credential(&self) -> credentials::Step<'a> {
+        let state = self.state;
+        credentials::Step {
+            app: self.app,
+            flow_id: self.flow_id,
+            occasion: occasion(state.kind),
+            locale: &state.locale,
+            phrase: &state.phrase,
+            proofs: &state.proofs,
+            proved_address: state.proved_address.as_deref(),
+            account: self.account,
+            pending: state.pending.as_ref(),
+            bootstraps: state.bootstrap.is_some(),
+            invited: state.invited.as_deref(),
+            credentials: self.credentials,
+            challenges: self.challenges,
+            sends: state.sends,
+            sends_sms: self.facts.policy.sms,
+            typed: self.typed,
+            now: self.now,
+        }
+    }
+}
+
+const fn occasion(kind: Kind) -> Occasion {
+    match kind {
+        Kind::SignIn => Occasion::SignIn,
+        Kind::Register => Occasion::Register,
+        Kind::Recover => Occasion::Recover,
+        Kind::Enrol => Occasion::Enrol,
+        Kind::Reauthenticate | Kind::ConfirmDevice => Occasion::Confirm,
+    }
 }
 
 /// What a step leads to.
 pub enum Effect {
-    Prove {
-        account: AccountId,
-        proof: Proof,
-        once: Vec<Once>,
-        stored: Option<(CredentialId, Value)>,
-    },
-    /// Somebody can read a mailbox; whether it has an account is looked up by the engine.
-    ProveMailbox {
-        address: String,
-        challenge: ChallengeId,
-    },
-    Challenge {
-        new: NewChallenge,
-        letter: Option<Letter>,
-        typed: Option<String>,
-        show: Value,
-    },
-    Bind {
-        new: NewCredential,
-        identifier: Option<([u8; 32], IdentifierKind)>,
-        challenge: Option<ChallengeId>,
-        recovery_codes: Vec<(String, String)>,
-        show: Value,
-    },
+    Credential(Box<credentials::Effect>),
     Profile {
         display_name: String,
     },
@@ -110,113 +101,21 @@ pub enum Effect {
     Deny,
 }
 
+impl Effect {
+    /// What only this answer shows.
+    pub(super) fn show(&self) -> Value {
+        let Self::Credential(effect) = self else { return Value::Null };
+        match &**effect {
+            credentials::Effect::Challenge { show, .. } | credentials::Effect::Bind { show, .. } => {
+                show.clone()
+            }
+            credentials::Effect::Prove { .. } | credentials::Effect::ProveMailbox { .. } => Value::Null,
+        }
+    }
+}
+
 impl std::fmt::Debug for Effect {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("<effect>")
-    }
-}
-
-#[derive(Debug)]
-pub enum Letter {
-    Mail(Mail),
-    Sms(Sms),
-}
-
-/// Why a step did not lead anywhere.
-#[derive(Debug)]
-pub enum Stopped {
-    /// What was presented did not satisfy; one answer for every cause. The reason is for the log alone.
-    Refused {
-        method: Method,
-        credential: Option<(AccountId, CredentialId, CredentialKind)>,
-        reason: &'static str,
-    },
-    /// The passkey is not one of ours; the client may tell its provider.
-    UnknownPasskey {
-        credential_id: String,
-    },
-    /// A field that never depends on account data.
-    Invalid {
-        field: &'static str,
-        detail: String,
-    },
-    /// A new password that will not do.
-    Password(Unfit),
-    /// The machine is busy hashing.
-    Busy,
-    /// The last one went out a moment ago.
-    Early {
-        seconds: u32,
-    },
-    Store(StoreError),
-    Internal(String),
-}
-
-impl From<StoreError> for Stopped {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<crate::secrets::MasterKeyError> for Stopped {
-    fn from(error: crate::secrets::MasterKeyError) -> Self {
-        Self::Internal(error.to_string())
-    }
-}
-
-impl Step<'_> {
-    pub fn challenge(&self, module: &str) -> Option<&Challenge> {
-        self.challenges.iter().rev().find(|challenge| challenge.module == module)
-    }
-
-    /// Whether another code may go out: so long after the last one, and so many in a flow.
-    pub fn sends_apart(&self, module: &str, apart: Duration, most: u8) -> Result<(), Stopped> {
-        let age = self.challenge(module).map(|challenge| self.now - challenge.created_at);
-        let wait = apart - age.unwrap_or(apart);
-        if self.state.sends < most && wait <= Duration::ZERO {
-            return Ok(());
-        }
-        // A flow that has sent all it may is to be opened anew; the buckets see to the rest.
-        let seconds = u32::try_from(wait.whole_seconds()).unwrap_or_default();
-        Err(Stopped::Early { seconds: seconds.saturating_add(1) })
-    }
-
-    /// The account's usable credentials of a kind.
-    pub fn of_kind(&self, kind: CredentialKind) -> impl Iterator<Item = &Credential> {
-        self.credentials
-            .iter()
-            .filter(move |credential| credential.kind == kind && credential.state == CredentialState::Active)
-    }
-
-    pub fn new_challenge_id(&self) -> ChallengeId {
-        Id::random(&*self.app.entropy)
-    }
-
-    pub fn new_credential_id(&self) -> CredentialId {
-        Id::random(&*self.app.entropy)
-    }
-
-    pub fn proof(&self, method: Method, credential: CredentialId, user_verified: bool) -> Proof {
-        Proof { method, credential: Some(credential.uuid()), at: self.now, user_verified }
-    }
-
-    pub fn text<'v>(&self, input: &'v Value, field: &'static str) -> Result<&'v str, Stopped> {
-        input[field]
-            .as_str()
-            .filter(|text| !text.is_empty())
-            .ok_or_else(|| Stopped::Invalid { field, detail: "is needed".into() })
-    }
-}
-
-pub const fn refused(method: Method, reason: &'static str) -> Stopped {
-    Stopped::Refused { method, credential: None, reason }
-}
-
-/// Refused, and counted against the credential.
-pub const fn failed(method: Method, credential: &Credential, reason: &'static str) -> Stopped {
-    Stopped::Refused {
-        method,
-        credential: Some((credential.account_id, credential.id, credential.kind)),
-        reason,
     }
 }

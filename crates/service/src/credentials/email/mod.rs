@@ -14,14 +14,12 @@ use porteiro_protocol::{
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
-use super::{CredentialKind, NewCredential};
+use super::{
+    Challenge, CredentialKind, Effect, Letter, NewChallenge, NewCredential, Occasion, Purpose, Step, Stopped,
+    challenges::attempt, refused,
+};
 use crate::{
     accounts::{self, IdentifierKind},
-    flow::{
-        Kind,
-        step::{Effect, Letter, Step, Stopped, refused},
-        store::{Challenge, NewChallenge, Purpose},
-    },
     mail::templates::{self, CodeMail, Link, Locale, Note},
     secrets::sha256,
     settings::Registration,
@@ -78,23 +76,21 @@ pub async fn send(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let code = OneTimeCode::generate(&*step.app.entropy);
     let token = URL_SAFE_NO_PAD.encode(step.app.entropy.bytes::<32>());
     let hash = hash(step, &code).await?;
-    let locale = Locale::negotiate(&step.state.locale);
+    let locale = Locale::negotiate(step.locale);
     let page = step.app.checked.settings.email_link_path.as_deref();
     let link =
         page.and_then(|page| Link::under(step.app.issuer(), &format!("{page}#{}.{token}", step.flow_id)));
     let service = step.app.checked.settings.service_name.as_str();
     let revealed = code.reveal();
-    let mail = CodeMail { code: revealed, link, phrase: &step.state.phrase, service, minutes: MINUTES };
-    let invited = step.state.invited.as_deref().is_some_and(|invited| invited == key);
-    let open = step.app.checked.settings.registration == Registration::Open
-        || step.state.bootstrap.is_some()
-        || invited;
-    let rendered = match (step.state.kind, exists) {
-        (Kind::Recover, true) => templates::recovery_code(locale, &mail),
-        (Kind::SignIn | Kind::Register | Kind::Reauthenticate | Kind::Enrol | Kind::ConfirmDevice, true) => {
+    let mail = CodeMail { code: revealed, link, phrase: step.phrase, service, minutes: MINUTES };
+    let invited = step.invited.is_some_and(|invited| invited == key);
+    let open = step.app.checked.settings.registration == Registration::Open || step.bootstraps || invited;
+    let rendered = match (step.occasion, exists) {
+        (Occasion::Recover, true) => templates::recovery_code(locale, &mail),
+        (Occasion::SignIn | Occasion::Register | Occasion::Enrol | Occasion::Confirm, true) => {
             templates::sign_in_code(locale, &mail)
         }
-        (Kind::SignIn | Kind::Register, false) if open => templates::registration_code(locale, &mail),
+        (Occasion::SignIn | Occasion::Register, false) if open => templates::registration_code(locale, &mail),
         (_, false) => templates::someone_tried(locale, &Note { service, link: None }),
     };
     Ok(Effect::Challenge {
@@ -133,7 +129,7 @@ pub(super) async fn answer<'s>(
 ) -> Result<&'s Challenge, Stopped> {
     let typed = step.text(input, "code")?;
     let Some(challenge) = step.challenge(module) else { return Err(refused(method, "no code is out")) };
-    if !crate::flow::store::attempt(&step.app.store, step.flow_id, challenge.id).await? {
+    if !attempt(&step.app.store, step.flow_id, challenge.id).await? {
         return Err(refused(method, "no attempt is left"));
     }
     let stored = challenge.body["hash"].as_str().map(str::to_owned);
@@ -159,7 +155,7 @@ pub async fn check(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
 pub async fn redeem(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let token = step.text(input, "token")?;
     let Some(challenge) = step.challenge(PROVE) else { return Err(refused(Method::Email, "no link is out")) };
-    if !crate::flow::store::attempt(&step.app.store, step.flow_id, challenge.id).await? {
+    if !attempt(&step.app.store, step.flow_id, challenge.id).await? {
         return Err(refused(Method::Email, "no attempt is left"));
     }
     let stored = challenge.body["link_hash"].as_str().and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
@@ -180,11 +176,11 @@ pub async fn add(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let mail = CodeMail {
         code: revealed,
         link: None,
-        phrase: &step.state.phrase,
+        phrase: step.phrase,
         service: &step.app.checked.settings.service_name,
         minutes: MINUTES,
     };
-    let rendered = templates::verify_address_code(Locale::negotiate(&step.state.locale), &mail);
+    let rendered = templates::verify_address_code(Locale::negotiate(step.locale), &mail);
     Ok(Effect::Challenge {
         new: NewChallenge {
             id: step.new_challenge_id(),

@@ -13,15 +13,11 @@ use serde_json::{Value, json};
 
 pub use webauthn::{PasskeyError, RelyingParty, StoredPasskey};
 
-use super::{Credential, CredentialKind, NewCredential};
-use crate::{
-    accounts,
-    flow::{
-        Kind,
-        step::{Effect, Once, Step, Stopped, failed, refused},
-        store::{NewChallenge, Purpose},
-    },
+use super::{
+    Credential, CredentialKind, Effect, NewChallenge, NewCredential, Occasion, Once, Purpose, Step, Stopped,
+    challenges::attempt, failed, refused,
 };
+use crate::accounts;
 
 pub fn routes() -> Vec<crate::http::Route> {
     endpoint::routes()
@@ -70,7 +66,7 @@ pub async fn finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let Some(challenge) = step.challenge(SIGN_IN) else {
         return Err(refused(Method::Passkey, "no challenge is out"));
     };
-    if !crate::flow::store::attempt(&step.app.store, step.flow_id, challenge.id).await? {
+    if !attempt(&step.app.store, step.flow_id, challenge.id).await? {
         return Err(refused(Method::Passkey, "no attempt is left"));
     }
     let named = RelyingParty::identify(response)?;
@@ -112,9 +108,9 @@ pub async fn finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
 /// `conditional` lets the browser make a passkey without asking, right after a password was typed: it counts for AAL2
 /// only from its first verified use, and sign-in demands verification in any case.
 pub fn enrol_begin(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
-    let typed_password = step.state.proofs.iter().any(|proof| proof.method == Method::Password);
-    let conditional = input["conditional"] == true && step.state.kind == Kind::SignIn && typed_password;
-    let (user_handle, display_name) = match (step.account, &step.state.pending) {
+    let typed_password = step.proofs.iter().any(|proof| proof.method == Method::Password);
+    let conditional = input["conditional"] == true && step.occasion == Occasion::SignIn && typed_password;
+    let (user_handle, display_name) = match (step.account, step.pending) {
         (Some(account), _) => (account.user_handle.clone(), account.display_name.clone()),
         (None, Some(pending)) => {
             (pending.user_handle.clone(), pending.display_name.clone().unwrap_or_default())
@@ -126,7 +122,7 @@ pub fn enrol_begin(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let address = step
         .of_kind(CredentialKind::Email)
         .find_map(|credential| credential.body["address"].as_str().map(str::to_owned))
-        .or_else(|| step.state.proved_address.clone());
+        .or_else(|| step.proved_address.map(str::to_owned));
     let existing: Vec<StoredPasskey> =
         step.of_kind(CredentialKind::Passkey).map(stored).collect::<Result<_, _>>()?;
     let name = address.unwrap_or_else(|| display_name.clone());

@@ -14,16 +14,12 @@ use porteiro_protocol::{
 use serde_json::{Value, json};
 
 use super::{
-    Credential, CredentialKind, CredentialState, NewCredential,
+    Credential, CredentialKind, CredentialState, Effect, NewCredential, Occasion, Once, Step, Stopped,
+    failed,
     hashing::{HashError, Hasher},
+    refused,
 };
-use crate::{
-    accounts,
-    flow::{
-        Kind,
-        step::{Effect, Once, Step, Stopped, failed, refused},
-    },
-};
+use crate::accounts;
 
 impl From<HashError> for Stopped {
     fn from(error: HashError) -> Self {
@@ -97,7 +93,7 @@ async fn upgraded(
 
 pub async fn set(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let existing = step.credentials.iter().find(|credential| credential.kind == CredentialKind::Password);
-    if let (Some(current), Kind::Enrol) = (existing, step.state.kind) {
+    if let (Some(current), Occasion::Enrol) = (existing, step.occasion) {
         let typed = step.text(input, "current_password")?;
         let normal = password::normalise(typed).ok_or_else(|| Stopped::Invalid {
             field: "current_password",
@@ -145,13 +141,13 @@ fn context_words(step: &Step<'_>) -> Vec<String> {
         .iter()
         .filter(|credential| credential.kind == CredentialKind::Email)
         .filter_map(|credential| credential.body["address"].as_str())
-        .chain(step.state.proved_address.as_deref());
+        .chain(step.proved_address);
     words.extend(addresses.flat_map(|address| {
         let local = address.split('@').next().unwrap_or_default().to_owned();
         [address.to_owned(), local]
     }));
     words.extend(step.account.map(|account| account.display_name.clone()));
-    words.extend(step.state.pending.as_ref().and_then(|pending| pending.display_name.clone()));
+    words.extend(step.pending.and_then(|pending| pending.display_name.clone()));
     words.retain(|word| word.chars().count() >= 3);
     words
 }

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 
 pub use store::{remaining, replace_all, spend};
 
-use super::{CredentialKind, NewCredential};
-use crate::flow::step::{Effect, Once, Step, Stopped, failed, refused};
+use super::{CredentialKind, Effect, NewCredential, Once, Step, Stopped, failed, refused};
 
 const SET: u8 = 10;
 

@@ -6,13 +6,12 @@ use porteiro_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::{CredentialKind, NewCredential, email::answer};
+use super::{
+    CredentialKind, Effect, Letter, NewChallenge, NewCredential, Once, Purpose, Step, Stopped, email::answer,
+    failed, refused,
+};
 use crate::{
     accounts::IdentifierKind,
-    flow::{
-        step::{Effect, Letter, Once, Step, Stopped, failed, refused},
-        store::{NewChallenge, Purpose},
-    },
     mail::templates::{self, Locale, SmsCode},
     sms::{self, Sms},
 };
@@ -26,7 +25,7 @@ fn text(step: &Step<'_>, code: &str) -> String {
     let host = url::Url::parse(step.app.issuer()).ok().and_then(|url| url.host_str().map(str::to_owned));
     let host = host.unwrap_or_default();
     let service = &step.app.checked.settings.service_name;
-    templates::sms_code(Locale::negotiate(&step.state.locale), &SmsCode { code, service, host: &host })
+    templates::sms_code(Locale::negotiate(step.locale), &SmsCode { code, service, host: &host })
 }
 
 async fn challenge(
@@ -103,7 +102,7 @@ pub async fn check(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
 }
 
 pub async fn add(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
-    if !step.facts.policy.sms {
+    if !step.sends_sms {
         return Err(Stopped::Invalid {
             field: "number",
             detail: "cannot be used: no text messages are sent here".into(),

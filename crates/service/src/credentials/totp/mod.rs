@@ -6,10 +6,9 @@ use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use porteiro_protocol::{assurance::Method, totp::TotpSecret};
 use serde_json::{Value, json};
 
-use super::{Credential, CredentialKind, NewCredential};
-use crate::flow::{
-    step::{Effect, Once, Step, Stopped, failed, refused},
-    store::{NewChallenge, Purpose},
+use super::{
+    Credential, CredentialKind, Effect, NewChallenge, NewCredential, Once, Purpose, Step, Stopped, failed,
+    refused,
 };
 
 const CHALLENGE: &str = "totp_enrol";
@@ -55,7 +54,7 @@ pub fn enrol_begin(step: &Step<'_>) -> Result<Effect, Stopped> {
     let secret = TotpSecret::generate(&*step.app.entropy);
     let id = step.new_credential_id();
     let sealed = step.app.secrets.seal(&context(id), secret.as_bytes(), &*step.app.entropy)?;
-    let pending = step.state.pending.as_ref().and_then(|pending| pending.display_name.clone());
+    let pending = step.pending.and_then(|pending| pending.display_name.clone());
     let name = step.account.map(|account| account.display_name.clone()).or(pending).unwrap_or_default();
     let uri = secret.otpauth_uri(&step.app.checked.settings.service_name, &name);
     Ok(Effect::Challenge {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Asking, continued, row, store};
 use crate::{
-    flow::step::{Effect, Step, Stopped},
+    flow::step::{Effect, Step, Stopped, text},
     limits::network,
     oauth::authorization,
 };
@@ -20,7 +20,7 @@ fn unknown() -> Stopped {
 
 pub async fn look(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let app = step.app;
-    let code = UserCode::parse(step.text(input, "user_code")?).ok_or_else(unknown)?;
+    let code = UserCode::parse(text(input, "user_code")?).ok_or_else(unknown)?;
     let account = step.state.account().map(Id::uuid).ok_or_else(unknown)?;
     let id = row(&app.secrets, &code);
     let found = store::find(&app.store, id, account).await?.ok_or_else(unknown)?;

@@ -1,0 +1,132 @@
+//! Challenges: what a flow sent out or showed and waits to see answered.
+
+use porteiro_protocol::{
+    id::{ChallengeId, FlowId},
+    time::OffsetDateTime,
+};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::store::{Decode, Reader, Store, StoreError, Tx, text_enum};
+
+text_enum! {
+    Purpose { Prove = "prove", Enrol = "enrol" }
+}
+
+#[derive(Clone)]
+pub struct Challenge {
+    pub id: ChallengeId,
+    pub module: &'static str,
+    pub purpose: Purpose,
+    pub body: Value,
+    pub created_at: OffsetDateTime,
+}
+
+impl std::fmt::Debug for Challenge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<{} challenge {}>", self.module, self.id)
+    }
+}
+
+pub struct NewChallenge {
+    pub id: ChallengeId,
+    pub module: &'static str,
+    pub purpose: Purpose,
+    pub body: Value,
+    pub max_attempts: i32,
+    pub lifetime_seconds: f64,
+}
+
+impl std::fmt::Debug for NewChallenge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<new {} challenge>", self.module)
+    }
+}
+
+/// Names of modules that keep challenges; anything else in the table is not ours.
+const MODULES: &[&str] =
+    &["passkey", "email_code", "sms_code", "totp_enrol", "passkey_enrol", "email_add", "phone_add"];
+
+/// Live challenges: not consumed, not expired, attempts left.
+pub async fn find_challenges(reader: &impl Reader, id: FlowId) -> Result<Vec<Challenge>, StoreError> {
+    let rows = reader
+        .rows(
+            "flow.challenges",
+            "SELECT challenge_id, module, purpose, body, created_at FROM challenge
+             WHERE flow_id = $1 AND consumed_at IS NULL AND expires_at > now() AND attempts < max_attempts
+             ORDER BY created_at",
+            &[&id.uuid()],
+        )
+        .await?;
+    rows.iter()
+        .map(|row| {
+            let (challenge, key) = Decode::keyed::<Uuid>("challenge", "challenge_id", row)?;
+            let module: String = challenge.get("module")?;
+            let module = MODULES.iter().copied().find(|known| **known == module);
+            Ok(Challenge {
+                id: key.into(),
+                module: module.ok_or_else(|| challenge.wrong("module", "no such module"))?,
+                purpose: challenge.parsed("purpose")?,
+                body: challenge.get("body")?,
+                created_at: challenge.get("created_at")?,
+            })
+        })
+        .collect()
+}
+
+/// A new challenge replaces the module's old one: an earlier code dies.
+pub async fn replace_challenge(tx: &Tx, flow: FlowId, new: &NewChallenge) -> Result<(), StoreError> {
+    drop_challenges(tx, flow, new.module).await?;
+    tx.execute(
+        "INSERT INTO challenge (flow_id, challenge_id, module, purpose, body, max_attempts, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7))",
+        &[
+            &flow.uuid(),
+            &new.id.uuid(),
+            &new.module,
+            &new.purpose.as_str(),
+            &new.body,
+            &new.max_attempts,
+            &new.lifetime_seconds,
+        ],
+    )
+    .await
+    .map(|_| ())
+}
+
+pub async fn drop_challenges(tx: &Tx, flow: FlowId, module: &str) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE challenge SET consumed_at = now() WHERE flow_id = $1 AND module = $2 AND consumed_at IS NULL",
+        &[&flow.uuid(), &module],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Counts an attempt before it is looked at, in a statement of its own; `false` when none is left.
+pub(super) async fn attempt(store: &Store, flow: FlowId, challenge: ChallengeId) -> Result<bool, StoreError> {
+    let rows = store
+        .write(
+            "flow.attempt",
+            "UPDATE challenge SET attempts = attempts + 1
+             WHERE flow_id = $1 AND challenge_id = $2 AND consumed_at IS NULL AND expires_at > now()
+               AND attempts < max_attempts
+             RETURNING challenge_id",
+            &[&flow.uuid(), &challenge.uuid()],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}
+
+/// Consumes a challenge exactly once, however many answer at the same moment. Attempts are not asked again: the one
+/// that brought the right answer may have been the last.
+pub async fn consume_challenge(tx: &Tx, flow: FlowId, challenge: ChallengeId) -> Result<bool, StoreError> {
+    let consumed = tx
+        .execute(
+            "UPDATE challenge SET consumed_at = now()
+             WHERE flow_id = $1 AND challenge_id = $2 AND consumed_at IS NULL AND expires_at > now()",
+            &[&flow.uuid(), &challenge.uuid()],
+        )
+        .await?;
+    Ok(consumed == 1)
+}
