@@ -35,7 +35,7 @@ fn documents(root: &Path, schema: &Schema) -> Vec<Document> {
 
 /// As `GET /v1/openapi.json` serves it.
 fn openapi() -> String {
-    let document = porteiro_service::management::openapi::document(&porteiro_service::table());
+    let document = porteiro_service::api::openapi::document(&porteiro_service::table());
     format!("{}\n", serde_json::to_string_pretty(&document).unwrap_or_default())
 }
 

@@ -5,6 +5,7 @@
 
 mod account;
 pub mod accounts;
+pub mod api;
 pub mod api_keys;
 pub mod audit;
 pub mod bootstrap;

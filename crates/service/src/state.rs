@@ -49,6 +49,12 @@ impl Deref for App {
     }
 }
 
+impl AsRef<Arc<Core>> for App {
+    fn as_ref(&self) -> &Arc<Core> {
+        &self.core
+    }
+}
+
 impl std::fmt::Debug for App {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "<porteiro at {}>", self.issuer())

@@ -10,7 +10,7 @@ use http::Method;
 use porteiro_protocol::time::{Duration, OffsetDateTime};
 use porteiro_service::{
     http::{Access, Problem, ProblemCode, Route},
-    management::{self, Listing, Operation, Parameter, Patch, Query, Seen},
+    api::{self, Listing, Operation, Parameter, Patch, Query, Seen},
 };
 use porteiro_testkit::{Answer, TestApp};
 use schemars::JsonSchema;
@@ -56,9 +56,9 @@ async fn list(listing: Listing) -> Response {
 async fn change(Seen(version): Seen, query: Query, patch: Patch<Thing>) -> Result<Response, Problem> {
     let thing = patch.apply(&Thing { name: "before".into(), note: Some("a note".into()) })?;
     if version != 3 {
-        return Err(management::stale());
+        return Err(api::stale());
     }
-    Ok(management::one(if query.flag("dry_run") { 3 } else { 4 }, &thing))
+    Ok(api::one(if query.flag("dry_run") { 3 } else { 4 }, &thing))
 }
 
 /// What is made, how slowly, and whether it is a secret, as the body says.
@@ -74,9 +74,9 @@ async fn make(made: Arc<AtomicU64>, body: Value) -> Response {
     let id = made.fetch_add(1, Ordering::SeqCst).to_string();
     let location = format!("{OTHER}/{id}");
     if body["secret"] == true {
-        return management::created_with_secret(&location, &id, &json!({"id": id, "secret": "s3cret"}));
+        return api::created_with_secret(&location, &id, &json!({"id": id, "secret": "s3cret"}));
     }
-    management::created(&location, Some(1), &json!({"id": id}))
+    api::created(&location, Some(1), &json!({"id": id}))
 }
 
 async fn app_with(reads: u32) -> (TestApp, Arc<AtomicU64>) {

@@ -3,7 +3,7 @@
 use http::Method;
 use porteiro_service::{
     http::{Access, Route},
-    management::{Operation, Shape},
+    api::{Operation, Shape},
 };
 use porteiro_testkit::{Answer, Browser, TestApp};
 use serde_json::json;

@@ -5,7 +5,7 @@ use std::{io::Read, path::Path, time::Duration};
 use porteiro_protocol::picture::Picture;
 use porteiro_service::{
     http::Route,
-    management::{Operation, Taken, openapi},
+    api::{Operation, Taken, openapi},
     settings::Settings,
 };
 use serde_json::{Map, Value};

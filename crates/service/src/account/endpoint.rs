@@ -22,7 +22,7 @@ use crate::{
     App, accounts, audit,
     credentials::{self, CredentialKind, recovery_code},
     http::{Json, Problem, ProblemCode, RequestContext, Route, forget_person},
-    management::Operation,
+api::Operation,
     oauth::{apis, authorization, clients, grants},
     sessions::{self, Ended, SignedIn},
 };

@@ -12,7 +12,7 @@ use crate::{
     accounts::Account,
     audit,
     credentials::{Credential, CredentialKind, CredentialState},
-    management::Time,
+api::Time,
     oauth::{clients::Trust, grants},
     sessions::{self, SignedIn},
 };

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     App, account,
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    management::{Caller, Listing, Operation, Time, created_with_secret},
+    api::{Listing, Operation, Time, created_with_secret}, management::Caller,
     sessions::SignedIn,
     trail::{Actor, ActorKind},
 };

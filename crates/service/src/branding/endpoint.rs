@@ -22,7 +22,7 @@ use super::{
 use crate::{
     App,
     http::{Access, Problem, ProblemCode, RequestContext, Route},
-    management::{self, Caller, Operation, Patch, Seen},
+    api::{self, Operation, Patch, Seen}, management::Caller,
     platform::clients,
 };
 
@@ -118,7 +118,7 @@ async fn show(
 ) -> Result<Response, Problem> {
     let owner = owner(&app, &caller, path).await?;
     let brand = find(&app, &owner).await?;
-    Ok(management::one(brand.version, &Shown::new(&app, &owner, brand)))
+    Ok(api::one(brand.version, &Shown::new(&app, &owner, brand)))
 }
 
 async fn say(
@@ -168,10 +168,10 @@ async fn changed(
     what: &Change,
 ) -> Result<Response, Problem> {
     match change(app, context, caller, owner, seen, what).await? {
-        Changed::Yes(brand) => Ok(management::one(brand.version, &Shown::new(app, owner, brand))),
+        Changed::Yes(brand) => Ok(api::one(brand.version, &Shown::new(app, owner, brand))),
         Changed::NotFound => Err(ProblemCode::NotFound.into()),
         Changed::Lost(lost) => Err(lost.into()),
-        Changed::Stale => Err(management::stale()),
+        Changed::Stale => Err(api::stale()),
     }
 }
 

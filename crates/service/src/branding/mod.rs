@@ -24,7 +24,7 @@ use crate::{
     App,
     audit::EventKind,
     http::{RequestContext, Route},
-    management::{Caller, Seen},
+    api::Seen, management::Caller,
     members::standing::{self, Lost},
     oauth::authorization::Prepared,
     organizations::{self, Name, Organization, Status},

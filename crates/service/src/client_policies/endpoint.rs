@@ -13,7 +13,7 @@ use super::{ClientPolicy, Decision, Refused, find, list, set};
 use crate::{
     App,
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    management::{Caller, Listing, Operation, Time, one},
+    api::{Listing, Operation, Time, one}, management::Caller,
 };
 
 const READ: Access = Access::Organization("client-policies:read");

@@ -15,7 +15,8 @@ use porteiro_protocol::redirect_uri::RedirectUri;
 use super::resource_metadata;
 use crate::{
     App,
-    management::{self, Contract, Guard, Operation},
+    api::Operation,
+    management::{self, Contract, Guard},
     roles::permissions::Reach,
 };
 

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     App, accounts,
     http::{Access, Json, OAuthError, Problem, ProblemCode, RequestContext, Route},
-    management::{Caller, Operation, Time, created_with_secret},
+    api::{Operation, Time, created_with_secret}, management::Caller,
     members::Unusable,
     refusals::{self, Holder, Refusal, Rule},
     store::StoreError,

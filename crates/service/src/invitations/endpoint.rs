@@ -17,7 +17,7 @@ use super::{Accepted, Invitation, accept, invite, mine, store, take_back};
 use crate::{
     App,
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    management::{Caller, Listing, Operation, Time, created},
+    api::{Listing, Operation, Time, created}, management::Caller,
     organizations::Organization,
     secrets::HandleKind,
     sessions::SignedIn,

@@ -8,11 +8,12 @@ use porteiro_protocol::{
 };
 
 use super::{
-    caller::{By, Caller, Guard, REASON},
+    caller::{By, Caller, Guard},
     turned::Turned,
 };
 use crate::{
     App,
+    api::REASON,
     http::{OAuthError, Problem, ProblemCode, RequestContext},
     oauth::access_token::Spoken,
     organizations,

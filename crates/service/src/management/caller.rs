@@ -41,8 +41,6 @@ use crate::{
     trail::{Actor, ActorKind},
 };
 
-/// The header in which somebody of the platform says why they act in an organization.
-pub const REASON: &str = "porteiro-reason";
 const BELOW_LEVEL: &str =
     "the key was made with a weaker proof than the organization asks for now; make a new one";
 

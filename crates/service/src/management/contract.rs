@@ -1,25 +1,24 @@
-//! What holds around every operation, once the caller is known, in this order:
-//!
-//! 1. It has calls left ([`rates`]).
-//! 2. Its query names nothing the operation does not take ([`Query`]).
-//! 3. Where something known is changed, it says which version it has seen ([`version`]).
-//! 4. Where something is made, the same `Idempotency-Key` makes it once ([`repeat`]).
-//! 5. Who prefers a short answer gets one ([`answer`]).
+//! What holds around every operation once the caller is known: it has calls left ([`rates`]), and its request keeps to
+//! the operation ([`api::keep`]).
 
 use std::sync::Arc;
 
 use axum::{
     extract::{Request, State},
-    http::{Extensions, Method},
+    http::Extensions,
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use porteiro_protocol::id::{MembershipId, OrganizationId};
 
-use super::{
-    By, Caller, answer, operation::Operation, presented::Presented, query::Query, rates, repeat, version,
+use super::{By, Caller, presented::Presented, rates};
+use crate::{
+    App,
+    api::{self, Operation},
+    http::Problem,
+    oauth::clients::Trust,
+    sessions::SignedIn,
 };
-use crate::{App, http::Problem, oauth::clients::Trust, sessions::SignedIn};
 
 /// An operation and the application it is one of.
 #[derive(Debug, Clone)]
@@ -83,43 +82,20 @@ impl Whom {
 
 /// The layer around an operation's handler, inside the guard of its access.
 pub async fn keep(State(contract): State<Contract>, request: Request, next: Next) -> Response {
+    let Contract { app, operation } = &contract;
     let whom = Whom::of(request.extensions());
-    let writes = *request.method() != Method::GET && *request.method() != Method::HEAD;
     let told = match &whom {
         None => None,
-        Some(whom) => match rates::take(&contract.app, whom, writes).await {
+        Some(whom) => match rates::take(app, whom, api::writes(request.method())).await {
             Ok(Ok(told)) => Some(told),
             Ok(Err(refused)) => return refused,
             Err(error) => return Problem::from(error).into_response(),
         },
     };
-    let kept = Box::pin(kept(&contract, whom.as_ref(), writes, request, next)).await;
-    let mut response = kept.unwrap_or_else(IntoResponse::into_response);
+    let caller = whom.as_ref().map(|whom| whom.key.as_str());
+    let mut response = Box::pin(api::keep(&app.core, operation, caller, request, next)).await;
     if let Some(told) = told {
         told.write(response.headers_mut());
     }
     response
-}
-
-async fn kept(
-    contract: &Contract,
-    whom: Option<&Whom>,
-    writes: bool,
-    mut request: Request,
-    next: Next,
-) -> Result<Response, Problem> {
-    let operation = &contract.operation;
-    let query = Query::read(operation, request.uri().query())?;
-    // Looking at what would come of a change is nothing without the answer.
-    let minimal = writes && !query.flag("dry_run") && answer::wants_minimal(request.headers());
-    request.extensions_mut().insert(query);
-    if operation.needs_version(request.method()) {
-        let seen = version::seen(request.headers())?;
-        request.extensions_mut().insert(seen);
-    }
-    let response = match whom {
-        Some(whom) if operation.creates => repeat::once(&contract.app, &whom.key, request, next).await?,
-        Some(_) | None => next.run(request).await,
-    };
-    Ok(if minimal { answer::minimal(response) } else { response })
 }

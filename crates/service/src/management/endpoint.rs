@@ -2,13 +2,10 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::HeaderMap, response::Response};
 
-use super::{
-    changes::{CHANGES, Changes},
-    openapi,
-    operation::Operation,
-};
+use super::changes::{CHANGES, Changes};
 use crate::{
     App,
+    api::{Operation, openapi},
     http::{Access, Document, Problem, ProblemCode, Route},
 };
 

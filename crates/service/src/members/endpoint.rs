@@ -19,7 +19,7 @@ use super::{
 use crate::{
     App,
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    management::{By, Caller, Listing, Operation, Parameter, Patch, Query, Seen, Time, created, one, stale},
+    api::{Listing, Operation, Parameter, Patch, Query, Seen, Time, created, one, stale}, management::{By, Caller},
     roles,
 };
 

@@ -12,7 +12,7 @@ use super::{Found, HeldBy, RefusalId, Rule, find};
 use crate::{
     App,
     http::{Access, Problem, ProblemCode, Route},
-    management::{Caller, Operation, Time},
+    api::{Operation, Time}, management::Caller,
     trail::Actor,
 };
 

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     App,
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    management::{Caller, Listing, Operation, Parameter, Patch, Query, Seen, Time, created, one, stale},
+    api::{Listing, Operation, Parameter, Patch, Query, Seen, Time, created, one, stale}, management::Caller,
     members,
 };
 

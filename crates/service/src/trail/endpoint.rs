@@ -14,7 +14,7 @@ use crate::{
     App,
     http::{Access, Problem, ProblemCode, Route},
     limits::{self, AUDIT_EXPORT, Bucket},
-    management::{Caller, Listing, Operation, Parameter},
+    api::{Listing, Operation, Parameter}, management::Caller,
 };
 
 const LINES: &str = "application/x-ndjson";

@@ -10,7 +10,7 @@ use porteiro_protocol::id::{AccountId, MembershipId, OrganizationId};
 use porteiro_service::{
     http::{Access, Route},
     jobs,
-    management::{Caller, Operation},
+    api::Operation, management::Caller,
     oauth::{apis, clients::Trust},
     platform,
 };

@@ -14,7 +14,7 @@ use crate::{
     App,
     account::require_fresh,
     http::{Access, Problem, ProblemCode, RequestContext, Route},
-    management::{Operation, Time},
+    api::{Operation, Time},
     members::{self, Member, State as MemberState, Whom},
     organizations::Status,
     roles::{self, Grantable},

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     App,
     http::{Problem, RequestContext, Route},
-    management::{Caller, Operation, Time},
+    api::{Operation, Time}, management::Caller,
     oauth::grants::Held,
 };
 

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     App,
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    management::{self, Caller, Listing, Operation, Parameter, Patch, Query, Seen},
+    api::{self, Listing, Operation, Parameter, Patch, Query, Seen}, management::Caller,
     members,
     organizations::{Organization, Policy, Status},
     sessions::SignedIn,
@@ -163,7 +163,7 @@ async fn made(
             let (location, version) =
                 (format!("/v1/organizations/{}", organization.id), organization.version);
             let body = view(app, organization, false).await?;
-            Ok(management::created(&location, Some(version), &body))
+            Ok(api::created(&location, Some(version), &body))
         }
         Created::Lost(lost) => Err(lost.into()),
         Created::SlugTaken => Err(slug_taken()),
@@ -178,7 +178,7 @@ async fn show(
 ) -> Result<Response, Problem> {
     let organization = caller.organization()?.clone();
     let version = organization.version;
-    Ok(management::one(version, &view(&app, organization, caller.reason.is_some()).await?))
+    Ok(api::one(version, &view(&app, organization, caller.reason.is_some()).await?))
 }
 
 fn answered(changed: Changed) -> Result<Organization, Problem> {
@@ -186,7 +186,7 @@ fn answered(changed: Changed) -> Result<Organization, Problem> {
         Changed::Yes(organization) => Ok(organization),
         Changed::NotFound => Err(ProblemCode::NotFound.into()),
         Changed::Lost(lost) => Err(lost.into()),
-        Changed::Stale => Err(management::stale()),
+        Changed::Stale => Err(api::stale()),
         Changed::SlugTaken => Err(slug_taken()),
     }
 }
@@ -204,12 +204,12 @@ async fn rename(
     let changed = change(&app, &context, &caller, organization.id, seen, &said).await?;
     let organization = answered(changed)?;
     let version = organization.version;
-    Ok(management::one(version, &view(&app, organization, caller.reason.is_some()).await?))
+    Ok(api::one(version, &view(&app, organization, caller.reason.is_some()).await?))
 }
 
 async fn show_policy(Extension(caller): Extension<Caller>) -> Result<Response, Problem> {
     let organization = caller.organization()?;
-    Ok(management::one(organization.version, &organization.policy))
+    Ok(api::one(organization.version, &organization.policy))
 }
 
 async fn put_policy(
@@ -225,11 +225,11 @@ async fn put_policy(
         seen.check(organization.version)?;
         let now = organization.policy.min_level;
         let affected = store::affected(&app.store, organization.id, now, policy.min_level).await?;
-        return Ok(management::one(organization.version, &PolicyChange::new(&policy, Some(affected))));
+        return Ok(api::one(organization.version, &PolicyChange::new(&policy, Some(affected))));
     }
     let changed = set_policy(&app, &context, &caller, organization.id, seen, &policy).await?;
     let organization = answered(changed)?;
-    Ok(management::one(organization.version, &PolicyChange::new(&organization.policy, None)))
+    Ok(api::one(organization.version, &PolicyChange::new(&organization.policy, None)))
 }
 
 async fn suspend(
@@ -267,12 +267,12 @@ async fn decided(
 ) -> Result<Response, Problem> {
     let id: OrganizationId = id.parse().map_err(|_| ProblemCode::NotFound)?;
     if caller.reason.is_none() {
-        let text = format!("say why in the header {}; the organization reads it", management::REASON);
+        let text = format!("say why in the header {}; the organization reads it", api::REASON);
         return Err(Problem::new(ProblemCode::ReasonRequired, text));
     }
     let organization = answered(decide_standing(app, context, caller, id, standing).await?)?;
     let version = organization.version;
-    Ok(management::one(version, &view(app, organization, true).await?))
+    Ok(api::one(version, &view(app, organization, true).await?))
 }
 
 async fn list(State(app): State<Arc<App>>, listing: Listing) -> Result<Response, Problem> {

@@ -24,7 +24,7 @@ use crate::{
     accounts::{self, AccountState},
     audit, client_policies,
     http::RequestContext,
-    management::{Caller, Seen},
+    api::Seen, management::Caller,
     members::{
         self, NewMember, Source,
         standing::{self, Lost},

@@ -16,7 +16,7 @@ use crate::{
     accounts::{self, Account, AccountState},
     credentials::{self, CredentialKind, CredentialState},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    management::{Caller, Listing, Operation, Parameter, Time},
+    api::{Listing, Operation, Parameter, Time}, management::Caller,
     members, platform,
 };
 

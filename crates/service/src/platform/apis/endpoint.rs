@@ -14,7 +14,7 @@ use super::{Outcome, identifier, list, name, put, remove, version};
 use crate::{
     App,
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    management::{self, Caller, Operation, Seen, created, stale},
+    api::{self, Operation, Seen, created, stale}, management::Caller,
     oauth::apis::Api,
 };
 
@@ -104,7 +104,7 @@ async fn one(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Resp
 async fn shown(app: &App, identifier: &str) -> Result<Response, Problem> {
     let found = list(app).await?.into_iter().find(|(api, _)| api.identifier == identifier);
     let (api, changed_at) = found.ok_or(ProblemCode::NotFound)?;
-    Ok(management::one(version(changed_at), &Shown::from(api)))
+    Ok(api::one(version(changed_at), &Shown::from(api)))
 }
 
 fn named(id: &str) -> Result<String, Problem> {

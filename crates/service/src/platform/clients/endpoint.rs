@@ -15,9 +15,7 @@ use super::{Filter, Found, New, Unchanged, create, find, list, set, set_enabled}
 use crate::{
     App,
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    management::{
-        self, Caller, Listing, Operation, Parameter, Patch, Seen, Time, created, created_with_secret, stale,
-    },
+    api::{self, Listing, Operation, Parameter, Patch, Seen, Time, created, created_with_secret, stale}, management::Caller,
     oauth::clients::{OrganizationMode, Profile, Trust},
 };
 
@@ -152,7 +150,7 @@ async fn all(State(app): State<Arc<App>>, listing: Listing) -> Result<Response, 
 
 async fn one(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Response, Problem> {
     let found = find(&app, &id).await?.ok_or(ProblemCode::NotFound)?;
-    Ok(management::one(found.version(), &Shown::from(found)))
+    Ok(api::one(found.version(), &Shown::from(found)))
 }
 
 async fn make(
@@ -190,7 +188,7 @@ async fn change(
     let wanted = patch.apply(&Settable { trust: now.trust, organization_mode: now.organization_mode })?;
     let to = (wanted.trust, wanted.organization_mode);
     let found = set(&app, &context, &caller, &id, seen, to).await??;
-    Ok(management::one(found.version(), &Shown::from(found)))
+    Ok(api::one(found.version(), &Shown::from(found)))
 }
 
 async fn disable(

@@ -15,7 +15,7 @@ use crate::{
     App,
     audit::{self, EventKind},
     http::{Access, Problem, ProblemCode, Route},
-    management::{Listing, Operation, Parameter, Time},
+    api::{Listing, Operation, Parameter, Time},
 };
 
 /// Nothing is sorted by kind: without a subject it is looked for in no more than this.

@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use crate::http::ProblemCode;
 
+/// The header in which somebody of the platform says why they act in an organization.
+pub const REASON: &str = "porteiro-reason";
+
 /// The schema of a type, asked for when the document is made.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::query::Query;
 use crate::{
-    App,
+    Core,
     http::{Problem, ProblemCode},
 };
 
@@ -33,14 +33,14 @@ pub struct Listing {
     /// `created_at` and id of the last item they have.
     pub after: Option<(OffsetDateTime, String)>,
     pub query: Query,
-    app: Arc<App>,
+    core: Arc<Core>,
     path: String,
 }
 
-impl FromRequestParts<Arc<App>> for Listing {
+impl<A: AsRef<Arc<Core>> + Send + Sync> FromRequestParts<Arc<A>> for Listing {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<A>) -> Result<Self, Problem> {
         let query = Query::from_request_parts(parts, app).await?;
         let path = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |uri| &uri.0).path().to_owned();
         let malformed = |text: &str| Problem::new(ProblemCode::Malformed, text);
@@ -52,7 +52,8 @@ impl FromRequestParts<Arc<App>> for Listing {
                 .filter(|limit| (1..=MAX_LIMIT).contains(limit))
                 .ok_or_else(|| malformed("limit is a number from 1 to 100"))?,
         };
-        let mut listing = Self { limit, after: None, app: Arc::clone(app), path, query };
+        let core = Arc::clone((**app).as_ref());
+        let mut listing = Self { limit, after: None, core, path, query };
         if let Some(cursor) = listing.query.get("cursor") {
             let after = listing.open(cursor);
             listing.after =
@@ -84,7 +85,7 @@ impl Listing {
 
     fn mac(&self, place: &[u8]) -> [u8; MAC] {
         let filters = serde_json::to_vec(&self.query.filters()).unwrap_or_default();
-        let mac = self.app.secrets.cursor_mac(&[self.path.as_bytes(), &filters, place]);
+        let mac = self.core.secrets.cursor_mac(&[self.path.as_bytes(), &filters, place]);
         let mut short = [0; MAC];
         short.copy_from_slice(&mac[..MAC]);
         short
@@ -134,6 +135,6 @@ impl Listing {
         let mut pairs = url::form_urlencoded::Serializer::new(String::new());
         pairs.extend_pairs(self.query.filters());
         pairs.append_pair("limit", &self.limit.to_string()).append_pair("cursor", cursor);
-        format!("<{}{}?{}>; rel=\"next\"", self.app.issuer(), self.path, pairs.finish())
+        format!("<{}{}?{}>; rel=\"next\"", self.core.issuer(), self.path, pairs.finish())
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     list,
-    operation::{Given, Operation, Parameter, Shape, Taken},
+    operation::{Given, Operation, Parameter, REASON, Shape, Taken},
 };
 use crate::http::{Access, ProblemCode, Route};
 
@@ -301,7 +301,7 @@ fn headers(route: &Route, operation: &Operation) -> Vec<Value> {
         let schema = json!({"type": "string", "pattern": "^[!-~][ -~]{0,498}[!-~]$"});
         let meaning =
             "Why somebody of the platform acts here; required of them, and told to the organization.";
-        headers.push(header(super::REASON, false, schema, meaning));
+        headers.push(header(REASON, false, schema, meaning));
     }
     headers
 }

@@ -22,7 +22,7 @@ use store::{Begun, Entry};
 
 use super::answer::ShowsSecret;
 use crate::{
-    App,
+    Core,
     http::{Problem, ProblemCode, read},
     secrets::sha256,
 };
@@ -42,19 +42,24 @@ struct Kept {
     secret_of: Option<String>,
 }
 
-pub(super) async fn once(app: &App, caller: &str, request: Request, next: Next) -> Result<Response, Problem> {
+pub(super) async fn once(
+    core: &Core,
+    caller: &str,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
     let Some(key) = key(request.headers())? else { return Ok(next.run(request).await) };
     let (parts, body) = request.into_parts();
     let body = read(Request::from_parts(parts.clone(), body), LARGEST_BODY).await?;
     let target = parts.uri.path_and_query().map_or("", |target| target.as_str());
     let said = [parts.method.as_str().as_bytes(), b" ", target.as_bytes(), b"\n", &body].concat();
     let entry = Entry {
-        caller: app.secrets.limit_key("idempotent", caller.as_bytes()),
+        caller: core.secrets.limit_key("idempotent", caller.as_bytes()),
         request: sha256(key.as_bytes()),
         digest: sha256(&said),
     };
-    let lease = 60.0 + f64::from(app.checked.settings.request_timeout_seconds);
-    let day = match store::begin(&app.store, &entry, lease).await? {
+    let lease = 60.0 + f64::from(core.checked.settings.request_timeout_seconds);
+    let day = match store::begin(&core.store, &entry, lease).await? {
         Begun::First(day) => day,
         Begun::Running => return Err(ProblemCode::IdempotencyInProgress.into()),
         Begun::Other => {
@@ -69,7 +74,7 @@ pub(super) async fn once(app: &App, caller: &str, request: Request, next: Next) 
         return Ok(response);
     }
     if !status.is_success() {
-        store::release(&app.store, &entry, day).await?;
+        store::release(&core.store, &entry, day).await?;
         return Ok(response);
     }
     let (parts, body) = response.into_parts();
@@ -88,7 +93,7 @@ pub(super) async fn once(app: &App, caller: &str, request: Request, next: Next) 
     };
     let kept = serde_json::to_value(kept).map_err(|_| Problem::from(ProblemCode::Internal))?;
     // It is made whatever becomes of this: an error here must not say that it was not.
-    if store::finish(&app.store, &entry, day, status.as_u16(), &kept).await.is_err() {
+    if store::finish(&core.store, &entry, day, status.as_u16(), &kept).await.is_err() {
         metrics::counter!("porteiro_idempotency_lost_total").increment(1);
     }
     Ok(Response::from_parts(parts, Body::from(body)))
