@@ -76,5 +76,10 @@ pub fn table() -> Vec<http::Route> {
 
 /// The service, bare: what it answers with the screens switched off.
 pub fn router(app: Arc<App>) -> Router {
-    http::build(app, table())
+    router_of(app, table())
+}
+
+/// The service with these routes.
+pub fn router_of(app: Arc<App>, routes: Vec<http::Route>) -> Router {
+    http::build(app, routes, management::guard)
 }

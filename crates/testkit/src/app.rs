@@ -254,7 +254,7 @@ impl TestAppBuilder {
         let app = Arc::new(App::new(parts).expect("an application"));
         let mut routes = porteiro_service::table();
         routes.extend(self.routes);
-        let router = porteiro_service::http::build(Arc::clone(&app), routes);
+        let router = porteiro_service::router_of(Arc::clone(&app), routes);
         TestApp { app, clock, database, proxy, router, peer: self.peer }
     }
 }

@@ -4,7 +4,7 @@ use axum::Extension;
 use http::Method;
 use porteiro_service::{
     http::{Access, Route},
-management::Caller,
+    management::Caller,
 };
 use porteiro_testkit::TestApp;
 use serde_json::json;

@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use http::Method;
 use porteiro_protocol::time::{Duration, OffsetDateTime};
 use porteiro_service::{
-    http::{Access, Problem, ProblemCode, Route},
     api::{self, Listing, Operation, Parameter, Patch, Query, Seen},
+    http::{Access, Problem, ProblemCode, Route},
 };
 use porteiro_testkit::{Answer, TestApp};
 use schemars::JsonSchema;

@@ -2,8 +2,8 @@
 
 use http::Method;
 use porteiro_service::{
-    http::{Access, Route},
     api::{Operation, Shape},
+    http::{Access, Route},
 };
 use porteiro_testkit::{Answer, Browser, TestApp};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! `null` members of a patch behave as documented.
 
 use http::Method;
-use porteiro_service::{http::Access, api::Taken};
+use porteiro_service::{api::Taken, http::Access};
 use porteiro_testkit::{Answer, TestApp};
 use serde_json::{Value, json};
 

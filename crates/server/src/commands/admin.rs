@@ -4,8 +4,8 @@ use std::{io::Read, path::Path, time::Duration};
 
 use porteiro_protocol::picture::Picture;
 use porteiro_service::{
-    http::Route,
     api::{Operation, Taken, openapi},
+    http::Route,
     settings::Settings,
 };
 use serde_json::{Map, Value};

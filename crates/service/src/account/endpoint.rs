@@ -10,8 +10,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::plain_text;
 
 use super::{
-    Removed, SIGNED_IN, end_other_sessions, end_session, remove_credential, rename_credential, require_fresh,
-    stop_recovery,
+    Removed, SIGNED_IN, end_other_sessions, end_session, remove_credential, rename_credential, stop_recovery,
     view::{
         EndedSessions, OwnAccount, OwnActivity, OwnClient, OwnClients, OwnCredential, OwnCredentials,
         OwnGrant, OwnSession, OwnSessions, Rename, Signals,
@@ -19,10 +18,12 @@ use super::{
     withdraw,
 };
 use crate::{
-    App, accounts, audit,
+    App, accounts,
+    api::Operation,
+    audit,
     credentials::{self, CredentialKind, recovery_code},
     http::{Json, Problem, ProblemCode, RequestContext, Route, forget_person},
-api::Operation,
+    management::require_fresh,
     oauth::{apis, authorization, clients, grants},
     sessions::{self, Ended, SignedIn},
 };

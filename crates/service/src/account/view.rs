@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::{
     accounts::Account,
+    api::Time,
     audit,
     credentials::{Credential, CredentialKind, CredentialState},
-api::Time,
     oauth::{clients::Trust, grants},
     sessions::{self, SignedIn},
 };

@@ -20,9 +20,10 @@ use super::{
     store,
 };
 use crate::{
-    App, account,
+    App,
+    api::{Listing, Operation, Time, created_with_secret},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    api::{Listing, Operation, Time, created_with_secret}, management::Caller,
+    management::{Caller, require_fresh},
     sessions::SignedIn,
     trail::{Actor, ActorKind},
 };
@@ -165,7 +166,7 @@ async fn make_mine(
 ) -> Result<Response, Problem> {
     let (organization, request) = request.split();
     let wanted = wanted(KeyKind::Personal, &request)?;
-    account::require_fresh(&app, &me).await?;
+    require_fresh(&app, &me).await?;
     Ok(made(Box::pin(make::by_person(&app, &context, &me, &organization, &wanted)).await?, MINE))
 }
 

@@ -21,8 +21,9 @@ use super::{
 };
 use crate::{
     App,
+    api::{self, Operation, Patch, Seen},
     http::{Access, Problem, ProblemCode, RequestContext, Route},
-    api::{self, Operation, Patch, Seen}, management::Caller,
+    management::Caller,
     platform::clients,
 };
 

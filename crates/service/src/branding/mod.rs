@@ -22,9 +22,10 @@ use self::decide::Said;
 pub use self::store::Owner;
 use crate::{
     App,
+    api::Seen,
     audit::EventKind,
     http::{RequestContext, Route},
-    api::Seen, management::Caller,
+    management::Caller,
     members::standing::{self, Lost},
     oauth::authorization::Prepared,
     organizations::{self, Name, Organization, Status},

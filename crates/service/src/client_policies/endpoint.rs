@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::{ClientPolicy, Decision, Refused, find, list, set};
 use crate::{
     App,
+    api::{Listing, Operation, Time, one},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    api::{Listing, Operation, Time, one}, management::Caller,
+    management::Caller,
 };
 
 const READ: Access = Access::Organization("client-policies:read");

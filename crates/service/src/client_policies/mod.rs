@@ -19,7 +19,7 @@ pub use store::{ClientPolicy, find, list};
 use crate::{
     App,
     http::{RequestContext, Route},
-management::Caller,
+    management::Caller,
     members::{self, standing},
     oauth::{
         clients::{self, Client},

@@ -13,12 +13,7 @@ use axum::{
 use porteiro_protocol::redirect_uri::RedirectUri;
 
 use super::resource_metadata;
-use crate::{
-    App,
-    api::Operation,
-    management::{self, Contract, Guard},
-    roles::permissions::Reach,
-};
+use crate::{App, api::Operation};
 
 /// Who may call a route, and why that is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,45 +145,22 @@ impl Route {
         self
     }
 
-    /// The handler behind the check its access asks for. Where an access token opens it, refusals say who gives them out.
-    pub(super) fn guarded(self, app: &Arc<App>) -> Self {
-        let by_token = match self.access {
-            Access::Token(_) | Access::Session | Access::Organization(_) | Access::Platform(_) => true,
-            Access::Public(_) | Access::FlowOwner | Access::Client | Access::RegistrationToken => false,
-        };
-        let mut route = self.checked(app);
-        if by_token {
-            let layer = axum::middleware::from_fn_with_state(Arc::clone(app), resource_metadata::name);
-            route.handler = route.handler.layer(layer);
-        }
-        route
+    /// The same route with something around its handler: the check its access asks for, by whoever knows how to make it.
+    #[must_use]
+    pub fn wrapped(mut self, wrap: impl FnOnce(MethodRouter<Arc<App>>) -> MethodRouter<Arc<App>>) -> Self {
+        self.handler = wrap(self.handler);
+        self
     }
 
-    fn checked(mut self, app: &Arc<App>) -> Self {
-        if let Some(operation) = &self.operation {
-            let contract = Contract { app: Arc::clone(app), operation: Arc::clone(operation) };
-            let layer = axum::middleware::from_fn_with_state(contract, management::keep);
-            self.handler = self.handler.layer(layer);
-        }
-        let (permission, reach) = match self.access {
-            Access::Session => {
-                let check = crate::account::require_session;
-                let layer = axum::middleware::from_fn_with_state(Arc::clone(app), check);
-                self.handler = self.handler.layer(layer);
-                return self;
+    /// Where an access token opens it, refusals say who gives them out.
+    pub(super) fn challenging(self, app: &Arc<App>) -> Self {
+        match self.access {
+            Access::Token(_) | Access::Session | Access::Organization(_) | Access::Platform(_) => {
+                let layer = axum::middleware::from_fn_with_state(Arc::clone(app), resource_metadata::name);
+                self.wrapped(|handler| handler.layer(layer))
             }
-            Access::Organization(permission) => (permission, Reach::Organization),
-            Access::Platform(permission) => (permission, Reach::Platform),
-            Access::Public(_)
-            | Access::FlowOwner
-            | Access::Client
-            | Access::RegistrationToken
-            | Access::Token(_) => return self,
-        };
-        let guard = Guard { app: Arc::clone(app), permission, reach };
-        let layer = axum::middleware::from_fn_with_state(guard, management::require);
-        self.handler = self.handler.layer(layer);
-        self
+            Access::Public(_) | Access::FlowOwner | Access::Client | Access::RegistrationToken => self,
+        }
     }
 
     pub(super) fn into_parts(self) -> (&'static str, MethodRouter<Arc<App>>) {

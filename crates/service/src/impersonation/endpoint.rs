@@ -22,8 +22,9 @@ use super::{
 };
 use crate::{
     App, accounts,
+    api::{Operation, Time, created_with_secret},
     http::{Access, Json, OAuthError, Problem, ProblemCode, RequestContext, Route},
-    api::{Operation, Time, created_with_secret}, management::Caller,
+    management::Caller,
     members::Unusable,
     refusals::{self, Holder, Refusal, Rule},
     store::StoreError,

@@ -16,8 +16,9 @@ use serde::{Deserialize, Serialize};
 use super::{Accepted, Invitation, accept, invite, mine, store, take_back};
 use crate::{
     App,
+    api::{Listing, Operation, Time, created},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    api::{Listing, Operation, Time, created}, management::Caller,
+    management::Caller,
     organizations::Organization,
     secrets::HandleKind,
     sessions::SignedIn,

@@ -28,7 +28,7 @@ use crate::{
         self,
         templates::{self, InvitationMail, Link, Locale},
     },
-management::Caller,
+    management::Caller,
     members::{
         self,
         standing::{self, Standing},

@@ -3,8 +3,8 @@
 use porteiro_protocol::permission::Held;
 
 use super::{
-    administering::administer,
     caller::{By, Caller},
+    guard::administer,
 };
 use crate::{
     api_keys,

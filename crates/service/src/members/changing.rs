@@ -16,7 +16,7 @@ use crate::{
     audit::{self, EventKind},
     client_policies,
     http::RequestContext,
-management::Caller,
+    management::Caller,
     oauth::{clients, grants},
     organizations::{self, Status},
     roles::{self, Definitions, impact, impact::Impact},

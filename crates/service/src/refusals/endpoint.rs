@@ -11,8 +11,9 @@ use serde::Serialize;
 use super::{Found, HeldBy, RefusalId, Rule, find};
 use crate::{
     App,
+    api::{Operation, Time},
     http::{Access, Problem, ProblemCode, Route},
-    api::{Operation, Time}, management::Caller,
+    management::Caller,
     trail::Actor,
 };
 

@@ -16,8 +16,9 @@ use super::{
 };
 use crate::{
     App,
+    api::{Listing, Operation, Parameter, Patch, Query, Seen, Time, created, one, stale},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    api::{Listing, Operation, Parameter, Patch, Query, Seen, Time, created, one, stale}, management::Caller,
+    management::Caller,
     members,
 };
 

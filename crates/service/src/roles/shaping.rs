@@ -15,7 +15,7 @@ use super::{
 use crate::{
     App,
     http::RequestContext,
-management::Caller,
+    management::Caller,
     members::standing::{self, Lost, Standing},
     oauth::apis,
     organizations,

@@ -12,9 +12,10 @@ use uuid::Uuid;
 use super::{AuditEvent, Filter, TrailKind, export, newest};
 use crate::{
     App,
+    api::{Listing, Operation, Parameter},
     http::{Access, Problem, ProblemCode, Route},
     limits::{self, AUDIT_EXPORT, Bucket},
-    api::{Listing, Operation, Parameter}, management::Caller,
+    management::Caller,
 };
 
 const LINES: &str = "application/x-ndjson";

@@ -8,9 +8,10 @@ use axum::Extension;
 use http::Method;
 use porteiro_protocol::id::{AccountId, MembershipId, OrganizationId};
 use porteiro_service::{
+    api::Operation,
     http::{Access, Route},
     jobs,
-    api::Operation, management::Caller,
+    management::Caller,
     oauth::{apis, clients::Trust},
     platform,
 };

@@ -12,9 +12,9 @@ use serde::Serialize;
 
 use crate::{
     App,
-    account::require_fresh,
-    http::{Access, Problem, ProblemCode, RequestContext, Route},
     api::{Operation, Time},
+    http::{Access, Problem, ProblemCode, RequestContext, Route},
+    management::require_fresh,
     members::{self, Member, State as MemberState, Whom},
     organizations::Status,
     roles::{self, Grantable},

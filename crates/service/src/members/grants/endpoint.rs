@@ -14,8 +14,9 @@ use super::{
 };
 use crate::{
     App,
+    api::{Operation, Time},
     http::{Problem, RequestContext, Route},
-    api::{Operation, Time}, management::Caller,
+    management::Caller,
     oauth::grants::Held,
 };
 

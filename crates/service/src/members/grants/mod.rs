@@ -14,7 +14,7 @@ use super::{
 use crate::{
     App,
     http::{RequestContext, Route},
-management::Caller,
+    management::Caller,
     oauth::grants::{self, Held, Why},
     store::StoreError,
 };

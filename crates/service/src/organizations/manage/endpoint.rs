@@ -16,8 +16,9 @@ use super::{
 };
 use crate::{
     App,
+    api::{self, Listing, Operation, Parameter, Patch, Query, Seen},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    api::{self, Listing, Operation, Parameter, Patch, Query, Seen}, management::Caller,
+    management::Caller,
     members,
     organizations::{Organization, Policy, Status},
     sessions::SignedIn,

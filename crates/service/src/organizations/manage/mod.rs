@@ -22,9 +22,10 @@ use super::{Organization, Policy, Status};
 use crate::{
     App,
     accounts::{self, AccountState},
+    api::Seen,
     audit, client_policies,
     http::RequestContext,
-    api::Seen, management::Caller,
+    management::Caller,
     members::{
         self, NewMember, Source,
         standing::{self, Lost},

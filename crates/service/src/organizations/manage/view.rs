@@ -12,7 +12,7 @@ use super::{
     store::{Affected, Suspension},
 };
 use crate::{
-api::Time,
+    api::Time,
     members::{Member, State},
     organizations::{Language, Organization, Policy, Status, ThirdParty},
 };

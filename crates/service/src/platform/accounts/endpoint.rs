@@ -14,9 +14,10 @@ use super::{Filter, Unchanged, by_address, count_sessions, end_sessions, list, s
 use crate::{
     App,
     accounts::{self, Account, AccountState},
+    api::{Listing, Operation, Parameter, Time},
     credentials::{self, CredentialKind, CredentialState},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    api::{Listing, Operation, Parameter, Time}, management::Caller,
+    management::Caller,
     members, platform,
 };
 

@@ -15,7 +15,7 @@ use crate::{
     audit::{self, EventKind},
     http::{RequestContext, Route},
     impersonation,
-management::Caller,
+    management::Caller,
     members::standing::{self, Lost},
     oauth::{grants::Why, logout},
     sessions::{self, Ended},

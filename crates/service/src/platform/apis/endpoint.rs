@@ -13,8 +13,9 @@ use serde_json::Value;
 use super::{Outcome, identifier, list, name, put, remove, version};
 use crate::{
     App,
+    api::{self, Operation, Seen, created, stale},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    api::{self, Operation, Seen, created, stale}, management::Caller,
+    management::Caller,
     oauth::apis::Api,
 };
 

@@ -12,7 +12,7 @@ use crate::{
     App,
     audit::{self, EventKind},
     http::{RequestContext, Route},
-management::Caller,
+    management::Caller,
     members::standing::{self, Lost},
     oauth::apis::{self, Api},
     store::StoreError,

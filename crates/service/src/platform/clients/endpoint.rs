@@ -14,8 +14,9 @@ use serde_json::{Map, Value};
 use super::{Filter, Found, New, Unchanged, create, find, list, set, set_enabled};
 use crate::{
     App,
+    api::{self, Listing, Operation, Parameter, Patch, Seen, Time, created, created_with_secret, stale},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    api::{self, Listing, Operation, Parameter, Patch, Seen, Time, created, created_with_secret, stale}, management::Caller,
+    management::Caller,
     oauth::clients::{OrganizationMode, Profile, Trust},
 };
 

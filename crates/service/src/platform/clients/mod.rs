@@ -18,7 +18,7 @@ use crate::{
     App,
     audit::{self, EventKind},
     http::{RequestContext, Route},
-management::Caller,
+    management::Caller,
     members::standing::{self, Lost},
     oauth::{
         client_auth,

@@ -13,9 +13,9 @@ use uuid::Uuid;
 use super::{Filter, Found, list};
 use crate::{
     App,
+    api::{Listing, Operation, Parameter, Time},
     audit::{self, EventKind},
     http::{Access, Problem, ProblemCode, Route},
-    api::{Listing, Operation, Parameter, Time},
 };
 
 /// Nothing is sorted by kind: without a subject it is looked for in no more than this.

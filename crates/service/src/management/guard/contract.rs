@@ -11,7 +11,13 @@ use axum::{
 };
 use porteiro_protocol::id::{MembershipId, OrganizationId};
 
-use super::{By, Caller, presented::Presented, rates};
+use super::{
+    super::{
+        caller::{By, Caller},
+        presented::Presented,
+    },
+    rates,
+};
 use crate::{
     App,
     api::{self, Operation},

@@ -8,7 +8,8 @@ use porteiro_protocol::{
 };
 
 use super::{
-    caller::{By, Caller, Guard},
+    super::caller::{By, Caller},
+    admit::Guard,
     turned::Turned,
 };
 use crate::{
@@ -23,7 +24,7 @@ use crate::{
 /// Acting in somebody else's organization needs a recent second factor.
 const ADMINISTER_SECONDS: i64 = 300;
 
-pub(super) fn administer() -> Permission {
+pub fn administer() -> Permission {
     Permission::parse("organizations:administer").unwrap_or_else(|_| unreachable!("it is a permission"))
 }
 

@@ -9,7 +9,7 @@ use axum::{
 use porteiro_protocol::permission::{Held, Permission};
 use serde_json::{Value, json};
 
-use super::{By, Caller};
+use super::super::caller::{By, Caller};
 use crate::{
     App,
     http::{ProblemCode, RequestContext},

@@ -1,0 +1,301 @@
+//! Who calls, and what they hold in this place now.
+//!
+//! 1. An API key, an access token, or (to read one's own organization) a session.
+//! 2. What is not theirs does not exist for them: another organization is 404.
+//! 3. What the route asks must be in the credential **and** held by whoever it belongs to, as the database says now.
+//! 4. Somebody of the platform may act in an organization with `organizations:administer` and a reason, which the
+//!    organization reads in its trail before anything is done.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Request, State},
+    http::{Method, request::Parts},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use porteiro_protocol::{
+    api_key::{self, ApiKey},
+    id::OrganizationId,
+    permission::{Held, Permission},
+};
+
+use super::{
+    super::{
+        caller::{By, Caller},
+        presented::{self, Presented},
+    },
+    administering::{administer, administering, reason, recently_proved},
+    exceeded,
+    refused::Asking,
+    turned::Turned,
+};
+use crate::{
+    App, api_keys, flow,
+    http::{OAuthError, Problem, ProblemCode, RequestContext},
+    members::{self, Member, Unusable, Whom},
+    oauth::access_token::{self, Carried},
+    organizations::{Proved, Status},
+    platform,
+    refusals::{Holder, Rule},
+    roles::permissions::Reach,
+    trail::{Actor, ActorKind},
+};
+
+const BELOW_LEVEL: &str =
+    "the key was made with a weaker proof than the organization asks for now; make a new one";
+
+/// What a route asks of its caller.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    pub app: Arc<App>,
+    pub permission: &'static str,
+    pub reach: Reach,
+}
+
+/// What [`crate::http::Access::Organization`] and [`crate::http::Access::Platform`] mean.
+pub async fn require(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let Ok(context) =
+        <RequestContext as axum::extract::FromRequestParts<()>>::from_request_parts(&mut parts, &()).await;
+    match admit(&guard, &context, &parts).await {
+        Ok(caller) => {
+            parts.extensions.insert(caller.clone());
+            let response = next.run(Request::from_parts(parts, body)).await;
+            exceeded::explained(&guard.app, &context, &caller, response).await
+        }
+        Err(refused) => refused.into_response(),
+    }
+}
+
+async fn admit(guard: &Guard, context: &RequestContext, parts: &Parts) -> Result<Caller, Turned> {
+    let asked = Permission::parse(guard.permission)
+        .map_err(|_| Problem::new(ProblemCode::Internal, "a route asks for no permission"))?;
+    let place = match guard.reach {
+        // What is no id names an organization nobody has: a stranger learns nothing else than at any other.
+        Reach::Organization => Some(named(parts).unwrap_or(uuid::Uuid::nil().into())),
+        Reach::Platform => None,
+    };
+    let bearer = context.authorization.as_ref().filter(|(scheme, _)| scheme == "bearer" || scheme == "dpop");
+    let caller = match bearer {
+        Some((_, text)) if text.starts_with(api_key::PREFIX) => {
+            with_key(guard, context, parts, text, place, &asked).await?
+        }
+        Some(_) => with_token(guard, context, parts, place, &asked).await?,
+        None => with_session(guard, context, parts, place, &asked).await?,
+    };
+    if parts.method != Method::GET
+        && guard.reach == Reach::Organization
+        && caller.organization.as_ref().is_some_and(|it| it.status == Status::Suspended)
+    {
+        return Err(ProblemCode::OrganizationSuspended.into());
+    }
+    Ok(caller)
+}
+
+/// The organization in the path: `/v1/organizations/{id}/…`.
+fn named(parts: &Parts) -> Option<OrganizationId> {
+    parts.uri.path().split('/').nth(3)?.parse().ok()
+}
+
+async fn with_key(
+    guard: &Guard,
+    context: &RequestContext,
+    parts: &Parts,
+    text: &str,
+    place: Option<OrganizationId>,
+    asked: &Permission,
+) -> Result<Caller, Turned> {
+    let app = &guard.app;
+    let key = ApiKey::parse(text).ok_or_else(access_token::invalid_token)?;
+    let asking = Asking { app, context, asked, client_id: None };
+    let usable = match api_keys::check(&app.store, &key, context.address).await? {
+        Ok(usable) => usable,
+        Err(api_keys::Refused::Invalid) => return Err(access_token::invalid_token().into()),
+        Err(api_keys::Refused::Suspended(id)) if Some(id) == place => {
+            return Err(ProblemCode::OrganizationSuspended.into());
+        }
+        Err(api_keys::Refused::BelowLevel(id)) if Some(id) == place => {
+            return Err(Problem::new(ProblemCode::StepUpRequired, BELOW_LEVEL).into());
+        }
+        Err(api_keys::Refused::Exceeds { organization, .. }) if Some(organization) == place => {
+            return Err(asking.exceeds(&key, organization).await);
+        }
+        Err(
+            api_keys::Refused::Suspended(_)
+            | api_keys::Refused::BelowLevel(_)
+            | api_keys::Refused::Exceeds { .. },
+        ) => {
+            return Err(ProblemCode::NotFound.into());
+        }
+    };
+    let actor = api_keys::actor(&usable.key);
+    let home = usable.organization.as_ref().map(|organization| organization.id);
+    let said = Holder::named("api_key", &usable.held);
+    let lacks = async |rule: Rule| asking.forbidden(rule, home, actor.clone(), said.clone()).await;
+    let by = By::Key { id: usable.key.id.clone(), membership: usable.key.membership };
+    let held = usable.held.clone();
+    let caller = match (place, usable.organization.clone()) {
+        (None, None) => {
+            if !held.covers(asked) {
+                return Err(lacks(Rule::CredentialLacksPermission).await);
+            }
+            Caller { by, actor, organization: None, held, reason: reason(parts), token: None, proved: None }
+        }
+        (Some(place), None) => administering(guard, context, parts, place, held, by, actor).await?,
+        (Some(place), Some(organization)) if organization.id == place => {
+            if !held.covers(asked) {
+                return Err(lacks(Rule::CredentialLacksPermission).await);
+            }
+            Caller {
+                by,
+                actor,
+                organization: Some(organization),
+                held,
+                reason: None,
+                token: None,
+                proved: None,
+            }
+        }
+        (Some(_), Some(_)) => return Err(ProblemCode::NotFound.into()),
+        (None, Some(_)) => return Err(lacks(Rule::OtherPlace).await),
+    };
+    api_keys::used(app, context, &usable).await?;
+    Ok(caller)
+}
+
+async fn with_token(
+    guard: &Guard,
+    context: &RequestContext,
+    parts: &Parts,
+    place: Option<OrganizationId>,
+    asked: &Permission,
+) -> Result<Caller, Turned> {
+    let app = &guard.app;
+    let carried = Carried { method: parts.method.as_str(), path: parts.uri.path(), form: None };
+    let claims = access_token::carried(app, context, &carried).await?;
+    if claims.audience != app.issuer() {
+        return Err(access_token::invalid_token().into());
+    }
+    let spoken = access_token::spoken(app, claims).await?.ok_or_else(access_token::invalid_token)?;
+    let asking = Asking { app, context, asked, client_id: Some(&spoken.client.id) };
+    let carried = presented::carried(&spoken.claims.scope);
+    let carries = |asked: &Permission| carried.covers(asked);
+    let token = Presented::from(&spoken);
+    match (place, &spoken.member) {
+        (Some(place), Some(member)) if member.organization.id == place => {
+            let held = member.held().map_err(|_| access_token::invalid_token())?;
+            let now = app.clock.now();
+            let caller = of_member(member, held.clone(), spoken.claims.actor.clone(), spoken.proved(now));
+            spoken.admitted(now).map_err(OAuthError::from)?;
+            let rule = match (carries(asked), held.covers(asked), &caller.actor.act) {
+                (false, _, _) => Rule::CredentialLacksPermission,
+                (true, false, _) => Rule::PermissionNotHeld,
+                // What would outlast it is not theirs to do: keys, members, roles.
+                (true, true, Some(_)) if parts.method != Method::GET => Rule::ReadOnlyForActing,
+                (true, true, Some(_) | None) => {
+                    return Ok(Caller { held: token.narrows(held.clone()), token: Some(token), ..caller });
+                }
+            };
+            Err(asking.member(rule, member, caller.actor).await)
+        }
+        (Some(_), Some(_)) => Err(ProblemCode::NotFound.into()),
+        (None, Some(member)) => {
+            let actor = of_member(member, Held::nothing(), spoken.claims.actor.clone(), None).actor;
+            Err(asking.member(Rule::OtherPlace, member, actor).await)
+        }
+        (place, None) => {
+            let Some(account) = spoken.account else {
+                let actor = Actor { kind: ActorKind::Client, id: spoken.client.id.clone(), act: None };
+                return Err(asking.forbidden(Rule::OtherPlace, None, actor, Holder::Nobody).await);
+            };
+            let actor = Actor { kind: ActorKind::Platform, id: account.to_string(), act: None };
+            let needed = match place {
+                Some(_) => administer(),
+                None => asked.clone(),
+            };
+            let held = platform::held(&app.store, account).await?;
+            if !carries(&needed) || !held.covers(&needed) {
+                // Whoever has nothing to do with an organization does not learn that it exists.
+                if place.is_some() {
+                    return Err(ProblemCode::NotFound.into());
+                }
+                let rule =
+                    if carries(&needed) { Rule::PermissionNotHeld } else { Rule::CredentialLacksPermission };
+                let said = Holder::named("platform", &held);
+                return Err(asking.forbidden(rule, None, actor, said).await);
+            }
+            let recent = recently_proved(app, &spoken);
+            // What is reserved counts, and is passed on, only by a token that carries it, after a recent proof.
+            let held = token.narrows(held.without_reserved(|reserved| recent.is_ok() && carries(reserved)));
+            if needed.is_reserved() {
+                recent?;
+            }
+            let by = By::Operator(account);
+            let caller = match place {
+                Some(place) => administering(guard, context, parts, place, held, by, actor).await?,
+                None => Caller {
+                    by,
+                    actor,
+                    organization: None,
+                    held,
+                    reason: reason(parts),
+                    token: None,
+                    proved: None,
+                },
+            };
+            Ok(Caller { token: Some(token), ..caller })
+        }
+    }
+}
+
+/// Only to read, and only one's own: what is done in an organization is done with a token that speaks for it.
+async fn with_session(
+    guard: &Guard,
+    context: &RequestContext,
+    parts: &Parts,
+    place: Option<OrganizationId>,
+    asked: &Permission,
+) -> Result<Caller, Turned> {
+    let app = &guard.app;
+    let nobody = || {
+        OAuthError::new(
+            porteiro_protocol::error::ErrorCode::InvalidToken,
+            "send an access token or an API key",
+        )
+        .missing()
+    };
+    let Some(place) = place.filter(|_| parts.method == Method::GET) else { return Err(nobody().into()) };
+    let signed_in = flow::current_session(app, context).await.map_err(Problem::from)?;
+    let Some(signed_in) = signed_in else { return Err(nobody().into()) };
+    let member = members::find(&app.store, place, Whom::Account(signed_in.account_id)).await?;
+    let member = member.ok_or(ProblemCode::NotFound)?;
+    // A suspended organization confers nothing and stays visible.
+    let held = member.held_to_read().map_err(|unusable| match unusable {
+        Unusable::Disabled | Unusable::Removed | Unusable::Suspended => Problem::from(ProblemCode::NotFound),
+    })?;
+    let proved = Proved::from(&signed_in);
+    let caller = of_member(&member, held.clone(), None, Some(proved));
+    member.organization.policy.admits(&proved).map_err(Problem::from)?;
+    if !held.covers(asked) {
+        let asking = Asking { app, context, asked, client_id: None };
+        return Err(asking.member(Rule::PermissionNotHeld, &member, caller.actor).await);
+    }
+    Ok(caller)
+}
+
+fn of_member(member: &Member, held: Held, act: Option<String>, proved: Option<Proved>) -> Caller {
+    Caller {
+        by: By::Member { membership: member.id, account: member.account },
+        actor: Actor {
+            kind: if member.client_id.is_some() { ActorKind::Client } else { ActorKind::Member },
+            id: member.id.to_string(),
+            act,
+        },
+        organization: Some(member.organization.clone()),
+        held,
+        reason: None,
+        token: None,
+        proved,
+    }
+}

@@ -1,0 +1,59 @@
+//! The check that the access of a route asks for, before its handler runs. [`guard`] is what the table of contents gives
+//! to `http`, which knows no feature.
+//!
+//! 1. Who calls and what they may do: [`admit`], or [`session`] where a person manages their own account.
+//! 2. What holds around every operation, next: [`contract`].
+
+mod administering;
+mod admit;
+mod contract;
+mod exceeded;
+mod rates;
+mod refused;
+mod session;
+mod turned;
+
+use std::sync::Arc;
+
+use axum::middleware::from_fn_with_state;
+
+pub(super) use administering::administer;
+pub use session::require_fresh;
+
+use crate::{
+    App,
+    http::{Access, Route},
+    roles::permissions::Reach,
+};
+use admit::Guard;
+use contract::Contract;
+
+/// The route behind the check its access asks for.
+pub fn guard(route: Route, app: &Arc<App>) -> Route {
+    let (access, operation) = (route.access, route.operation.clone());
+    let route = match operation {
+        None => route,
+        Some(operation) => {
+            let contract = Contract { app: Arc::clone(app), operation };
+            route.wrapped(|handler| handler.layer(from_fn_with_state(contract, contract::keep)))
+        }
+    };
+    match access {
+        Access::Session => {
+            let check = from_fn_with_state(Arc::clone(app), session::require_session);
+            route.wrapped(|handler| handler.layer(check))
+        }
+        Access::Organization(permission) => required(route, app, permission, Reach::Organization),
+        Access::Platform(permission) => required(route, app, permission, Reach::Platform),
+        Access::Public(_)
+        | Access::FlowOwner
+        | Access::Client
+        | Access::RegistrationToken
+        | Access::Token(_) => route,
+    }
+}
+
+fn required(route: Route, app: &Arc<App>, permission: &'static str, reach: Reach) -> Route {
+    let guard = Guard { app: Arc::clone(app), permission, reach };
+    route.wrapped(|handler| handler.layer(from_fn_with_state(guard, admit::require)))
+}

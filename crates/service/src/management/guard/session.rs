@@ -1,0 +1,96 @@
+//! Routes for whoever is signed in: by their session, or by a token of theirs for a first-party app.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use porteiro_protocol::assurance::Proof;
+use serde_json::json;
+
+use crate::{
+    App,
+    credentials::{self, CredentialKind},
+    flow::{self, FlowError, decide},
+    http::{OAuthError, Problem, ProblemCode, RequestContext},
+    oauth::access_token::{self, Carried},
+    sessions::{self, SignedIn},
+};
+
+/// What [`crate::http::Access::Session`] means: no handler behind it runs without a [`SignedIn`].
+pub async fn require_session(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let Ok(context) =
+        <RequestContext as axum::extract::FromRequestParts<()>>::from_request_parts(&mut parts, &()).await;
+    // A change asked for by another site's page is not the person's.
+    let by_cookie = context.session.is_some();
+    let reads = parts.method == axum::http::Method::GET || parts.method == axum::http::Method::HEAD;
+    if by_cookie && !reads && context.origin.as_deref() != Some(app.issuer()) {
+        return Problem::from(ProblemCode::OriginRefused).into_response();
+    }
+    if context.authorization.as_ref().is_some_and(|(scheme, _)| scheme == "bearer" || scheme == "dpop") {
+        return with_token(&app, &context, parts, body, next).await;
+    }
+    match flow::current_session(&app, &context).await {
+        Ok(Some(signed_in)) => {
+            parts.extensions.insert(signed_in);
+            next.run(Request::from_parts(parts, body)).await
+        }
+        Ok(None) => Problem::new(ProblemCode::Unauthenticated, "sign in first").into_response(),
+        Err(error) => error.into_response(),
+    }
+}
+
+/// An app of the same house, by an access token of the person's session. Where more is to be proved it is told so as
+/// RFC 9470 says: the client knows what to ask for.
+async fn with_token(
+    app: &Arc<App>,
+    context: &RequestContext,
+    mut parts: axum::http::request::Parts,
+    body: axum::body::Body,
+    next: Next,
+) -> Response {
+    let carried = Carried { method: parts.method.as_str(), path: parts.uri.path(), form: None };
+    let signed_in = async {
+        let bearer = access_token::check(app, context, &carried, "account").await?;
+        let signed_in = sessions::of_grant(&app.store, bearer.grant.uuid(), bearer.account).await?;
+        signed_in.ok_or_else(access_token::invalid_token)
+    };
+    match signed_in.await {
+        Ok(signed_in) => {
+            parts.extensions.insert(signed_in);
+            let response = next.run(Request::from_parts(parts, body)).await;
+            if response.extensions().get::<ProblemCode>() == Some(&ProblemCode::StepUpRequired) {
+                return OAuthError::step_up(sessions::FRESH.whole_seconds()).into_response();
+            }
+            response
+        }
+        Err(error) => error.into_response(),
+    }
+}
+
+/// The proofs of this session may change how the account is entered, or the person is asked for more.
+pub async fn require_fresh(app: &Arc<App>, signed_in: &SignedIn) -> Result<(), Problem> {
+    let all = credentials::find_all(&app.store, signed_in.account_id).await?;
+    let bound: Vec<CredentialKind> = all.iter().map(|credential| credential.kind).collect();
+    let proofs: Vec<Proof> = signed_in
+        .proofs
+        .iter()
+        .filter(|proof| all.iter().any(|credential| proof.credential == Some(credential.id.uuid())))
+        .cloned()
+        .collect();
+    if decide::may_bind(&proofs, &bound, signed_in.now) {
+        return Ok(());
+    }
+    let open = json!({"method": "POST", "path": "/v1/flows", "body": {"kind": "reauthenticate"}});
+    Err(Problem::new(ProblemCode::StepUpRequired, "prove once more that it is you")
+        .with(serde_json::Map::from_iter([("flow".to_owned(), open)])))
+}
+
+impl From<FlowError> for Problem {
+    fn from(_: FlowError) -> Self {
+        ProblemCode::Unavailable.into()
+    }
+}
