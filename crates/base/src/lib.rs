@@ -1,7 +1,9 @@
-//! What every feature stands on, and no feature: PostgreSQL, settings, secrets, limits, jobs, mail, text messages and
+//! What every feature stands on, and no feature: PostgreSQL, settings, secrets, HTTP, limits, jobs, mail, text messages and
 //! outgoing requests. Nothing here can name a feature, because the crate does not depend on one.
 
+pub mod api;
 pub mod fetch;
+pub mod http;
 pub mod jobs;
 pub mod limits;
 pub mod mail;

@@ -5,7 +5,6 @@
 
 mod account;
 pub mod accounts;
-pub mod api;
 pub mod api_keys;
 pub mod audit;
 pub mod bootstrap;
@@ -33,7 +32,7 @@ use std::sync::Arc;
 
 use axum::Router;
 
-pub use porteiro_base::{Core, fetch, jobs, limits, mail, secrets, settings, sms, store};
+pub use porteiro_base::{Core, api, fetch, jobs, limits, mail, secrets, settings, sms, store};
 
 pub use state::{App, Parts};
 

@@ -25,7 +25,7 @@ pub async fn app() -> (Arc<TestApp>, Record) {
     let seen = Arc::clone(&record);
     let mut deployment =
         Deployment::of(&app.app.checked.settings, Arc::clone(&app.app.entropy)).expect("a deployment");
-    deployment.surroundings = Some(Surroundings::of(&app.app));
+    deployment.surroundings = Some(Surroundings::of(&app.app.core));
     let app = app.mounted(|router: Router| {
         let recorded = router.layer(axum::middleware::from_fn(move |request: Request, next: Next| {
             let seen = Arc::clone(&seen);

@@ -34,7 +34,7 @@ async fn before(service: Router) -> Arc<TestApp> {
         TestApp::builder().people().settings(|settings| settings.request_timeout_seconds = 1).start().await;
     let mut deployment =
         Deployment::of(&app.app.checked.settings, Arc::clone(&app.app.entropy)).expect("a deployment");
-    deployment.surroundings = Some(Surroundings::of(&app.app));
+    deployment.surroundings = Some(Surroundings::of(&app.app.core));
     Arc::new(app.mounted(|_| mount(service, deployment)))
 }
 

@@ -100,7 +100,7 @@ fn with_screens(app: &Arc<App>, router: Router) -> Result<Router, Failure> {
     let deployment = porteiro_screens::Deployment::of(settings, Arc::clone(&app.entropy));
     let mut deployment = deployment.map_err(Failure::refusal)?;
     deployment.pseudo_languages = app.checked.mode == Mode::Development;
-    deployment.surroundings = Some(porteiro_service::http::Surroundings::of(app));
+    deployment.surroundings = Some(porteiro_service::http::Surroundings::of(&app.core));
     deployment.texts = app.sms.is_available();
     Ok(porteiro_screens::mount(router, deployment))
 }

@@ -12,8 +12,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{answer, operation::Operation, query::Query, repeat, version};
-use crate::{Core, http::Problem};
+use super::{answer, query::Query, repeat, version};
+use crate::{
+    Core,
+    http::{Operation, Problem},
+};
 
 /// Runs the handler of an operation with a request that keeps to it. `caller`: what repeated requests are known by; nobody
 /// is known at a public route.

@@ -12,8 +12,8 @@ use axum::{
 };
 use porteiro_protocol::redirect_uri::RedirectUri;
 
-use super::resource_metadata;
-use crate::{App, api::Operation};
+use super::{Operation, resource_metadata};
+use crate::Core;
 
 /// Who may call a route, and why that is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +51,9 @@ impl std::fmt::Display for Access {
     }
 }
 
+/// Its handler is handed the application of type `A`.
 #[derive(Debug)]
-pub struct Route {
+pub struct Route<A> {
     pub method: Method,
     pub path: &'static str,
     pub access: Access,
@@ -60,41 +61,33 @@ pub struct Route {
     pub cors: bool,
     /// What it is to callers of the management API.
     pub operation: Option<Arc<Operation>>,
-    handler: MethodRouter<Arc<App>>,
+    handler: MethodRouter<Arc<A>>,
 }
 
-impl Route {
-    pub fn get<H: Handler<T, Arc<App>>, T: 'static>(path: &'static str, access: Access, handler: H) -> Self {
+impl<A: Send + Sync + 'static> Route<A> {
+    pub fn get<H: Handler<T, Arc<A>>, T: 'static>(path: &'static str, access: Access, handler: H) -> Self {
         Self::on(Method::GET, path, access, handler)
     }
 
-    pub fn post<H: Handler<T, Arc<App>>, T: 'static>(path: &'static str, access: Access, handler: H) -> Self {
+    pub fn post<H: Handler<T, Arc<A>>, T: 'static>(path: &'static str, access: Access, handler: H) -> Self {
         Self::on(Method::POST, path, access, handler)
     }
 
-    pub fn put<H: Handler<T, Arc<App>>, T: 'static>(path: &'static str, access: Access, handler: H) -> Self {
+    pub fn put<H: Handler<T, Arc<A>>, T: 'static>(path: &'static str, access: Access, handler: H) -> Self {
         Self::on(Method::PUT, path, access, handler)
     }
 
-    pub fn delete<H: Handler<T, Arc<App>>, T: 'static>(
-        path: &'static str,
-        access: Access,
-        handler: H,
-    ) -> Self {
+    pub fn delete<H: Handler<T, Arc<A>>, T: 'static>(path: &'static str, access: Access, handler: H) -> Self {
         Self::on(Method::DELETE, path, access, handler)
     }
 
-    pub fn patch<H: Handler<T, Arc<App>>, T: 'static>(
-        path: &'static str,
-        access: Access,
-        handler: H,
-    ) -> Self {
+    pub fn patch<H: Handler<T, Arc<A>>, T: 'static>(path: &'static str, access: Access, handler: H) -> Self {
         Self::on(Method::PATCH, path, access, handler)
     }
 
     fn on<H, T>(method: Method, path: &'static str, access: Access, handler: H) -> Self
     where
-        H: Handler<T, Arc<App>>,
+        H: Handler<T, Arc<A>>,
         T: 'static,
     {
         let filter = match method {
@@ -147,23 +140,23 @@ impl Route {
 
     /// The same route with something around its handler: the check its access asks for, by whoever knows how to make it.
     #[must_use]
-    pub fn wrapped(mut self, wrap: impl FnOnce(MethodRouter<Arc<App>>) -> MethodRouter<Arc<App>>) -> Self {
+    pub fn wrapped(mut self, wrap: impl FnOnce(MethodRouter<Arc<A>>) -> MethodRouter<Arc<A>>) -> Self {
         self.handler = wrap(self.handler);
         self
     }
 
     /// Where an access token opens it, refusals say who gives them out.
-    pub(super) fn challenging(self, app: &Arc<App>) -> Self {
+    pub(super) fn challenging(self, core: &Arc<Core>) -> Self {
         match self.access {
             Access::Token(_) | Access::Session | Access::Organization(_) | Access::Platform(_) => {
-                let layer = axum::middleware::from_fn_with_state(Arc::clone(app), resource_metadata::name);
+                let layer = axum::middleware::from_fn_with_state(Arc::clone(core), resource_metadata::name);
                 self.wrapped(|handler| handler.layer(layer))
             }
             Access::Public(_) | Access::FlowOwner | Access::Client | Access::RegistrationToken => self,
         }
     }
 
-    pub(super) fn into_parts(self) -> (&'static str, MethodRouter<Arc<App>>) {
+    pub(super) fn into_parts(self) -> (&'static str, MethodRouter<Arc<A>>) {
         (self.path, self.handler)
     }
 }

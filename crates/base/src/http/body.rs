@@ -71,7 +71,7 @@ where
 }
 
 /// A JSON document of one of these media types.
-pub(crate) async fn json_value(
+pub async fn json_value(
     request: Request,
     types: &[&str],
     limit: usize,
@@ -89,7 +89,7 @@ pub(crate) async fn json_value(
 }
 
 /// The value as one of our types; what does not fit is never quoted.
-pub(crate) fn typed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Problem> {
+pub fn typed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Problem> {
     serde_json::from_value(value).map_err(|_| {
         Problem::new(
             ProblemCode::Malformed,
@@ -119,7 +119,7 @@ fn expect_one_of(request: &Request, wanted: &[&str]) -> Result<(), Problem> {
     }
 }
 
-pub(crate) async fn read(request: Request, limit: usize) -> Result<bytes::Bytes, Problem> {
+pub async fn read(request: Request, limit: usize) -> Result<bytes::Bytes, Problem> {
     let too_large = || Problem::new(ProblemCode::TooLarge, format!("the limit is {limit} bytes"));
     let announced =
         request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());

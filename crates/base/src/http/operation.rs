@@ -6,7 +6,7 @@ use axum::http::{Method, StatusCode};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::http::ProblemCode;
+use super::ProblemCode;
 
 /// The header in which somebody of the platform says why they act in an organization.
 pub const REASON: &str = "porteiro-reason";

@@ -7,16 +7,13 @@ use axum::http::Method;
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{
-    list,
-    operation::{Given, Operation, Parameter, REASON, Shape, Taken},
-};
-use crate::http::{Access, ProblemCode, Route};
+use super::list;
+use crate::http::{Access, Given, Operation, Parameter, ProblemCode, REASON, Route, Shape, Taken};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
 /// The document, of every route that has an operation.
-pub fn document(routes: &[Route]) -> Value {
+pub fn document<A>(routes: &[Route<A>]) -> Value {
     let mut writer = Writer::new();
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
     for route in routes {
@@ -73,7 +70,7 @@ impl Writer {
         }
     }
 
-    fn operation(&mut self, route: &Route, operation: &Operation) -> Value {
+    fn operation<A>(&mut self, route: &Route<A>, operation: &Operation) -> Value {
         let mut parameters: Vec<Value> = path_parameters(route.path).collect();
         parameters.extend(operation.query.iter().map(query_parameter));
         if operation.is_list() {
@@ -124,7 +121,7 @@ impl Writer {
         Some(json!({"required": true, "content": content}))
     }
 
-    fn responses(&mut self, route: &Route, operation: &Operation) -> Value {
+    fn responses<A>(&mut self, route: &Route<A>, operation: &Operation) -> Value {
         let mut responses = Map::new();
         let mut done = json!({"description": "Done."});
         let schema = match operation.gives {
@@ -278,7 +275,7 @@ fn query_parameter(parameter: &Parameter) -> Value {
     json!({"name": parameter.name, "in": "query", "description": parameter.meaning, "schema": schema})
 }
 
-fn headers(route: &Route, operation: &Operation) -> Vec<Value> {
+fn headers<A>(route: &Route<A>, operation: &Operation) -> Vec<Value> {
     let header = |name: &str, required: bool, schema: Value, meaning: &str| json!({"name": name, "in": "header", "required": required, "schema": schema, "description": meaning});
     let mut headers = Vec::new();
     if operation.needs_version(&route.method) {
@@ -306,7 +303,7 @@ fn headers(route: &Route, operation: &Operation) -> Vec<Value> {
     headers
 }
 
-fn security(route: &Route) -> Value {
+fn security<A>(route: &Route<A>) -> Value {
     match route.access {
         Access::Organization(permission) => {
             let mut ways = vec![json!({"api_key": []}), json!({"access_token": [permission]})];
@@ -326,7 +323,7 @@ fn security(route: &Route) -> Value {
 }
 
 /// What it may refuse, by status: what follows from who may call it, what it takes and what it does.
-fn refusals(route: &Route, operation: &Operation) -> BTreeMap<u16, Vec<ProblemCode>> {
+fn refusals<A>(route: &Route<A>, operation: &Operation) -> BTreeMap<u16, Vec<ProblemCode>> {
     use ProblemCode as P;
     let mut codes = vec![P::Malformed, P::TooLarge, P::HeadersTooLarge, P::Unavailable];
     let writes = route.method != Method::GET;
@@ -376,7 +373,7 @@ fn refusals(route: &Route, operation: &Operation) -> BTreeMap<u16, Vec<ProblemCo
     by_status
 }
 
-fn refusal(route: &Route, codes: &[ProblemCode]) -> Value {
+fn refusal<A>(route: &Route<A>, codes: &[ProblemCode]) -> Value {
     let named: Vec<String> = codes.iter().map(|code| format!("`{}`", code.as_str())).collect();
     let mut content = json!({"application/problem+json": {"schema": {"$ref": format!("{SCHEMAS}Problem")}}});
     if route.access == Access::Session {

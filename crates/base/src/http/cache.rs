@@ -8,7 +8,7 @@ use axum::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Serialize;
 
-use crate::App;
+use crate::Core;
 
 const LONGEST: u32 = 300;
 
@@ -28,14 +28,14 @@ impl Document {
     /// # Errors
     /// When it cannot be written as JSON.
     pub fn new<T: Serialize>(
-        app: &App,
+        core: &Core,
         content_type: &'static str,
         document: &T,
     ) -> Result<Self, serde_json::Error> {
         let body = serde_json::to_vec(document)?;
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &body);
         let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&digest.as_ref()[..16]));
-        let seconds = LONGEST.min(app.checked.settings.key_publish_lead_seconds / 2);
+        let seconds = LONGEST.min(core.checked.settings.key_publish_lead_seconds / 2);
         let value = |text: String| HeaderValue::try_from(text).map_err(serde::ser::Error::custom);
         Ok(Self {
             body: body.into(),
@@ -67,12 +67,12 @@ impl Document {
 
 /// The same for what is written anew each time.
 pub fn cached_json<T: Serialize>(
-    app: &App,
+    core: &Core,
     content_type: &'static str,
     request: &HeaderMap,
     document: &T,
 ) -> Response {
-    match Document::new(app, content_type, document) {
+    match Document::new(core, content_type, document) {
         Ok(document) => document.answer(request),
         Err(_) => super::Problem::from(super::ProblemCode::Internal).into_response(),
     }

@@ -22,7 +22,7 @@ use super::{
     address::{ClientCertificate, client_address, proxied_certificate},
     headers,
 };
-use crate::App;
+use crate::Core;
 
 /// Larger than any body we take (SCIM: 1 MiB): refused before a handler sees it.
 const LARGEST_BODY: u64 = 1024 * 1024;
@@ -47,10 +47,14 @@ pub(super) fn current_request_id() -> Option<RequestId> {
 }
 
 /// The routes with everything around them. `guard` puts the check a route's access asks for around its handler.
-pub fn build(app: Arc<App>, routes: Vec<Route>, guard: fn(Route, &Arc<App>) -> Route) -> Router {
+pub fn build<A>(app: Arc<A>, routes: Vec<Route<A>>, guard: fn(Route<A>, &Arc<A>) -> Route<A>) -> Router
+where
+    A: AsRef<Arc<Core>> + Send + Sync + 'static,
+{
+    let core = Arc::clone((*app).as_ref());
     let mut router = Router::new();
     for route in routes {
-        let (path, handler) = guard(route, &app).challenging(&app).into_parts();
+        let (path, handler) = guard(route, &app).challenging(&core).into_parts();
         router = router.route(path, handler);
     }
     router
@@ -59,14 +63,14 @@ pub fn build(app: Arc<App>, routes: Vec<Route>, guard: fn(Route, &Arc<App>) -> R
         // Innermost first. `route_layer` sees only requests that have a route, and so knows its pattern.
         .route_layer(axum::middleware::from_fn(remember_route))
         .layer(CatchPanicLayer::custom(on_panic))
-        .layer(from_fn_with_state(Arc::clone(&app), observe))
+        .layer(from_fn_with_state(core, observe))
         .with_state(app)
 }
 
 /// The same around routes that stand in front of the service, such as pages: an id, a log line, a count, the time limit,
 /// the panic net and the header set. It gives nothing else of the application away.
 #[derive(Clone)]
-pub struct Surroundings(Arc<App>);
+pub struct Surroundings(Arc<Core>);
 
 impl std::fmt::Debug for Surroundings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -75,8 +79,8 @@ impl std::fmt::Debug for Surroundings {
 }
 
 impl Surroundings {
-    pub fn of(app: &Arc<App>) -> Self {
-        Self(Arc::clone(app))
+    pub fn of(core: &Arc<Core>) -> Self {
+        Self(Arc::clone(core))
     }
 
     /// Around routes of one's own. What has no route here goes on to the service, which has these layers itself.
@@ -94,10 +98,10 @@ impl Surroundings {
 }
 
 /// Outermost: nothing leaves without an id, a log line, a count and the header set.
-async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+async fn observe(State(core): State<Arc<Core>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let id = RequestId::random(&*app.entropy);
-    let settings = &app.checked.settings;
+    let id = RequestId::random(&*core.entropy);
+    let settings = &core.checked.settings;
     let peer = request.extensions().get::<Peer>().cloned();
     if let Some(peer) = &peer {
         let address = client_address(peer.address.ip(), request.headers(), &settings.trusted_proxies);
@@ -121,7 +125,7 @@ async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) 
     let answer = async {
         match refuse_early(&request) {
             Some(refused) => refused.into_response(),
-            None => within_time(&app, next.run(request)).await,
+            None => within_time(&core, next.run(request)).await,
         }
     };
     let mut response = CURRENT.scope(id, answer).instrument(span.clone()).await;
@@ -138,7 +142,7 @@ async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) 
     metrics::histogram!("porteiro_http_seconds", "method" => method, "route" => route,
         "status" => status_class(status))
     .record(seconds);
-    headers::complete(response.headers_mut(), app.issuer().starts_with("https:"));
+    headers::complete(response.headers_mut(), core.issuer().starts_with("https:"));
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
@@ -155,8 +159,8 @@ async fn remember_route(request: Request, next: Next) -> Response {
     response
 }
 
-async fn within_time(app: &App, answer: impl Future<Output = Response>) -> Response {
-    let limit = std::time::Duration::from_secs(app.checked.settings.request_timeout_seconds.into());
+async fn within_time(core: &Core, answer: impl Future<Output = Response>) -> Response {
+    let limit = std::time::Duration::from_secs(core.checked.settings.request_timeout_seconds.into());
     match tokio::time::timeout(limit, answer).await {
         Ok(response) => response,
         Err(_) => Problem::new(ProblemCode::Unavailable, "the request took too long and was given up")

@@ -10,16 +10,15 @@ mod answer;
 mod contract;
 mod list;
 pub mod openapi;
-mod operation;
 mod patch;
 mod query;
 mod repeat;
 mod version;
 
+pub use crate::http::{Given, Operation, Parameter, REASON, Shape, Taken};
 pub use answer::{Time, created, created_with_secret, one};
 pub use contract::{keep, writes};
 pub use list::Listing;
-pub use operation::{Given, Operation, Parameter, REASON, Shape, Taken};
 pub use patch::Patch;
 pub use query::Query;
 pub use version::{Seen, stale, tag};

@@ -10,15 +10,15 @@ use axum::{
     response::Response,
 };
 
-use crate::App;
+use crate::Core;
 
 pub const PATH: &str = "/.well-known/oauth-protected-resource";
 
 /// Completes the challenge of a refusal, or makes one where the caller showed no token at all.
-pub(super) async fn name(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(super) async fn name(State(core): State<Arc<Core>>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     if response.status() == StatusCode::UNAUTHORIZED {
-        let challenge = completed(response.headers(), app.issuer());
+        let challenge = completed(response.headers(), core.issuer());
         if let Ok(value) = HeaderValue::from_str(&challenge) {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
         }

@@ -6,8 +6,7 @@ use axum::{extract::FromRequestParts, http::request::Parts};
 use porteiro_protocol::{form::Parameters, time::OffsetDateTime};
 use time::format_description::well_known::Rfc3339;
 
-use super::operation::{Operation, Shape};
-use crate::http::{Problem, ProblemCode};
+use crate::http::{Operation, Problem, ProblemCode, Shape};
 
 /// Only [`super::contract`] makes one.
 #[derive(Debug, Clone)]
