@@ -91,7 +91,9 @@ async fn hundreds_of_details_cost_no_more_than_any_other_refusal() {
         costly = costly.min(started.elapsed());
         assert_eq!(refused.json()["error"], "invalid_authorization_details");
     }
-    assert!(costly < plain * 5, "{costly:?} where another refusal takes {plain:?}");
+    // Compiling the schema for each of them took 650 ms and more.
+    let allowed = plain * 5 + Duration::from_millis(100);
+    assert!(costly < allowed, "{costly:?} where another refusal takes {plain:?}");
     assert_eq!(client.refresh(&app, text(&tokens, "refresh_token"), &[]).await.status, 200);
 }
 

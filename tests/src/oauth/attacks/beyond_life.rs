@@ -203,7 +203,8 @@ async fn details_are_cheap_to_refuse() {
         costly = costly.min(started.elapsed());
         assert!(answer.text().contains("invalid_authorization_details"), "{}", answer.text());
     }
-    assert!(costly < plain * 5, "{costly:?} where another refusal takes {plain:?}");
+    let allowed = plain * 5 + std::time::Duration::from_millis(100);
+    assert!(costly < allowed, "{costly:?} where another refusal takes {plain:?}");
 }
 
 /// `amr` says `mfa` ("AAL2 and nothing else", assurance.rs) long after the level has decayed: it is made of every
