@@ -15,6 +15,8 @@ mod finding;
 mod generate;
 mod hygiene;
 mod layers;
+mod links;
+mod markdown;
 mod migrations;
 mod refusals;
 mod rfc9700;

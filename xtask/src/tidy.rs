@@ -5,8 +5,8 @@ use std::path::Path;
 use porteiro_service::store::migrations::MIGRATIONS;
 
 use crate::{
-    Finding, asvs, conformance, cves, decisions, dependencies, generate, hygiene, layers, migrations, report,
-    rfc9700, routes, schema, standards,
+    Finding, asvs, conformance, cves, decisions, dependencies, generate, hygiene, layers, links, migrations,
+    report, rfc9700, routes, schema, standards,
 };
 
 pub fn run(root: &Path) -> anyhow::Result<Vec<Finding>> {
@@ -20,6 +20,7 @@ pub fn run(root: &Path) -> anyhow::Result<Vec<Finding>> {
         migrations::check(root, MIGRATIONS, migrations::RELEASED)?,
         hygiene::check(root)?,
         decisions::check(root)?,
+        links::check(root)?,
         asvs::check(root)?,
         cves::check(root),
         rfc9700::check(root),

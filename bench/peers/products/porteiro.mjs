@@ -1,4 +1,4 @@
-// Porteiro in production mode, behind a proxy that ends TLS (README, "Production in a few commands"; docs/operations.md).
+// Porteiro in production mode, behind a proxy that ends TLS (README.md, "In production"; docs/operations.md).
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
