@@ -40,7 +40,8 @@ fn heading(line: &str) -> Option<&str> {
     (rest.len() < line.len()).then(|| rest.strip_prefix(' ')).flatten().map(str::trim)
 }
 
-fn slug(heading: &str) -> String {
+/// A heading as GitHub writes it in an address.
+pub fn slug(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c }).flat_map(char::to_lowercase).collect()
 }

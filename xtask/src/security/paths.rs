@@ -22,20 +22,20 @@ through one decision (`crates/service/src/flow/decide.rs`), so that no path is w
 
 *Level* is what the method alone reaches (NIST SP 800-63B-4); a password and anything a person holds are `aal2`
 together; two things a person holds stay `aal1`. A mailbox proves no level: see
-[0012](../decisions/0012-mailbox-proofs-carry-no-level.md).
+[0012](../decisions/0012-mailed-codes-and-links-carry-no-assurance-level.md).
 ";
 
 const NOTES: &str = "
 ## What is asked of each
 
 - **Passkey**: discoverable, user verification required at registration and sign-in, checked by the server together with
-  origin, relying party, challenge and flags; see [0013](../decisions/0013-passkeys-and-their-library.md).
+  origin, relying party, challenge and flags; see [0013](../decisions/0013-passkeys-always-require-user-verification.md).
 - **Password**: 15 characters at least, 256 at most, no other rule. Refused are common passwords (a list made by rule) and
   passwords made of words a guesser would try first (ASVS 6.1.2): the product's name, the labels of the host of
   `base_url`, the person's name, their addresses and the parts before the `@`. Where `breached_password_check` is on,
   passwords known from breaches too. Names of organizations are not among them. See
-  [0015](../decisions/0015-password-rules.md). Stored as Argon2id over a keyed hash.
-- **TOTP**: 30-second steps, one step either side, each accepted once; see [0014](../decisions/0014-totp-drift.md).
+  [0015](../decisions/0015-passwords-need-15-characters-and-no-composition-rules.md). Stored as Argon2id over a keyed hash.
+- **TOTP**: 30-second steps, one step either side, each accepted once; see [0014](../decisions/0014-totp-accepts-one-step-of-clock-drift-each-step-once.md).
 - **Recovery codes**: ten, shown once, each good once, stored as Argon2id.
 - **E-mail**: a six-digit code and a link in one mail, good for ten minutes, five tries, one success; only in the browser
   that asked.
@@ -47,7 +47,7 @@ const NOTES: &str = "
 A recovery begins with a mailbox. An account that has a passkey, TOTP, recovery codes or a phone must prove one of them,
 too. Who has none of them left asks for the hold: the account waits 72 hours, every address is told at once and every day,
 whoever still holds a credential can stop it, and any sign-in by the owner's own means does. After the wait the mailbox is proved again and a
-new way in is bound. See [0018](../decisions/0018-recovery-with-nothing-left.md).
+new way in is bound. See [0018](../decisions/0018-recovery-without-a-remaining-factor-waits-72-hours.md).
 
 ## What is no way in
 

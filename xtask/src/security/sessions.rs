@@ -45,7 +45,7 @@ Expiry is decided when a session or flow is used, by the database's clock. Nothi
 
 NIST SP 800-63B-4 suggests that AAL2 is proved again after 24 hours or an idle hour. Here the session stays and its
 level falls: after that time it shows `aal1`, and whoever asks for more sends the person to a step-up. Signing people out
-would teach them to type passwords often. See [0016](../decisions/0016-a-session-lives-its-level-decays.md).
+would teach them to type passwords often. See [0016](../decisions/0016-a-sessions-assurance-level-decays-over-time.md).
 
 ## The token
 

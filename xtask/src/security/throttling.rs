@@ -76,7 +76,7 @@ A password typed on a known device of its account (`__Host-device`, as above) do
 reserve: a quarter as many threads as there are cores, at least one, beside the others, and a queue of 32. Each account has
 one place in it at a time, since somebody who knows a password may repeat it as often as they like. A stranger cannot take
 one of these places; filling them takes known devices of 33 accounts that all try at the same moment, and then known
-devices queue with everybody. See [0071](../decisions/0071-reserved-hashing-for-known-devices.md).
+devices queue with everybody. See [0071](../decisions/0071-known-devices-have-reserved-password-hashing-capacity.md).
 ";
 
 pub fn document() -> String {

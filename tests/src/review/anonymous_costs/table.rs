@@ -136,7 +136,7 @@ Every route that answers without a person's or an administrator's credentials, a
 most. It includes those that need a client, a flow or a registration token: anybody can make one. A test drives each of
 them with hostile input, from one network and from many, and counts statements, rows and bytes
 (`tests/src/review/anonymous_costs/`). A route without a row here fails it. Why the numbers are what they are:
-[0079](../decisions/0079-what-strangers-may-store.md), [0080](../decisions/0080-signatures-of-strangers.md).
+[0079](../decisions/0079-storage-that-anonymous-callers-cause-is-bounded.md), [0080](../decisions/0080-signature-verification-for-anonymous-callers-is-bounded.md).
 
 - *Statements*: sent to PostgreSQL for one request, limits included. Once a quarter of a second and node there is one more,
   which asks what has changed.

@@ -1,5 +1,5 @@
 //! APIs, as whoever runs the installation registers and removes them. Their identifiers are URIs; in an address an API is
-//! named by the base64url of its identifier, which lists tell as `id` (`docs/decisions/0053-platform-names-and-filters.md`).
+//! named by the base64url of its identifier, which lists tell as `id` (`docs/decisions/0053-identifiers-and-filters-of-the-platform-api.md`).
 
 mod endpoint;
 
