@@ -1,5 +1,5 @@
 //! `pgbench` with the statements of the service, one per transaction, prepared. It has no memory, so it presents a hash
-//! that stays the right one: the same work (`performance.md` B.3).
+//! that stays the right one: the same work.
 
 use std::{
     path::Path,

@@ -97,7 +97,7 @@ async fn a_wrong_password_or_an_unknown_authority_sends_nothing_and_is_tried_aga
     }
 }
 
-/// F9: an expired code is never delivered, and what waits is unreadable in the database.
+/// An expired code is never delivered, and what waits is unreadable in the database.
 #[tokio::test]
 async fn f9_a_mail_waits_encrypted_and_is_not_sent_once_its_code_is_dead() {
     let app = with_mail_server().start().await;

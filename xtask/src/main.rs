@@ -18,6 +18,7 @@ mod layers;
 mod links;
 mod markdown;
 mod migrations;
+mod references;
 mod refusals;
 mod rfc9700;
 mod routes;

@@ -6,7 +6,7 @@ use porteiro_service::store::migrations::MIGRATIONS;
 
 use crate::{
     Finding, asvs, conformance, cves, decisions, dependencies, generate, hygiene, layers, links, migrations,
-    report, rfc9700, routes, schema, standards,
+    references, report, rfc9700, routes, schema, standards,
 };
 
 pub fn run(root: &Path) -> anyhow::Result<Vec<Finding>> {
@@ -21,6 +21,7 @@ pub fn run(root: &Path) -> anyhow::Result<Vec<Finding>> {
         hygiene::check(root)?,
         decisions::check(root)?,
         links::check(root)?,
+        references::check(root)?,
         asvs::check(root)?,
         cves::check(root),
         rfc9700::check(root),

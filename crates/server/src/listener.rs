@@ -30,10 +30,11 @@ use tower::ServiceExt;
 pub use self::places::Places;
 use self::{activity::Activity, paced::Paced};
 
-/// Until the head of a request is complete, also while a connection waits for its next one (fault F13).
+/// Until the head of a request is complete, also while a connection waits for its next one: slow clients must not hold
+/// connections.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Request line and headers together; the service refuses finer (fault F16).
+/// Request line and headers together; the service refuses finer, with a proper answer.
 const HEAD_BUFFER: usize = 40 * 1024;
 const MAX_HEADERS: usize = 100;
 

@@ -1,5 +1,5 @@
 //! One code, one refresh token, many presenters at the same moment on three nodes: one winner, and the grant is revoked,
-//! every time (`performance.md` B.2 shows the statement that misses it).
+//! every time (docs/decisions/0019 says which statement would miss it).
 
 use std::sync::Arc;
 

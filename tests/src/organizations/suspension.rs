@@ -1,5 +1,5 @@
 //! The suspension matrix: what ends, times every way to use authority, on every node. Dead within the second, and after it
-//! is lifted only what the design says comes back.
+//! is lifted only what docs/decisions/0036 says comes back.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Tokens that speak for one organization (`flows.md` 2.3 to 2.6).
+//! Tokens that speak for one organization (docs/decisions/0034).
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ async fn a_token_names_the_member_and_the_organization_and_everything_agrees() {
     assert_ne!(subject, account, "the member, not the account");
     let id_token = claims(text(&tokens, "id_token"));
     assert_eq!(id_token["sub"], subject);
-    assert!(id_token["org"].is_null() && id_token["role"].is_null(), "decision 24");
+    assert!(id_token["org"].is_null() && id_token["role"].is_null(), "docs/decisions/0034");
     assert_eq!(userinfo(&app, text(&tokens, "access_token")).await.json()["sub"], subject);
     for (token, more) in [("access_token", "role"), ("refresh_token", "sub")] {
         let told = client.call(&app, "/connect/introspect", &[("token", text(&tokens, token))]).await.json();

@@ -1,4 +1,4 @@
-//! Fault F12: passwords come in four times faster than the cores can hash them. What needs no hash stays fast, and what
+//! Passwords come in four times faster than the cores can hash them. What needs no hash stays fast, and what
 //! does not fit into the queue is turned away at once.
 
 use std::{

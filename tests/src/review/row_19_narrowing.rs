@@ -102,7 +102,7 @@ async fn what_a_client_registered_and_a_person_allowed_covers_less_of_it() {
 }
 
 #[tokio::test]
-async fn the_four_fields_of_the_specification_register_a_client_that_stays_signed_in() {
+async fn four_fields_register_a_client_that_stays_signed_in() {
     let app = app().await;
     let redirect_uri = "https://agent.example/callback";
     let body = json!({"client_name": "Agent", "redirect_uris": [redirect_uri],

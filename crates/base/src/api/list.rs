@@ -1,4 +1,4 @@
-//! Lists (`flows.md` 4.3): `?limit=25&cursor=…`, in the order `created_at, id`, which no change of a row disturbs.
+//! Lists (docs/decisions/0040): `?limit=25&cursor=…`, in the order `created_at, id`, which no change of a row disturbs.
 //!
 //! A cursor is the place after the last item, signed together with the path and the filters: whoever changes either
 //! begins anew. It grants nothing, and is good for as long as the caller may read the list.

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{OAuthError, Problem, ProblemCode, unreadable_form};
 
-/// How long a body may take to arrive (fault F13).
+/// How long a body may take to arrive, so that slow clients do not hold connections.
 const ARRIVAL: Duration = Duration::from_secs(10);
 const FORM_LIMIT: usize = 64 * 1024;
 

@@ -28,7 +28,7 @@ use crate::Core;
 const LARGEST_BODY: u64 = 1024 * 1024;
 /// Longest request target: generous for an authorization request with a request object.
 const LONGEST_TARGET: usize = 16 * 1024;
-/// All header names and values together (fault F16).
+/// All header names and values together; RFC 6585 §5 has a status for more.
 const LARGEST_HEAD: usize = 16 * 1024;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 

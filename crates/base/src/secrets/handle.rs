@@ -1,4 +1,4 @@
-//! Opaque handles: 256 random bits and, sealed beside them, where the row lies (decision 32).
+//! Opaque handles: 256 random bits and, sealed beside them, where the row lies (docs/decisions/0011).
 //!
 //! Junk is refused without asking the database; what is genuine goes straight to its shard and row; only SHA-256 of
 //! the random bits is stored. One kind is never taken for another.

@@ -13,7 +13,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::settings::Settings;
 
 /// Every statement of ours finds its rows by a key, so one plan is right for all values. Left to itself the planner makes
-/// a new one each time as soon as a table has partitions (`performance.md` B.4: half the throughput), and for a new
+/// a new one each time as soon as a table has partitions (half the throughput), and for a new
 /// partition one that reads all of it. A pooler may lose these settings: slower, and nothing else.
 pub(super) const PLANNING: &str =
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off";

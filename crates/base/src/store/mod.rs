@@ -42,7 +42,7 @@ use crate::settings::Settings;
 
 pub type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// How long a request waits for a connection before it is told to come back (fault F11).
+/// How long a request waits for a connection before it is told to come back: better than to wait without end.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Clone)]

@@ -1,4 +1,4 @@
-//! Rows that expire leave by the partition, never one by one (`performance.md` B.4: a DROP costs 15 ms, a
+//! Rows that expire leave by the partition, never one by one (a DROP costs 15 ms, a
 //! DELETE of the same rows minutes of vacuum).
 //!
 //! Partitions are ranges of the UUIDv7 primary key, so the key alone stays unique and a row's own id says in
@@ -20,7 +20,7 @@ pub struct Partitioned {
     pub span: Duration,
     /// How long after its end a partition is kept.
     pub keep: Duration,
-    /// Room left on each page for rows that are rewritten in place (`performance.md` B.4).
+    /// Room left on each page for rows that are rewritten in place, so that the update needs no new index entry.
     pub fillfactor: u8,
 }
 

@@ -138,7 +138,7 @@ fn max_age(text: &str) -> Result<u64, Refused> {
         .ok_or_else(|| Refused::invalid("max_age must be a whole number of seconds"))
 }
 
-/// Binding here (decision 14), so nothing is left out silently.
+/// Binding here (docs/decisions/0026), so nothing is left out silently.
 fn acr_values(text: &str) -> Result<Vec<String>, Refused> {
     let values: Vec<String> = words(text).map(str::to_owned).collect();
     if values.len() > MAX_ACR_VALUES {

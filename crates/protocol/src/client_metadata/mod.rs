@@ -56,7 +56,8 @@ struct Member<'a> {
 
 macro_rules! members {
     ($($name:ident: $type:ty = $reader:path;)+) => {
-        /// What a client says about itself. A member without a value is absent, never null (decision 15).
+        /// What a client says about itself. A member without a value is absent, never null: both mean the same
+        /// (RFC 7592 §2.2).
         #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default)]
         pub struct ClientMetadata {

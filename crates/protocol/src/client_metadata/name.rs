@@ -1,4 +1,4 @@
-//! The name a person is shown before trusting a client (flows.md 3.1): it must read as what it is.
+//! The name a person is shown before trusting a client (docs/decisions/0032): it must read as what it is.
 
 use unicode_normalization::UnicodeNormalization;
 

@@ -1,4 +1,4 @@
-//! API keys (`flows.md` 3.6): personal, of an organization, of the platform. A key borrows authority and never adds any:
+//! API keys (docs/api-keys.md): personal, of an organization, of the platform. A key borrows authority and never adds any:
 //! at every use its permissions must be held by whoever it belongs to, all of them, or it does nothing.
 //!
 //! 1. Made by somebody who holds all of it ([`make`]); shown once, kept as a hash.

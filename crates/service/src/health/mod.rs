@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Beyond this the node's clock and the database's disagree too much to issue anything (fault F8).
+/// Beyond this the node's clock and the database's disagree too much to issue anything: expiry would differ by node.
 pub const MAX_CLOCK_SKEW: time::Duration = time::Duration::seconds(2);
 
 pub fn routes() -> Vec<Route> {

@@ -1,4 +1,4 @@
-//! Invitations (`flows.md` 2.11): an organization asks somebody to join, by mail.
+//! Invitations (docs/decisions/0049): an organization asks somebody to join, by mail.
 //!
 //! 1. Somebody who may invite names an address and a role within what they hold. Whether anybody has that address is
 //!    not looked at, so nobody learns it. One invitation waits per address and organization; asking again replaces the

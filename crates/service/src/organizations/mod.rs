@@ -1,4 +1,4 @@
-//! Organizations: tenants. One account has a separate identity in each (`flows.md` 2.1), and a token speaks for one.
+//! Organizations: tenants. One account has a separate identity in each, and a token speaks for one (docs/decisions/0034).
 
 mod entry;
 pub mod manage;

@@ -138,8 +138,8 @@ async fn trust_that_is_taken_back_is_gone_from_refreshed_tokens() {
     assert_ne!(account.status, 200, "refresh said {}, account said {}", new["scope"], account.text());
 }
 
-/// The same for an API that closed or dropped a scope: the grant keeps minting it (decision 31: "always again at
-/// the token endpoint").
+/// The same for an API that closed or dropped a scope: the grant keeps minting it. A token is measured against
+/// the API as it is now (docs/decisions/0074).
 #[tokio::test]
 async fn a_scope_the_api_no_longer_has_is_not_in_new_tokens() {
     let app = app().await;
@@ -226,9 +226,9 @@ async fn signing_out_sends_nobody_to_a_strangers_address() {
     assert_ne!((answer.status.as_u16(), answer.header("location")), (303, evil));
 }
 
-/// Strangers and people who are signed in: a broken request redirects at once (security.md 6.3: "no auto-redirect
-/// on error"), and `prompt=none` with `claims.id_token.sub` tells a site nobody ever allowed anything whether the
-/// visitor is a certain person ("no `prompt=none`").
+/// Strangers and people who are signed in: a broken request redirects at once, and `prompt=none` with
+/// `claims.id_token.sub` tells a site nobody ever allowed anything whether the visitor is a certain person. Neither
+/// happens for an unverified client (docs/decisions/0022).
 #[tokio::test]
 async fn a_stranger_learns_nothing_and_redirects_nobody_without_consent() {
     let app = app().await;

@@ -90,7 +90,7 @@ async fn a_session_that_ended_leaves_no_grant_of_a_request_under_way() {
 }
 
 /// `acr_values` asks for AAL2; an essential `acr` without values beside it clears the list, and nothing is asked
-/// (decision 14: refused, never reduced).
+/// (docs/decisions/0026: refused, never reduced).
 #[tokio::test]
 async fn an_essential_acr_without_values_does_not_lower_the_level() {
     let app = app().await;
@@ -125,7 +125,7 @@ async fn prompt_login_asks_for_everything_again() {
 }
 
 /// An idle session is worth less for exactly one request: looking at it marks it as used, so asking again brings
-/// AAL2 back without any proof (decision 7: "AAL2 for 24 h, 1 h idle, then AAL1").
+/// AAL2 back without any proof (docs/decisions/0016: AAL2 for 24 hours, one hour idle, then AAL1).
 #[tokio::test]
 async fn an_idle_session_stays_worth_less_until_something_is_proved() {
     let app = app().await;

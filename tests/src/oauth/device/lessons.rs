@@ -125,7 +125,7 @@ async fn a_client_that_wants_a_fresh_proof_gets_one() {
     assert_eq!(flow.stage(), "consent", "{}", flow.now);
 }
 
-/// `security.md` 6.5: off unless an administrator gave it to a client that needs it, and nothing that administers.
+/// docs/decisions/0064: off unless an administrator gave it to a client that needs it, and nothing that administers.
 #[tokio::test]
 async fn the_grant_is_given_not_taken_and_administers_nothing() {
     let app = app().await;

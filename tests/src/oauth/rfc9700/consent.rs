@@ -45,7 +45,7 @@ async fn an_app_that_cannot_prove_itself_is_asked_about_every_time() {
     }
 }
 
-/// Decision 16, ASVS 10.4.7: whoever registered it, nobody vouches that it is the same one.
+/// docs/decisions/0023, ASVS 10.4.7: whoever registered it, nobody vouches that it is the same one.
 #[tokio::test]
 async fn a_client_that_nobody_checked_is_asked_about_every_time() {
     let app = app().await;

@@ -1,5 +1,5 @@
 //! Argon2id with a bound on how many run at once and how many may wait: a flood of guesses is answered with "try again"
-//! and the rest of the service stays fast (fault F12). Passwords from known devices have places of their own, which no
+//! and the rest of the service stays fast. Passwords from known devices have places of their own, which no
 //! flood of strangers can fill (docs/decisions/0071).
 
 mod queue;

@@ -1,4 +1,4 @@
-//! How much one caller, and one organization, may ask (`flows.md` 4.6), told in the headers of draft-ietf-httpapi-ratelimit-headers.
+//! How much one caller, and one organization, may ask (docs/decisions/0043), told in the headers of draft-ietf-httpapi-ratelimit-headers.
 
 use axum::{
     http::{HeaderMap, HeaderName, HeaderValue},

@@ -1,4 +1,4 @@
-//! For whom a token speaks: a person, a client, or one of them in exactly one organization (`flows.md` 2.3). `sub`, `org`,
+//! For whom a token speaks: a person, a client, or one of them in exactly one organization (docs/decisions/0034). `sub`, `org`,
 //! `role` and whether the scopes are held are settled here, for every grant.
 //!
 //! 1. A scope is a permission where its API says so ([`Api::organizational`]) and at our own management API. Permissions

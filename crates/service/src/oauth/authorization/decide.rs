@@ -86,7 +86,7 @@ fn grant(asked: &Asked<'_>) -> Result<(), Refused> {
     }
 }
 
-/// A code can be sent to whoever will type it, so a device is not for administering (`security.md` 6.5): of our own
+/// A code can be sent to whoever will type it, so a device is not for administering (docs/decisions/0064): of our own
 /// scopes only those open to every client. Scopes of APIs are what their owners made of them.
 fn device(asked: &Asked<'_>) -> Result<(), Refused> {
     match asked.way {
@@ -352,7 +352,7 @@ pub fn needs_consent(
     }
     match client.trust {
         Trust::FirstParty => false,
-        // Where its answers go, it said itself: it is asked about every time (decision 16).
+        // Where its answers go, it said itself: it is asked about every time (docs/decisions/0023).
         Trust::Unverified => true,
         Trust::Verified => !remembered.is_some_and(|scope| scope.covers_all(authority.scope())),
     }

@@ -1,4 +1,4 @@
-//! In which organization a person would act (`flows.md` 2.4): named by the request, fixed by the client, the only one they
+//! In which organization a person would act (docs/decisions/0034): named by the request, fixed by the client, the only one they
 //! have, or chosen. Asked only of somebody who is proved; whatever is wrong with one has one answer.
 
 use porteiro_protocol::{

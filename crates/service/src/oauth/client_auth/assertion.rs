@@ -65,7 +65,7 @@ fn accept(
     if text("iss") != Some(client.id.as_str()) || text("sub") != Some(client.id.as_str()) {
         return None;
     }
-    // One string, and ours (decision 19): an array could name somebody else's server too.
+    // One string, and ours (docs/decisions/0017): an array could name somebody else's server too.
     let audience = text("aud")?;
     let token_endpoint = format!("{issuer}/connect/token");
     match client.profile {

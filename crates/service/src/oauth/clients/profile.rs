@@ -33,7 +33,7 @@ fn fapi2(metadata: &ClientMetadata) -> Result<(), String> {
             || metadata.dpop_bound_access_tokens == Some(true),
         "tls_client_certificate_bound_access_tokens or dpop_bound_access_tokens must be true",
     )?;
-    // Rotation and the retry the profile asks for exclude each other (decision 3).
+    // Rotation and the retry the profile asks for exclude each other (docs/decisions/0020).
     demand(!metadata.has_grant("refresh_token"), "grant_types must not have refresh_token")?;
     let chosen = [
         ("id_token_signed_response_alg", metadata.id_token_signed_response_alg),

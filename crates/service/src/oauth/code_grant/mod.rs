@@ -75,7 +75,7 @@ async fn narrowing(
     narrowed(request, handle, apis).await
 }
 
-/// Rotation and the retry FAPI 2.0 asks for exclude each other (decision 3).
+/// Rotation and the retry FAPI 2.0 asks for exclude each other (docs/decisions/0020).
 fn may_refresh(request: &TokenRequest<'_>) -> bool {
     match request.client.profile {
         Profile::Default => request.client.may_use_grant("refresh_token"),

@@ -1,4 +1,4 @@
-//! Whoever waits for the database at the same moment shares one statement (`performance.md` D.3).
+//! Whoever waits for the database at the same moment shares one statement (measured in docs/performance.md).
 //!
 //! 1. While [`LANES`] groups are with the database the next one forms: one computes while the other's commit is on its way
 //!    to the disk. Nobody waits for a group to fill: alone means at once.

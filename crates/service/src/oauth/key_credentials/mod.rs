@@ -1,4 +1,4 @@
-//! API keys as clients (OAuth 2.1 §4.2, `flows.md` 3.6): a key never goes to an API, it gets a token for it.
+//! API keys as clients (OAuth 2.1 §4.2, docs/decisions/0048): a key never goes to an API, it gets a token for it.
 //!
 //! 1. HTTP Basic, the key's id as the user; as the password its secret, or the whole key. No client has such an id.
 //! 2. `client_credentials` and nothing else, at the token endpoint and nowhere else.

@@ -64,7 +64,7 @@ pub fn is_due_for_retirement(key: &KeyRecord, settings: &Settings) -> bool {
     key.state == KeyState::Retiring && key.in_state_seconds >= i64::from(settings.key_verify_seconds)
 }
 
-/// What production will not start with (specification, point 8).
+/// What production will not start with (docs/decisions/0005).
 pub fn unfit_for_production(keys: &[KeyRecord]) -> Option<String> {
     let live = || keys.iter().filter(|key| key.state != KeyState::Retired);
     if let Some(key) = live().find(|key| key.origin == Origin::Dev) {

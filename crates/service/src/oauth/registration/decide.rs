@@ -29,7 +29,7 @@ pub(super) const fn allowed(profile: Profile) -> Allowed<'static> {
     }
 }
 
-/// How far whoever registers itself is trusted, then and after every change (security.md 6.3).
+/// How far whoever registers itself is trusted, then and after every change (docs/decisions/0032).
 pub(super) const SELF_REGISTERED: Trust = Trust::Unverified;
 
 fn refused(detail: &str) -> MetadataError {

@@ -135,7 +135,7 @@ pub async fn access_token(
     })
 }
 
-/// Claims of an ID token: who, for whom, how and when. Never `org` or `role` (decision 24).
+/// Claims of an ID token: who, for whom, how and when. Never `org` or `role` (docs/decisions/0034).
 #[derive(Serialize)]
 struct IdToken<'a> {
     iss: &'a str,
