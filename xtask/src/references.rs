@@ -1,5 +1,5 @@
-//! References in comments and documents: a document, a path below `docs/` and a decision record that is named exists.
-//! A reader who has only this repository can follow all of them.
+//! References in comments and documents: a document, a path below `docs/` and a decision record that is named exists, and
+//! so does a path of the code that a document names. A reader who has only this repository can follow all of them.
 
 use std::path::Path;
 
@@ -7,6 +7,17 @@ use crate::{Finding, decisions, files, source::Source};
 
 /// Text that people write. A script has no extension.
 const EXTENSIONS: &[&str] = &["", "rs", "md", "mjs", "js", "py", "sh", "sql", "toml", "css", "html", "ftl"];
+const CODE: &[&str] = &[
+    "crates/",
+    "tests/",
+    "xtask/",
+    "scripts/",
+    "migrations/",
+    "interop/",
+    "browser/",
+    "bench/",
+    "certification/",
+];
 const BREAKS: &str = "()[]<>\"',;|`";
 
 pub fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
@@ -43,6 +54,9 @@ impl Reader<'_> {
     fn faults(&self, file: &str, line: &str) -> Vec<String> {
         let words = words(line);
         let mut faults: Vec<String> = words.iter().filter_map(|word| self.document(file, word)).collect();
+        if files::has_extension(file, "md") {
+            faults.extend(words.iter().filter_map(|word| self.code(word)));
+        }
         for pair in words.windows(2) {
             faults.extend(section(pair[0], pair[1]));
             faults.extend(self.record(pair[0], pair[1]));
@@ -56,8 +70,7 @@ impl Reader<'_> {
     /// `docs/…` and `….md`, from the root, beside the file or in `docs`.
     fn document(&self, file: &str, word: &str) -> Option<String> {
         let path = word.split('#').next()?.trim_end_matches(['.', ':', '/']);
-        let placeholder = path.contains(['*', '{', '$']) || path.contains("NNNN") || path.contains("://");
-        if placeholder || !(path.starts_with("docs/") || files::has_extension(path, "md")) {
+        if is_placeholder(path) || !(path.starts_with("docs/") || files::has_extension(path, "md")) {
             return None;
         }
         if let Some(number) = path.strip_prefix("docs/decisions/").filter(|rest| !rest.contains('-')) {
@@ -71,10 +84,20 @@ impl Reader<'_> {
         (!found).then(|| format!("names {path}, which does not exist; cite a document of this repository"))
     }
 
+    /// `crates/service/src/lib.rs`, `tests/src/a.rs::test_name`.
+    fn code(&self, word: &str) -> Option<String> {
+        let path = word.split("::").next()?.trim_end_matches(['.', ':', '/']);
+        let named = CODE.iter().any(|folder| word.starts_with(folder)) && !is_placeholder(path);
+        let found = files::has_extension(path, "md") || self.root.join(path).exists();
+        (named && !found).then(|| format!("names {path}, which does not exist; correct the path"))
+    }
+
     /// Records cite each other by the number alone: `(0019)`.
     fn number(&self, word: &str) -> Option<String> {
-        let number = decisions::number_at_start(word).filter(|number| number == word.trim_end_matches(['.', ':']) && number.starts_with("00"))?;
-        (!self.records.contains(&number)).then(|| format!("names {number}, which is not in docs/decisions"))
+        let number = word.trim_end_matches(['.', ':']);
+        let named = number.starts_with("00") && decisions::number_at_start(number).as_deref() == Some(number);
+        (named && !self.records.iter().any(|record| record == number))
+            .then(|| format!("names {number}, which is not in docs/decisions"))
     }
 
     /// `decision record 0044`, `record 0044`, `decision 0044`: four digits, and the record exists.
@@ -88,7 +111,11 @@ impl Reader<'_> {
     }
 }
 
-/// No document here numbers its sections: `flows.md 4.3` is another document, or an older one.
+fn is_placeholder(path: &str) -> bool {
+    path.contains(['*', '{', '$', '…']) || path.contains("NNNN") || path.contains("://")
+}
+
+/// No document here numbers its sections: a number after its name points to another document, or an older one.
 fn section(document: &str, word: &str) -> Option<String> {
     let number = word.trim_start_matches('§').trim_end_matches(['.', ':']);
     let numbered = number.contains('.') && number.split('.').all(is_section_part);
@@ -167,5 +194,12 @@ mod tests {
         assert!(found_in("docs/decisions/0002-x.md", "As before (0009).").contains("names 0009"));
         assert!(found_in("tests/a.rs", "f(\"docs/gone.md\")").contains("names docs/gone.md"));
         assert_eq!(found("xtask/src/a.rs", "f(\"docs/gone.md\")"), [""; 0]);
+    }
+
+    #[test]
+    fn a_document_names_code_that_exists() {
+        assert_eq!(found("docs/a.md", "`tests/a.rs::works`, `migrations/NNNN_name.sql`").len(), 1);
+        assert!(found("docs/a.md", "`crates/a/src/gone.rs`")[0].contains("names crates/a/src/gone.rs"));
+        assert_eq!(found("crates/a.rs", "// as in tests/screens/main.rs"), [""; 0]);
     }
 }
