@@ -20,6 +20,7 @@ pub mod management;
 pub mod members;
 pub mod oauth;
 pub mod organizations;
+pub mod permissions;
 pub mod platform;
 pub mod refusals;
 pub mod registers;
@@ -55,18 +56,18 @@ pub fn table() -> Vec<http::Route> {
         credentials::passkey::routes(),
         flow::routes(),
         account::routes(),
-        api_keys::routes(),
-        invitations::routes(),
+        management::api_keys::routes(),
+        management::invitations::routes(),
         management::routes(),
-        organizations::manage::routes(),
-        branding::routes(),
-        trail::routes(),
-        refusals::routes(),
-        platform::routes(),
-        impersonation::routes(),
-        members::routes(),
-        roles::routes(),
-        client_policies::routes(),
+        management::organizations::routes(),
+        management::branding::routes(),
+        management::trail::routes(),
+        management::refusals::routes(),
+        management::platform::routes(),
+        management::impersonation::routes(),
+        management::members::routes(),
+        management::roles::routes(),
+        management::client_policies::routes(),
     ]
     .into_iter()
     .flatten()

@@ -5,7 +5,7 @@ use axum::body::Body;
 use http::{Method, Request, header};
 use porteiro_service::{
     http::{Access, Route},
-    roles::permissions::{OWN, Reach},
+    permissions::{OWN, Reach},
 };
 use porteiro_testkit::{Answer, TestApp};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::Method;
 use porteiro_protocol::id::OrganizationId;
-use porteiro_service::{accounts, api_keys::KeyKind, oauth::clients};
+use porteiro_service::{api_keys::KeyKind, management::platform::accounts, oauth::clients};
 use porteiro_testkit::TestApp;
 use serde_json::{Value, json};
 

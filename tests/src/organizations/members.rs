@@ -191,8 +191,13 @@ async fn an_organization_keeps_an_owner_who_can_act() {
         let by_platform =
             call(&app, Method::POST, &format!("{path}/disable"), &platform, Some(&json!({})), &WHY).await;
         assert_eq!(refusal(&by_platform), expected, "{why}, for the platform too");
-        let left = porteiro_service::members::leave(&app.app, &context(), owner.account, here).await;
-        assert_eq!(left.unwrap(), Err(porteiro_service::members::decide::Refused::LastOwner), "{why}");
+        let left =
+            porteiro_service::management::members::leave(&app.app, &context(), owner.account, here).await;
+        assert_eq!(
+            left.unwrap(),
+            Err(porteiro_service::management::members::decide::Refused::LastOwner),
+            "{why}"
+        );
     };
     last("alone").await;
     let second = account(&app, "Second").await;

@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 use axum::body::Body;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{Method, Request, header};
-use porteiro_service::platform::{self, Change};
+use porteiro_service::management::platform::{Change, change_at_console};
 use porteiro_testkit::{Answer, TestApp, nothing};
 use serde_json::{Value, json};
 
@@ -250,7 +250,7 @@ async fn an_operator_who_loses_authority_after_being_let_in_changes_nothing() {
     let account = super::driver::account_of(&mut browser).await;
     let change = Change::Grant(vec!["organizations:administer".parse().unwrap()]);
     let (store, now) = (&app.app.store, app.app.clock.now());
-    platform::change_at_console(store, now, &*app.app.entropy, account, &change).await.unwrap().unwrap();
+    change_at_console(store, now, &*app.app.entropy, account, &change).await.unwrap().unwrap();
     let tokens = client.tokens(&mut browser, &app, &[("scope", "organizations:administer")]).await;
     let token = tokens["access_token"].as_str().unwrap();
     let place = format!("/v1/organizations/{here}");

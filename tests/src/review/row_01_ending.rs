@@ -7,7 +7,7 @@ use std::{
 
 use http::Method;
 use porteiro_protocol::id::{MembershipId, OrganizationId};
-use porteiro_service::{accounts, jobs, oauth::clients::Trust};
+use porteiro_service::{jobs, management::platform::accounts, oauth::clients::Trust};
 use porteiro_testkit::{Browser, TestApp, nothing};
 use serde_json::{Value, json};
 

@@ -145,6 +145,6 @@ fn every_route_of_the_product_api_has_an_operation() {
 #[test]
 fn names_of_keys_and_members_hold_nothing_that_cannot_be_seen() {
     for hidden in ["pay\u{200b}roll", "\u{202e}llorayp", "pay\u{feff}roll"] {
-        assert!(porteiro_service::members::decide::name(hidden).is_none(), "{hidden:?}");
+        assert!(porteiro_service::management::members::decide::name(hidden).is_none(), "{hidden:?}");
     }
 }

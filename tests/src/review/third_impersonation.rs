@@ -3,8 +3,8 @@
 
 use http::Method;
 use porteiro_service::{
+    management::platform::{Change, change_at_console},
     oauth::clients::Trust,
-    platform::{self, Change},
 };
 use porteiro_testkit::Answer;
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ async fn taking_the_permission_away_ends_what_its_holder_does_as_others() {
     let change = async |change: Change| {
         let (store, now) = (&scene.app.app.store, scene.app.app.clock.now());
         let entropy = &*scene.app.app.entropy;
-        platform::change_at_console(store, now, entropy, scene.operator, &change).await.unwrap().unwrap();
+        change_at_console(store, now, entropy, scene.operator, &change).await.unwrap().unwrap();
     };
     change(Change::Revoke(vec!["platform.log:read".parse().unwrap()])).await;
     assert_eq!(opens(&scene, &token).await, [true; 3], "something else was taken");

@@ -2,8 +2,9 @@
 
 use porteiro_protocol::{id::AccountId, permission::Permission, time::Clock};
 use porteiro_service::{
-    platform::{self, Change},
-    roles::permissions::{self, Reach},
+    management::platform::{Change, change_at_console},
+    permissions::{self, Reach},
+    platform,
     settings::Settings,
     store::Store,
 };
@@ -50,7 +51,7 @@ fn known(permission: &Permission) -> Result<(), Failure> {
 }
 
 async fn change(store: &Store, account: AccountId, change: &Change) -> Result<(), Failure> {
-    let held = platform::change_at_console(store, SystemClock.now(), &SystemEntropy, account, change).await?;
+    let held = change_at_console(store, SystemClock.now(), &SystemEntropy, account, change).await?;
     let held = held.ok_or_else(|| Failure::new(format!("there is no account {account} in use")))?;
     let names: Vec<&str> = held.iter().map(Permission::as_str).collect();
     say::err(&format!(

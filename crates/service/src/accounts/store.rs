@@ -138,7 +138,7 @@ pub async fn lock(tx: &Tx, account: AccountId) -> Result<(), StoreError> {
 }
 
 /// Between active and disabled; `false` when it was neither, or is so already.
-pub(super) async fn set_active(tx: &Tx, account: AccountId, active: bool) -> Result<bool, StoreError> {
+pub async fn set_active(tx: &Tx, account: AccountId, active: bool) -> Result<bool, StoreError> {
     let (from, to) = if active {
         (AccountState::Disabled, AccountState::Active)
     } else {

@@ -1,15 +1,14 @@
 //! API keys (docs/api-keys.md): personal, of an organization, of the platform. A key borrows authority and never adds any:
 //! at every use its permissions must be held by whoever it belongs to, all of them, or it does nothing.
 //!
-//! 1. Made by somebody who holds all of it ([`make`]); shown once, kept as a hash.
+//! 1. Made by somebody who holds all of it (`management/api_keys`); shown once, kept as a hash.
 //! 2. Used at our own management API as it is, and for other APIs as a client (`oauth/key_credentials`). Whatever is not
 //!    a key down to its checksum never reaches the database.
 //! 3. Revoked by its owner or an administrator. Nothing about a key is remembered outside the database, so that counts
 //!    everywhere at once, for the tokens it got as well ([`token_alive`]).
 
 mod decide;
-mod endpoint;
-mod make;
+mod making;
 mod store;
 
 use std::net::IpAddr;
@@ -23,22 +22,20 @@ use porteiro_protocol::{
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub use decide::{NewKeyRequest, Wanted, wanted};
-pub use make::{make_at_console, revoke_at_console};
-pub use store::{Key, KeyKind, NewKey, Whose, find, insert, list, revoke_of_membership};
+pub use decide::{NewKeyRequest, NewPersonalKeyRequest, Wanted, missing, wanted};
+pub use making::{Made, Place, make_at_console, revoke_at_console, write};
+pub use store::{
+    Key, KeyKind, NewKey, Whose, count_living, find, insert, list, revoke, revoke_of_membership, show,
+};
 
 use crate::{
     App, audit,
-    http::{RequestContext, Route},
+    http::RequestContext,
     members::{self, Member, Whom},
     organizations::{self, Organization, Status},
     store::{Reader, Store, StoreError, Tx},
     trail::{self, Actor, ActorKind, Target, TrailKind},
 };
-
-pub fn routes() -> Vec<Route> {
-    endpoint::routes()
-}
 
 /// What a key is worth now.
 #[derive(Debug)]
@@ -191,7 +188,7 @@ pub async fn used(app: &App, context: &RequestContext, usable: &Usable) -> Resul
 
 /// In the organization's trail, and in the security log where it is about a person or the platform.
 #[expect(clippy::too_many_arguments, reason = "an entry says who did what to which key, and why")]
-async fn note(
+pub async fn note(
     app: &App,
     tx: &Tx,
     context: &RequestContext,

@@ -158,7 +158,7 @@ pub async fn list(
 }
 
 /// How many of a kind live there.
-pub(super) async fn count_living(
+pub async fn count_living(
     tx: &Tx,
     kind: KeyKind,
     organization: Option<OrganizationId>,
@@ -233,7 +233,7 @@ pub async fn insert(tx: &Tx, new: &NewKey<'_>) -> Result<(), StoreError> {
 }
 
 /// `false` when it was revoked before: the first reason stays.
-pub(super) async fn revoke(tx: &Tx, id: &str, reason: &str) -> Result<bool, StoreError> {
+pub async fn revoke(tx: &Tx, id: &str, reason: &str) -> Result<bool, StoreError> {
     let revoked = tx
         .execute(
             "UPDATE api_key SET revoked_at = now(), revoke_reason = $2

@@ -56,7 +56,7 @@ fn decoded(table: &'static str, row: &Row) -> Result<Brand, RowError> {
     })
 }
 
-pub(super) async fn find(reader: &impl Reader, owner: &Owner) -> Result<Option<Brand>, StoreError> {
+pub async fn find(reader: &impl Reader, owner: &Owner) -> Result<Option<Brand>, StoreError> {
     let (table, column) = owner.table();
     let sql = format!(
         "SELECT name, color, color_dark, logo_digest, logo_width, logo_height, version
@@ -67,7 +67,7 @@ pub(super) async fn find(reader: &impl Reader, owner: &Owner) -> Result<Option<B
 }
 
 /// Under the owner's lock.
-pub(super) async fn set_said(tx: &Tx, owner: &Owner, said: &Said) -> Result<(), StoreError> {
+pub async fn set_said(tx: &Tx, owner: &Owner, said: &Said) -> Result<(), StoreError> {
     let (table, column) = owner.table();
     let sql = format!(
         "INSERT INTO {table} AS b ({column}, name, color, color_dark) VALUES ($1, $2, $3, $4)
@@ -78,11 +78,7 @@ pub(super) async fn set_said(tx: &Tx, owner: &Owner, said: &Said) -> Result<(), 
 }
 
 /// Under the owner's lock.
-pub(super) async fn set_logo(
-    tx: &Tx,
-    owner: &Owner,
-    logo: Option<(&Picture, &str)>,
-) -> Result<(), StoreError> {
+pub async fn set_logo(tx: &Tx, owner: &Owner, logo: Option<(&Picture, &str)>) -> Result<(), StoreError> {
     let (table, column) = owner.table();
     let side = |side: u32| {
         i32::try_from(side).map_err(|_| StoreError::Inconsistent("a picture larger than any".into()))
@@ -104,7 +100,7 @@ pub(super) async fn set_logo(
 }
 
 /// A picture and its media type, while whoever it stands for may be seen.
-pub(super) async fn picture(
+pub async fn picture(
     reader: &impl Reader,
     owner: &Owner,
     digest: &str,

@@ -1,20 +1,10 @@
 //! Whether a client may act for an organization.
 
-use crate::{members::standing::Lost, oauth::clients::Trust, organizations::ThirdParty, store::text_enum};
+use crate::{oauth::clients::Trust, organizations::ThirdParty, store::text_enum};
 
 text_enum! {
     /// What an organization says of a client by name.
     Decision { Allow = "allow", Block = "block" }
-}
-
-/// Why nothing was said about a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
-    /// Nothing was said about it before.
-    NotFound,
-    UnknownClient,
-    TooMany,
-    Standing(Lost),
 }
 
 /// By name first; then whoever is of the house; then as the policy says.

@@ -1,43 +1,18 @@
 //! Which clients may act for an organization: allowed or blocked by name, else by what its policy says of third parties.
-//!
-//! 1. Asked whenever an organization is chosen for a client, and again when a grant is looked at anew.
-//! 2. A client that is not allowed any more, by name or by a policy that was narrowed, loses what it was given there, in the same transaction; and whatever was
-//!    checked before is checked again (`organization.authority_version`), so that nothing in between slips through.
+//! Asked whenever an organization is chosen for a client, and again when a grant is looked at anew. Organizations name
+//! clients in `management/client_policies`.
 
 pub mod decide;
-mod endpoint;
 mod store;
 
-use std::sync::Arc;
-
-use porteiro_protocol::id::OrganizationId;
-use serde_json::{Value, json};
-
-pub use decide::{Decision, Refused};
-pub use store::{ClientPolicy, find, list};
+pub use decide::Decision;
+pub use store::{ClientPolicy, count, find, list, present, put, remove};
 
 use crate::{
-    App,
-    http::{RequestContext, Route},
-    management::Caller,
-    members::{self, standing},
-    oauth::{
-        clients::{self, Client},
-        grants::{Ending, Why},
-        logout::{self, Gone},
-    },
-    organizations::{self, Organization, ThirdParty},
-    store::{Reader, StoreError, Tx},
-    trail::{self, Target, TrailKind},
+    oauth::clients::Client,
+    organizations::Organization,
+    store::{Reader, StoreError},
 };
-
-/// Most clients an organization names.
-pub const MOST: i64 = 1_000;
-const WRITE: &str = "client-policies:write";
-
-pub fn routes() -> Vec<Route> {
-    endpoint::routes()
-}
 
 /// Whether a client may act for an organization now.
 pub async fn allows(
@@ -51,94 +26,4 @@ pub async fn allows(
     }
     let named = store::find(reader, organization.id, &client.id).await?.map(|policy| policy.decision);
     Ok(decide::allowed(named, client.trust, organization.policy.third_party_clients))
-}
-
-/// Names a client, or with `None` names it no more. What was said before, and what is said now.
-pub async fn set(
-    app: &Arc<App>,
-    context: &RequestContext,
-    caller: &Caller,
-    client_id: &str,
-    decision: Option<Decision>,
-) -> Result<Result<Option<ClientPolicy>, Refused>, StoreError> {
-    app.store
-        .run_tx_in_turn(caller.turn(), "client_policies.set", |tx| async move {
-            let organization = match standing::enter(&tx, caller, WRITE).await? {
-                Ok(standing) => standing.organization,
-                Err(lost) => return Ok(Err(Refused::Standing(lost))),
-            };
-            let before = store::find(&tx, organization.id, client_id).await?;
-            let client = clients::find(&tx, client_id).await?;
-            match (decision, &before) {
-                (None, None) => return Ok(Err(Refused::NotFound)),
-                (Some(asked), Some(before)) if before.decision == asked => {
-                    return Ok(Ok(Some(before.clone())));
-                }
-                (Some(_), None) if !client.as_ref().is_some_and(|it| it.is_known_to(organization.id)) => {
-                    return Ok(Err(Refused::UnknownClient));
-                }
-                (Some(_), None) if store::count(&tx, organization.id).await? >= MOST => {
-                    return Ok(Err(Refused::TooMany));
-                }
-                (Some(asked), Some(_) | None) => store::put(&tx, organization.id, client_id, asked).await?,
-                (None, Some(_)) => store::remove(&tx, organization.id, client_id).await?,
-            }
-            // Whoever is disabled has nothing to lose here.
-            let ended = match &client {
-                Some(client) if !allows(&tx, &organization, client).await? => {
-                    let gone = end(app, &tx, context, organization.id, client_id).await?;
-                    number(gone.revoked.len(), gone.more)
-                }
-                Some(_) | None => json!(0),
-            };
-            let said = |decision: Option<Decision>| json!({"decision": decision});
-            let mut after = said(decision);
-            after["grants_ended"] = ended;
-            let target = Target::new("client", client_id);
-            let event = trail::Event::done(TrailKind::ClientPolicyChanged, caller.actor.clone(), target)
-                .because(caller.reason.clone())
-                .changing(said(before.map(|policy| policy.decision)), after);
-            trail::record(app, &tx, context, organization.id, &event).await?;
-            Ok(Ok(store::find(&tx, organization.id, client_id).await?))
-        })
-        .await
-}
-
-/// Ends what every client has that may not act for the organization as it is now; how many grants that was, or that they
-/// are many. The caller holds the organization's lock and has written its policy.
-pub async fn end_disallowed(
-    app: &App,
-    tx: &Tx,
-    context: &RequestContext,
-    organization: OrganizationId,
-    third_party: ThirdParty,
-) -> Result<Value, StoreError> {
-    let (mut ended, mut many) = (0, false);
-    for client in store::present(tx, organization).await? {
-        if !decide::allowed(client.named, client.trust, third_party) {
-            let gone = end(app, tx, context, organization, &client.client_id).await?;
-            ended += gone.revoked.len();
-            many |= gone.more;
-        }
-    }
-    Ok(number(ended, many))
-}
-
-/// How many there are altogether is not known before they are counted, by the job.
-fn number(ended: usize, many: bool) -> Value {
-    if many { json!("many") } else { json!(ended) }
-}
-
-/// Nothing a client was given here counts any more; the grants that were. The caller holds the organization's lock.
-pub async fn end(
-    app: &App,
-    tx: &Tx,
-    context: &RequestContext,
-    organization: OrganizationId,
-    client_id: &str,
-) -> Result<Gone, StoreError> {
-    organizations::check_again(tx, organization).await?;
-    members::cut_client(tx, organization, client_id).await?;
-    let ending = Ending::of_client_in(organization, client_id, Why::ClientBlocked);
-    logout::end_grants(app, tx, context, &ending).await
 }

@@ -65,7 +65,7 @@ pub async fn list(
 
 /// A client that has something in an organization, and what decides whether it may.
 #[derive(Debug)]
-pub(super) struct Present {
+pub struct Present {
     pub client_id: String,
     pub trust: Trust,
     pub named: Option<Decision>,
@@ -73,7 +73,7 @@ pub(super) struct Present {
 
 /// Every enabled client that was given a grant in an organization, or is a member of it. One step through the index for
 /// each client, however many grants it has.
-pub(super) async fn present(tx: &Tx, organization: OrganizationId) -> Result<Vec<Present>, StoreError> {
+pub async fn present(tx: &Tx, organization: OrganizationId) -> Result<Vec<Present>, StoreError> {
     let rows = tx
         .query(
             "WITH RECURSIVE granted AS (
@@ -103,7 +103,7 @@ pub(super) async fn present(tx: &Tx, organization: OrganizationId) -> Result<Vec
     rows.iter().map(|row| read(row).map_err(|error: RowError| error.into())).collect()
 }
 
-pub(super) async fn count(tx: &Tx, organization: OrganizationId) -> Result<i64, StoreError> {
+pub async fn count(tx: &Tx, organization: OrganizationId) -> Result<i64, StoreError> {
     let rows = tx
         .query(
             "SELECT count(*) AS number FROM client_policy WHERE organization_id = $1",
@@ -114,7 +114,7 @@ pub(super) async fn count(tx: &Tx, organization: OrganizationId) -> Result<i64, 
     Ok(number.transpose()?.unwrap_or(0))
 }
 
-pub(super) async fn put(
+pub async fn put(
     tx: &Tx,
     organization: OrganizationId,
     client_id: &str,
@@ -130,7 +130,7 @@ pub(super) async fn put(
     .map(|_| ())
 }
 
-pub(super) async fn remove(tx: &Tx, organization: OrganizationId, client_id: &str) -> Result<(), StoreError> {
+pub async fn remove(tx: &Tx, organization: OrganizationId, client_id: &str) -> Result<(), StoreError> {
     tx.execute(
         "DELETE FROM client_policy WHERE organization_id = $1 AND client_id = $2",
         &[&organization.uuid(), &client_id],

@@ -32,7 +32,14 @@ pub struct Gathered {
 /// In whose look the flow is shown. Read only for an answer, never for a decision.
 pub async fn look(app: &App, gathered: &Gathered) -> Result<Option<Value>, StoreError> {
     match &gathered.prepared {
-        Some(Ok(prepared)) => branding::shown(app, &app.store, prepared).await,
+        Some(Ok(prepared)) => {
+            let audience = branding::Audience {
+                client: &prepared.client,
+                acting_for: prepared.member.as_ref().map(|member| &member.organization),
+                named: prepared.request.organization.as_deref(),
+            };
+            branding::shown(app, &app.store, audience).await
+        }
         Some(Err(_)) | None => Ok(None),
     }
 }

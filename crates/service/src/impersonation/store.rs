@@ -50,7 +50,7 @@ impl TryFrom<&Row> for Impersonation {
 }
 
 #[derive(Debug)]
-pub(super) struct New<'a> {
+pub struct New<'a> {
     pub id: ImpersonationId,
     pub organization: OrganizationId,
     pub membership: MembershipId,
@@ -61,7 +61,7 @@ pub(super) struct New<'a> {
     pub seconds: i32,
 }
 
-pub(super) async fn insert(tx: &Tx, new: &New<'_>) -> Result<Impersonation, StoreError> {
+pub async fn insert(tx: &Tx, new: &New<'_>) -> Result<Impersonation, StoreError> {
     let sql = format!(
         "INSERT INTO impersonation (impersonation_id, organization_id, membership_id, account_id, actor_id,
                 grant_id, reason, ends_at)
@@ -88,7 +88,7 @@ pub(super) async fn insert(tx: &Tx, new: &New<'_>) -> Result<Impersonation, Stor
 }
 
 /// One of a member, over or not.
-pub(super) async fn find(
+pub async fn find(
     reader: &impl Reader,
     organization: OrganizationId,
     membership: MembershipId,
@@ -123,7 +123,7 @@ pub(super) async fn end_of_actor(
 }
 
 /// Ends one that is not over; `only_late`: only if its time is up. `None` where somebody else was first.
-pub(super) async fn end(
+pub async fn end(
     tx: &Tx,
     organization: OrganizationId,
     id: ImpersonationId,

@@ -146,6 +146,13 @@ pub struct NewInvitation<'a> {
     pub seconds: f64,
 }
 
+/// An address is in it: it does not print.
+impl std::fmt::Debug for NewInvitation<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<invitation {}>", self.id)
+    }
+}
+
 /// Makes one, or replaces the secret, the role and the time of one that waits.
 pub async fn put(tx: &Tx, new: &NewInvitation<'_>) -> Result<(), StoreError> {
     tx.execute(

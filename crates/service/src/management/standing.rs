@@ -1,6 +1,8 @@
-//! What a caller holds in the transaction that acts on it. Between being let in and acting, a role may have changed.
+//! Where a caller stands in the transaction that acts on what they hold: asked again once nobody else can change it.
+//! Between being let in and acting, a role may have changed.
 
-use porteiro_protocol::permission::Held;
+use porteiro_protocol::permission::{Held, Permission};
+use serde_json::json;
 
 use super::{
     caller::{By, Caller},
@@ -8,10 +10,47 @@ use super::{
 };
 use crate::{
     api_keys,
+    http::{Problem, ProblemCode},
     members::{self, Member, Whom},
+    organizations::{self, Organization, Status},
     platform,
     store::{StoreError, Tx},
 };
+
+/// The organization under its lock, and what the caller holds there now.
+#[derive(Debug)]
+pub struct Standing {
+    pub organization: Organization,
+    pub held: Held,
+}
+
+/// What was there when the call was let in, and is not any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    Organization,
+    Suspended,
+    Authority,
+}
+
+/// Takes the organization's lock. Between being let in and here, the caller may have been disabled or demoted: what they
+/// hold is read again.
+pub async fn enter(tx: &Tx, caller: &Caller, permission: &str) -> Result<Result<Standing, Lost>, StoreError> {
+    let Some(place) = &caller.organization else { return Ok(Err(Lost::Organization)) };
+    let Some(organization) = organizations::lock(tx, place.id).await? else {
+        return Ok(Err(Lost::Organization));
+    };
+    if organization.status == Status::Suspended {
+        return Ok(Err(Lost::Suspended));
+    }
+    Ok(still(tx, caller, permission).await?.map(|held| Standing { organization, held }))
+}
+
+/// What the caller holds now, if it is still enough. For whoever took another lock, or of the platform.
+pub async fn still(tx: &Tx, caller: &Caller, permission: &str) -> Result<Result<Held, Lost>, StoreError> {
+    let Some(held) = held_now(tx, caller).await? else { return Ok(Err(Lost::Authority)) };
+    let asked = Permission::parse(permission).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    Ok(if held.covers(&asked) { Ok(held) } else { Err(Lost::Authority) })
+}
 
 /// All they can pass on, now; `None` when they would not be let in any more. Whoever changes who may do what in an
 /// organization holds its row before asking.
@@ -47,4 +86,20 @@ pub async fn held_now(tx: &Tx, caller: &Caller) -> Result<Option<Held>, StoreErr
 /// The policy may have been raised too.
 fn is_admitted(caller: &Caller, member: &Member) -> bool {
     caller.proved.is_none_or(|proved| member.organization.policy.admits(&proved).is_ok())
+}
+
+impl From<Lost> for Problem {
+    fn from(lost: Lost) -> Self {
+        match lost {
+            Lost::Organization => ProblemCode::NotFound.into(),
+            Lost::Suspended => ProblemCode::OrganizationSuspended.into(),
+            Lost::Authority => Self::new(ProblemCode::Forbidden, "what you held here has changed meanwhile"),
+        }
+    }
+}
+
+/// Beyond what somebody holds, and what of it.
+pub fn exceeds(missing: &[Permission]) -> Problem {
+    let problem = Problem::new(ProblemCode::AuthorityExceeded, "nobody gives or takes what they do not hold");
+    problem.with(serde_json::Map::from_iter([("missing".to_owned(), json!(missing))]))
 }

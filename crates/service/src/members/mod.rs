@@ -1,16 +1,7 @@
 //! Memberships: a person, or a client of its own, in one organization. What they hold there is the union of their roles,
-//! read from the database whenever it matters.
-//!
-//! 1. Whoever changes a member holds the organization's lock, and is asked once more what they hold ([`standing`]).
-//! 2. Nobody gives what they do not hold, nor changes whoever may do more; an organization keeps an owner ([`decide`]).
-//! 3. A membership ends for everything that hung on it at once, and comes back with nothing ([`cut`]).
+//! read from the database whenever it matters. `management/members` changes and ends them.
 
-mod changing;
-pub mod cut;
-pub mod decide;
-mod endpoint;
-mod grants;
-pub mod standing;
+mod joining;
 mod store;
 
 use porteiro_protocol::{
@@ -19,21 +10,13 @@ use porteiro_protocol::{
     time::OffsetDateTime,
 };
 
-pub use changing::{Who, add, change, enable, end, join, leave, rehearse};
-pub(crate) use endpoint::exceeds;
+pub use joining::join;
 pub use store::{
-    End, Filter, NewMember, Position, Source, State, Whom, cut_account, cut_client, find, find_with_grant,
-    hold, insert, list, of_account, place_of,
+    Filter, NewMember, Position, Source, State, Whom, find, find_with_grant, hold, insert, list, of_account,
+    place_of,
 };
 
-use crate::{
-    http::Route,
-    organizations::{Organization, Status},
-};
-
-pub fn routes() -> Vec<Route> {
-    [endpoint::routes(), grants::routes()].into_iter().flatten().collect()
-}
+use crate::organizations::{Organization, Status};
 
 /// Somebody in an organization, as things are now. Only the database makes one.
 #[derive(Debug, Clone)]

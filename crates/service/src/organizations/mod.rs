@@ -1,7 +1,7 @@
 //! Organizations: tenants. One account has a separate identity in each, and a token speaks for one (docs/decisions/0034).
+//! `management/organizations` makes and changes them.
 
 mod entry;
-pub mod manage;
 mod store;
 
 use porteiro_protocol::{assurance::Level, id::OrganizationId, time::OffsetDateTime};

@@ -41,7 +41,7 @@ pub async fn list(reader: &impl Reader) -> Result<Vec<Authority>, StoreError> {
 }
 
 /// Whether there is such an account, in use; its row is held until the transaction ends.
-pub(super) async fn lock_active(tx: &Tx, account: AccountId) -> Result<bool, StoreError> {
+pub async fn lock_active(tx: &Tx, account: AccountId) -> Result<bool, StoreError> {
     let rows = tx
         .query(
             "SELECT 1 FROM account WHERE account_id = $1 AND state = 'active' FOR UPDATE",

@@ -7,7 +7,6 @@
 //! 3. The organization's trail gets an entry with the same reference, in the same transaction.
 //! 4. Unknown, expired and somebody else's are the same 404.
 
-mod endpoint;
 mod rules;
 mod store;
 
@@ -22,15 +21,11 @@ pub use store::Found;
 
 use crate::{
     App,
-    http::{RequestContext, Route},
+    http::RequestContext,
     limits::{self, Bucket, REFUSAL_SUBJECT},
     store::StoreError,
     trail::{self, Actor, Outcome, Target, TrailKind},
 };
-
-pub fn routes() -> Vec<Route> {
-    endpoint::routes()
-}
 
 /// The refusal itself, for ids.
 #[derive(Debug)]
@@ -158,7 +153,7 @@ async fn write(
 }
 
 /// One that can be asked about still. `organization`: only one of its own.
-async fn find(
+pub async fn find(
     app: &App,
     reference: RefusalId,
     organization: Option<OrganizationId>,

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{Explanation, HeldBy, Refusal, RefusalId, Rule};
 use crate::{
-    roles,
+    permissions::BUILT_IN,
     store::{Decode, Reader, StoreError, Tx},
     trail::Actor,
 };
@@ -71,7 +71,7 @@ pub(super) async fn held_by(
     rows.iter()
         .map(|row| {
             let (role, by) = Decode::keyed::<String>("membership_role", "role_key", row)?;
-            let built_in = roles::BUILT_IN.iter().find(|role| role.key == by);
+            let built_in = BUILT_IN.iter().find(|role| role.key == by);
             let permissions = match built_in.map(|role| role.permissions) {
                 None => role.get("permissions")?,
                 Some(None) => vec!["everything".to_owned()],

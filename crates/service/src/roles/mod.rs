@@ -1,13 +1,7 @@
 //! Roles: permissions under a name. Three are built in; an organization makes its own, and nobody gives what they do
-//! not hold.
+//! not hold. `management/roles` makes and changes them.
 
-pub mod decide;
-mod endpoint;
-
-pub mod impact;
 mod offered;
-pub mod permissions;
-mod shaping;
 mod store;
 
 use std::collections::BTreeMap;
@@ -18,21 +12,14 @@ use porteiro_protocol::{
     time::OffsetDateTime,
 };
 
-pub(crate) use endpoint::impact_answer;
 pub use offered::{Grantable, offered};
-pub use shaping::{Wanted, change, create, rehearse_change, rehearse_removal, remove};
 pub use store::{find, list};
 
 use crate::{
-    http::Route,
     oauth::apis::Api,
+    permissions::{self, BUILT_IN, Reach, built_in},
     store::{Reader, StoreError},
 };
-use permissions::Reach;
-
-pub fn routes() -> Vec<Route> {
-    endpoint::routes()
-}
 
 /// A role an organization made for itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,58 +68,4 @@ pub fn grantable(apis: &[Api]) -> Vec<Permission> {
         .filter_map(|name| Permission::parse(name).ok())
         .filter(|permission| !permission.is_reserved())
         .collect()
-}
-
-/// A role every organization has. What it permits is code, and changes with a release alone.
-#[derive(Debug)]
-pub struct BuiltIn {
-    pub key: &'static str,
-    pub name: &'static str,
-    /// `None`: every permission but the reserved ones.
-    pub permissions: Option<&'static [&'static str]>,
-}
-
-pub const OWNER: &str = "owner";
-
-pub const BUILT_IN: &[BuiltIn] = &[
-    BuiltIn { key: OWNER, name: "Owner", permissions: None },
-    BuiltIn {
-        key: "admin",
-        name: "Administrator",
-        permissions: Some(&[
-            "organization:*",
-            "members:*",
-            "roles:*",
-            "invitations:*",
-            "client-policies:*",
-            "api-keys:*",
-            "audit:*",
-        ]),
-    },
-    BuiltIn { key: "member", name: "Member", permissions: Some(&["organization:read"]) },
-];
-
-/// What a built-in role holds; `None` if there is none of that name.
-pub fn built_in(key: &str) -> Option<Held> {
-    let role = BUILT_IN.iter().find(|role| role.key == key)?;
-    Some(role.permissions.map_or_else(Held::everything, |texts| {
-        Held::of(texts.iter().filter_map(|text| Permission::parse(text).ok()))
-    }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn built_in_roles_hold_what_their_table_says_and_nothing_reserved() {
-        for role in BUILT_IN {
-            let held = built_in(role.key).unwrap();
-            for text in porteiro_protocol::permission::RESERVED {
-                assert!(!held.covers(&text.parse().unwrap()), "{} covers {text}", role.key);
-            }
-            assert_eq!(held.named().count(), role.permissions.map_or(0, <[_]>::len), "{}", role.key);
-        }
-        assert!(built_in("nobody").is_none());
-    }
 }

@@ -4,8 +4,12 @@ use porteiro_protocol::permission::{Held, Permission};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::permissions::{OWN, Reach};
-use crate::{App, oauth::apis, store::StoreError};
+use crate::{
+    App,
+    oauth::apis,
+    permissions::{OWN, Reach},
+    store::StoreError,
+};
 
 /// Something a role here can permit. `resource:*` permits every action of a resource.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

@@ -1,14 +1,8 @@
-use std::collections::BTreeSet;
-
-use porteiro_protocol::{
-    id::{MembershipId, OrganizationId},
-    permission::Permission,
-};
+use porteiro_protocol::{id::OrganizationId, permission::Permission};
 use tokio_postgres::Row;
-use uuid::Uuid;
 
 use super::Role;
-use crate::store::{Decode, Reader, RowError, StoreError, Tx};
+use crate::store::{Decode, Reader, RowError, StoreError};
 
 impl TryFrom<&Row> for Role {
     type Error = RowError;
@@ -26,7 +20,7 @@ impl TryFrom<&Row> for Role {
     }
 }
 
-/// Every role the organization made, by key. There are not many ([`super::decide::MOST_ROLES`]).
+/// Every role the organization made, by key. There are not many (`management/roles` counts them).
 pub async fn list(reader: &impl Reader, organization: OrganizationId) -> Result<Vec<Role>, StoreError> {
     let rows = reader
         .rows(
@@ -53,133 +47,4 @@ pub async fn find(
         )
         .await?;
     rows.first().map(Role::try_from).transpose().map_err(Into::into)
-}
-
-pub(super) async fn count(tx: &Tx, organization: OrganizationId) -> Result<i64, StoreError> {
-    let rows = tx
-        .query("SELECT count(*) AS number FROM role WHERE organization_id = $1", &[&organization.uuid()])
-        .await?;
-    let number = rows.first().map(|row| Decode::new("role", organization, row).get("number"));
-    Ok(number.transpose()?.unwrap_or(0))
-}
-
-/// `false` when there is one of that key.
-pub(super) async fn insert(
-    tx: &Tx,
-    organization: OrganizationId,
-    key: &str,
-    name: &str,
-    permissions: &BTreeSet<Permission>,
-) -> Result<bool, StoreError> {
-    let permissions: Vec<&str> = permissions.iter().map(Permission::as_str).collect();
-    let made = tx
-        .execute(
-            "INSERT INTO role (organization_id, role_key, name, permissions) VALUES ($1, $2, $3, $4)
-             ON CONFLICT DO NOTHING",
-            &[&organization.uuid(), &key, &name, &permissions],
-        )
-        .await?;
-    Ok(made == 1)
-}
-
-pub(super) async fn replace(
-    tx: &Tx,
-    organization: OrganizationId,
-    key: &str,
-    name: &str,
-    permissions: &BTreeSet<Permission>,
-) -> Result<(), StoreError> {
-    let permissions: Vec<&str> = permissions.iter().map(Permission::as_str).collect();
-    tx.execute(
-        "UPDATE role SET name = $3, permissions = $4, version = version + 1
-         WHERE organization_id = $1 AND role_key = $2",
-        &[&organization.uuid(), &key, &name, &permissions],
-    )
-    .await
-    .map(|_| ())
-}
-
-pub(super) async fn remove(tx: &Tx, organization: OrganizationId, key: &str) -> Result<(), StoreError> {
-    tx.execute("DELETE FROM role WHERE organization_id = $1 AND role_key = $2", &[&organization.uuid(), &key])
-        .await
-        .map(|_| ())
-}
-
-/// Whether any member wears it, active or not, or an invitation that can still be accepted offers it.
-pub(super) async fn is_worn(tx: &Tx, organization: OrganizationId, key: &str) -> Result<bool, StoreError> {
-    let rows = tx
-        .query(
-            "SELECT EXISTS (SELECT 1 FROM membership_role WHERE organization_id = $1 AND role_key = $2)
-                 OR EXISTS (SELECT 1 FROM invitation WHERE organization_id = $1 AND role_key = $2
-                            AND state = 'pending' AND expires_at > now()) AS worn",
-            &[&organization.uuid(), &key],
-        )
-        .await?;
-    let worn = rows.first().map(|row| Decode::new("membership_role", key, row).get("worn"));
-    Ok(worn.transpose()?.unwrap_or(false))
-}
-
-/// The sets of roles that active wearers of this one wear, each with how many do. A set is its keys in order, with a
-/// space between.
-pub(super) async fn worn_sets(
-    reader: &impl Reader,
-    organization: OrganizationId,
-    key: &str,
-) -> Result<Vec<(String, i64)>, StoreError> {
-    let rows = reader
-        .rows(
-            "roles.worn_sets",
-            "SELECT worn.roles, count(*) AS number
-             FROM membership_role mr
-                 JOIN membership m ON m.organization_id = mr.organization_id AND m.membership_id = mr.membership_id
-                 CROSS JOIN LATERAL (
-                     SELECT string_agg(o.role_key, ' ' ORDER BY o.role_key) AS roles FROM membership_role o
-                     WHERE o.organization_id = mr.organization_id AND o.membership_id = mr.membership_id) worn
-             WHERE mr.organization_id = $1 AND mr.role_key = $2 AND m.state = 'active'
-             GROUP BY worn.roles",
-            &[&organization.uuid(), &key],
-        )
-        .await?;
-    let read = |row| {
-        let row = Decode::new("membership_role", key, row);
-        Ok((row.get("roles")?, row.get("number")?))
-    };
-    rows.iter().map(read).collect()
-}
-
-/// Somebody who wears a set of roles.
-#[derive(Debug)]
-pub(super) struct Wearer {
-    pub id: MembershipId,
-    pub display_name: String,
-    pub roles: String,
-}
-
-/// The first who wear one of these sets.
-pub(super) async fn wearers(
-    reader: &impl Reader,
-    organization: OrganizationId,
-    key: &str,
-    sets: &[String],
-    most: i64,
-) -> Result<Vec<Wearer>, StoreError> {
-    let rows = reader
-        .rows(
-            "roles.wearers",
-            "SELECT m.membership_id, m.display_name, worn.roles
-             FROM membership_role mr
-                 JOIN membership m ON m.organization_id = mr.organization_id AND m.membership_id = mr.membership_id
-                 CROSS JOIN LATERAL (
-                     SELECT string_agg(o.role_key, ' ' ORDER BY o.role_key) AS roles FROM membership_role o
-                     WHERE o.organization_id = mr.organization_id AND o.membership_id = mr.membership_id) worn
-             WHERE mr.organization_id = $1 AND mr.role_key = $2 AND m.state = 'active' AND worn.roles = ANY($3)
-             ORDER BY mr.created_at, mr.membership_id LIMIT $4",
-            &[&organization.uuid(), &key, &sets, &most],
-        )
-        .await?;
-    let read = |row| {
-        let (member, id) = Decode::keyed::<Uuid>("membership", "membership_id", row)?;
-        Ok(Wearer { id: id.into(), display_name: member.get("display_name")?, roles: member.get("roles")? })
-    };
-    rows.iter().map(read).collect()
 }

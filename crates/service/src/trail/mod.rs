@@ -5,9 +5,7 @@
 //! that a person can be erased and the chain still holds. `docs/audit-trail.md` says how a reader checks it.
 
 mod decide;
-mod endpoint;
 pub mod events;
-mod export;
 mod store;
 
 use porteiro_protocol::{entropy::Entropy, id::OrganizationId};
@@ -17,17 +15,13 @@ use uuid::Uuid;
 
 pub use decide::{AuditEvent, at};
 pub use events::TrailKind;
-pub use store::{Entry, Filter, Found};
+pub use store::{Entry, Filter, Found, Range, page};
 
 use crate::{
     App,
-    http::{RequestContext, Route},
+    http::RequestContext,
     store::{Reader, StoreError, Tx},
 };
-
-pub fn routes() -> Vec<Route> {
-    endpoint::routes()
-}
 
 /// Who did it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -121,12 +115,12 @@ pub async fn record_unasked(
 }
 
 /// The newest entries that match, before one of them.
-async fn newest(
+pub async fn newest(
     reader: &impl Reader,
     organization: OrganizationId,
     filter: &Filter,
     before: Option<Uuid>,
     most: i64,
 ) -> Result<Vec<Found>, StoreError> {
-    store::page(reader, organization, filter, store::From::Newest(before), most).await
+    store::page(reader, organization, filter, Range::Newest(before), most).await
 }

@@ -150,7 +150,7 @@ pub struct Filter {
 
 /// Where to go on, and which way.
 #[derive(Debug, Clone, Copy)]
-pub enum From {
+pub enum Range {
     /// Newest first, before this entry.
     Newest(Option<Uuid>),
     /// Oldest first, after this entry and up to that one.
@@ -158,11 +158,11 @@ pub enum From {
 }
 
 /// So many of the entries that match.
-pub(super) async fn page(
+pub async fn page(
     reader: &impl Reader,
     organization: OrganizationId,
     filter: &Filter,
-    from: From,
+    from: Range,
     most: i64,
 ) -> Result<Vec<Found>, StoreError> {
     // Ids are times: a period is a range of the key.
@@ -170,11 +170,11 @@ pub(super) async fn page(
     let mut below = filter.to.map_or(Uuid::max(), ordered_floor);
     let next = |id: Uuid| Uuid::from_u128(id.as_u128().saturating_add(1));
     let order = match from {
-        From::Newest(before) => {
+        Range::Newest(before) => {
             below = before.map_or(below, |before| below.min(before));
             "DESC"
         }
-        From::Oldest { after, up_to } => {
+        Range::Oldest { after, up_to } => {
             lowest = after.map_or(lowest, |after| lowest.max(next(after)));
             below = below.min(next(up_to));
             "ASC"

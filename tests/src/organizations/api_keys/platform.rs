@@ -5,8 +5,8 @@ use porteiro_testkit::{Browser, TestApp, nothing};
 use serde_json::{Value, json};
 
 use porteiro_service::{
+    management::platform::{Change, change_at_console},
     oauth::clients::Trust,
-    platform::{self, Change},
 };
 
 use super::code;
@@ -71,7 +71,7 @@ async fn an_operator_passes_on_what_is_reserved_only_when_they_have_just_proved_
     for browser in [&mut weak, &mut strong.0] {
         let account = browser.get("/v1/account").await.json()["id"].as_str().unwrap().parse().unwrap();
         let (store, now, change) = (&app.app.store, app.app.clock.now(), Change::Grant(all.clone()));
-        let held = platform::change_at_console(store, now, &*app.app.entropy, account, &change).await;
+        let held = change_at_console(store, now, &*app.app.entropy, account, &change).await;
         assert_eq!(held.unwrap().unwrap().len(), 2);
     }
     let both = "platform.api-keys:write organizations:administer";
@@ -129,10 +129,10 @@ async fn the_first_administrator_holds_everything_of_the_platform_but_what_is_re
     flow.act(&mut browser, "enrol/skip", nothing()).await;
     let account = browser.get("/v1/account").await.json()["id"].as_str().unwrap().parse().unwrap();
     let held = porteiro_service::platform::held(&app.app.store, account).await.unwrap();
-    for own in porteiro_service::roles::permissions::OWN {
+    for own in porteiro_service::permissions::OWN {
         let permission: porteiro_protocol::permission::Permission = own.name.parse().unwrap();
         let expected =
-            own.reach == porteiro_service::roles::permissions::Reach::Platform && !permission.is_reserved();
+            own.reach == porteiro_service::permissions::Reach::Platform && !permission.is_reserved();
         assert_eq!(held.covers(&permission), expected, "{permission}");
     }
     crate::people::register(&app, "second@example.test").await;

@@ -14,7 +14,7 @@ use crate::{
     App,
     api::{Operation, Time},
     http::{Access, Problem, ProblemCode, RequestContext, Route},
-    management::require_fresh,
+    management::{self, require_fresh},
     members::{self, Member, State as MemberState, Whom},
     organizations::Status,
     roles::{self, Grantable},
@@ -122,6 +122,6 @@ async fn leave(
 ) -> Result<Response, Problem> {
     require_fresh(&app, &me).await?;
     let organization = organization.parse().map_err(|_| ProblemCode::NotFound)?;
-    Box::pin(members::leave(&app, &context, me.account_id, organization)).await??;
+    Box::pin(management::members::leave(&app, &context, me.account_id, organization)).await??;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

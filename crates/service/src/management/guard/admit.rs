@@ -36,9 +36,9 @@ use crate::{
     members::{self, Member, Unusable, Whom},
     oauth::access_token::{self, Carried},
     organizations::{Proved, Status},
+    permissions::Reach,
     platform,
     refusals::{Holder, Rule},
-    roles::permissions::Reach,
     trail::{Actor, ActorKind},
 };
 

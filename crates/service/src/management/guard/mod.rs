@@ -23,7 +23,7 @@ pub use session::require_fresh;
 use crate::{
     App,
     http::{Access, Route},
-    roles::permissions::Reach,
+    permissions::Reach,
 };
 use admit::Guard;
 use contract::Contract;

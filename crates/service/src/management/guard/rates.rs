@@ -10,7 +10,8 @@ use crate::{
     App,
     http::{Problem, ProblemCode},
     limits::{self, Bucket, Left, Limited, Rule},
-    members, roles,
+    members,
+    permissions::OWNER,
     store::StoreError,
 };
 
@@ -124,8 +125,7 @@ fn may_pass(whom: &Whom, empty: &[Share]) -> bool {
 async fn is_owner(app: &App, whom: &Whom) -> Result<bool, StoreError> {
     let (Some(member), Some(organization)) = (&whom.member, whom.organization) else { return Ok(false) };
     let found = members::find(&app.store, organization, members::Whom::Id(member.id)).await?;
-    Ok(found
-        .is_some_and(|member| member.held().is_ok() && member.roles.iter().any(|role| role == roles::OWNER)))
+    Ok(found.is_some_and(|member| member.held().is_ok() && member.roles.iter().any(|role| role == OWNER)))
 }
 
 fn told(named: &[(Share, Bucket)], left: &[Left]) -> Told {

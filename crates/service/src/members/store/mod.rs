@@ -1,6 +1,5 @@
-//! Memberships in the database: read, made, changed ([`changing`]) and listed ([`listing`]).
+//! Memberships in the database: read, made and listed ([`listing`]).
 
-mod changing;
 mod listing;
 
 use porteiro_protocol::{
@@ -10,10 +9,6 @@ use porteiro_protocol::{
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-pub use changing::{
-    End, cut_account, cut_client, describe, enable, end, end_impersonations, has_another_owner, lock,
-    set_roles,
-};
 pub use listing::{Filter, Position, list};
 
 use super::{Ended, Member};
@@ -23,7 +18,7 @@ use crate::{
         grants::{GrantId, not_ended, not_ended_there},
     },
     organizations::Organization,
-    roles,
+    permissions,
     store::{Decode, Reader, RowError, StoreError, Tx, text_enum},
 };
 
@@ -66,7 +61,8 @@ impl TryFrom<&Row> for Member {
             .iter()
             .map(|text| Permission::parse(text).map_err(|error| member.wrong("permissions", error)))
             .collect::<Result<Vec<_>, _>>()?;
-        let held = roles.iter().filter_map(|key| roles::built_in(key)).fold(Held::of(custom), Held::and);
+        let held =
+            roles.iter().filter_map(|key| permissions::built_in(key)).fold(Held::of(custom), Held::and);
         Ok(Self {
             organization,
             id: id.into(),

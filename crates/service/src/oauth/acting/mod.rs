@@ -14,7 +14,7 @@ use porteiro_protocol::{
 use super::apis::Api;
 use crate::{
     members::{Member, Unusable},
-    roles::permissions::{self, Reach},
+    permissions::{self, Reach},
 };
 
 /// Somebody in an organization, as a grant and its tokens name them.

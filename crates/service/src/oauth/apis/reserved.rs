@@ -7,7 +7,7 @@ use porteiro_protocol::permission::Permission;
 use url::Url;
 
 use super::Api;
-use crate::roles::permissions::OWN;
+use crate::permissions::OWN;
 
 /// Scheme, host, port and path as they compare: case, default port, final dot and slashes make no difference, nor do
 /// credentials and a query, which an issuer has none of (RFC 8414 §2).

@@ -19,7 +19,7 @@ use super::{
     },
     Way,
 };
-use crate::roles::permissions::{self, Reach};
+use crate::permissions::{self, Reach};
 
 /// Everything a check may look at.
 #[derive(Debug, Clone, Copy)]

@@ -12,7 +12,7 @@ use super::{
     },
     Choice, Prepared, decide,
 };
-use crate::roles::permissions;
+use crate::permissions;
 
 pub fn describe(prepared: &Prepared, locale: &str) -> Value {
     let authority = &prepared.authority;

@@ -1,0 +1,98 @@
+//! Making a key: its row, and what is shown once. By whoever may run commands on the machine, here; by people and callers
+//! in `management/api_keys`.
+
+use porteiro_protocol::{
+    api_key::ApiKey,
+    assurance::Level,
+    entropy::Entropy,
+    id::{MembershipId, OrganizationId},
+    time::OffsetDateTime,
+};
+use uuid::Uuid;
+
+use super::{Key, NewKey, Wanted, Whose, logged, store};
+use crate::{
+    audit::{self, EventKind},
+    store::{Store, StoreError, Tx},
+};
+
+/// Where it belongs.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    pub organization: Option<OrganizationId>,
+    pub membership: Option<MembershipId>,
+}
+
+/// A key that was just made; its secret is here and nowhere else.
+#[derive(Debug)]
+pub struct Made {
+    pub key: Key,
+    pub secret: ApiKey,
+}
+
+pub async fn write(
+    tx: &Tx,
+    place: Place,
+    wanted: &Wanted,
+    secret: &ApiKey,
+    created_by: &str,
+    level: Level,
+) -> Result<Key, StoreError> {
+    let hash = secret.hash();
+    let new = NewKey {
+        id: secret.id(),
+        kind: wanted.kind,
+        organization: place.organization,
+        membership: place.membership,
+        name: &wanted.name,
+        hash: &hash,
+        permissions: &wanted.permissions,
+        level,
+        allowed_networks: &wanted.allowed_networks,
+        created_by,
+        seconds: wanted.seconds,
+    };
+    store::insert(tx, &new).await?;
+    let made = store::find(tx, secret.id(), &hash).await?;
+    made.ok_or_else(|| StoreError::Inconsistent("a key that was just made is not there".into()))
+}
+
+/// A platform key, by whoever may run commands on the machine: they could read and write everything anyway.
+pub async fn make_at_console(
+    store: &Store,
+    now: OffsetDateTime,
+    entropy: &dyn Entropy,
+    wanted: &Wanted,
+) -> Result<Made, StoreError> {
+    let secret = ApiKey::generate(entropy);
+    let shown = &secret;
+    let key = store
+        .run_tx("api_keys.make_at_console", |tx| async move {
+            let place = Place { organization: None, membership: None };
+            let key = write(&tx, place, wanted, shown, "console", Level::None).await?;
+            let event = logged(&key, Uuid::nil(), EventKind::ApiKeyCreated, None);
+            audit::record_at_console(&tx, now, entropy, event).await?;
+            Ok(key)
+        })
+        .await?;
+    Ok(Made { key, secret })
+}
+
+/// `false` when there is no such platform key.
+pub async fn revoke_at_console(
+    store: &Store,
+    now: OffsetDateTime,
+    entropy: &dyn Entropy,
+    id: &str,
+) -> Result<bool, StoreError> {
+    store
+        .run_tx("api_keys.revoke_at_console", |tx| async move {
+            let Some(key) = store::show(&tx, Whose::Platform, id).await? else { return Ok(false) };
+            if store::revoke(&tx, id, "console").await? {
+                let event = logged(&key, Uuid::nil(), EventKind::ApiKeyRevoked, Some("console"));
+                audit::record_at_console(&tx, now, entropy, event).await?;
+            }
+            Ok(true)
+        })
+        .await
+}

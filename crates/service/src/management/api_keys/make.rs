@@ -1,0 +1,186 @@
+//! Making and revoking keys, each in one transaction with what is written about it.
+
+use porteiro_protocol::{api_key::ApiKey, assurance::Level, id::AccountId, permission::Held};
+
+use super::super::{
+    caller::Caller,
+    standing::{self, Lost, exceeds, held_now},
+};
+use crate::{
+    App,
+    api_keys::{self, Key, KeyKind, Made, Place, Wanted, Whose, note},
+    audit::EventKind,
+    http::{Problem, ProblemCode, RequestContext},
+    members::{self, Whom},
+    organizations::{self, Name, Status},
+    refusals::{self, Holder, Refusal, RefusalId, Rule},
+    sessions::SignedIn,
+    store::{Reader, StoreError, Tx},
+    trail::{Actor, ActorKind, TrailKind},
+};
+
+/// How many may live at once: of one person in one organization, of an organization, of the platform.
+const MOST: [(KeyKind, i64); 3] =
+    [(KeyKind::Personal, 50), (KeyKind::Organization, 500), (KeyKind::Platform, 100)];
+
+/// Who makes a key, and all they can put into it.
+struct Maker {
+    held: Held,
+    actor: Actor,
+    account: Option<AccountId>,
+    /// What they have proved, where the key is their own.
+    level: Level,
+    /// Why, where somebody of the platform makes it.
+    reason: Option<String>,
+}
+
+/// By whoever calls the management API: a key of the organization in the path, or of the platform.
+pub(super) async fn by_caller(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    wanted: &Wanted,
+) -> Result<Made, Problem> {
+    let secret = ApiKey::generate(&*app.entropy);
+    let shown = &secret;
+    let outcome = app.store.run_tx("api_keys.make", |tx| async move {
+        let organization = caller.organization.as_ref().map(|organization| organization.id);
+        let held = match organization {
+            Some(_) => standing::enter(&tx, caller, "api-keys:write").await?.map(|standing| standing.held),
+            None => held_now(&tx, caller).await?.ok_or(Lost::Authority),
+        };
+        let held = match held {
+            Ok(held) => held,
+            Err(lost) => return Ok(Err(Problem::from(lost))),
+        };
+        let (actor, reason) = (caller.actor.clone(), caller.reason.clone());
+        let maker = Maker { held, actor, account: caller.operator(), level: Level::None, reason };
+        let place = Place { organization, membership: None };
+        write(app, &tx, context, &maker, place, wanted, shown).await
+    });
+    Ok(Made { key: outcome.await??, secret })
+}
+
+/// By a person who is signed in, for themselves in one organization.
+pub(super) async fn by_person(
+    app: &App,
+    context: &RequestContext,
+    me: &SignedIn,
+    organization: &str,
+    wanted: &Wanted,
+) -> Result<Made, Problem> {
+    let secret = ApiKey::generate(&*app.entropy);
+    let shown = &secret;
+    let outcome = app.store.run_tx("api_keys.make_personal", |tx| async move {
+        let Some(found) = organizations::find_named(&tx, &Name::parse(organization)).await? else {
+            return Ok(Err(Problem::from(ProblemCode::NotFound)));
+        };
+        organizations::lock(&tx, found.id).await?;
+        let member = members::find(&tx, found.id, Whom::Account(me.account_id)).await?;
+        // To whoever does not belong there, it does not exist.
+        let Some((member, held)) = member.and_then(|member| {
+            let held = member.held_to_read().ok().cloned()?;
+            Some((member, held))
+        }) else {
+            return Ok(Err(ProblemCode::NotFound.into()));
+        };
+        match member.organization.status {
+            Status::Suspended => return Ok(Err(ProblemCode::OrganizationSuspended.into())),
+            Status::Enabled => {}
+        }
+        // A key outlives the session it was made in: whoever makes one has proved what the organization asks of people.
+        if let Err(unmet) = member.organization.policy.admits(&me.into()) {
+            return Ok(Err(unmet.into()));
+        }
+        let actor = Actor { kind: ActorKind::Member, id: member.id.to_string(), act: None };
+        let maker = Maker { held, actor, account: member.account, level: me.level(), reason: None };
+        let place = Place { organization: Some(found.id), membership: Some(member.id) };
+        write(app, &tx, context, &maker, place, wanted, shown).await
+    });
+    match outcome.await? {
+        Ok(key) => Ok(Made { key, secret }),
+        Err(problem) if problem.code == ProblemCode::AuthorityExceeded => {
+            let reference = exceeded(app, context, me, organization, wanted).await?;
+            Err(problem.with_reference(reference))
+        }
+        Err(problem) => Err(problem),
+    }
+}
+
+/// Whoever may read the organization's trail can ask why. Looked up again: it is written when the rest is undone.
+async fn exceeded(
+    app: &App,
+    context: &RequestContext,
+    me: &SignedIn,
+    organization: &str,
+    wanted: &Wanted,
+) -> Result<Option<RefusalId>, StoreError> {
+    let named = organizations::find_named(&app.store, &Name::parse(organization)).await?;
+    let Some(place) = named.map(|found| found.id) else { return Ok(None) };
+    let Some(member) = members::find(&app.store, place, Whom::Account(me.account_id)).await? else {
+        return Ok(None);
+    };
+    let refusal = Refusal {
+        organization: Some(place),
+        client_id: None,
+        subject: Some(Actor { kind: ActorKind::Member, id: member.id.to_string(), act: None }),
+        rule: Rule::PermissionNotHeld,
+        asked: wanted.permissions.iter().map(ToString::to_string).collect(),
+        holder: Holder::Member(place, member.id),
+        would_pass: "a key that says no more than its owner holds".into(),
+    };
+    Ok(refusals::record(app, context, &refusal).await)
+}
+
+async fn write(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    maker: &Maker,
+    place: Place,
+    wanted: &Wanted,
+    secret: &ApiKey,
+) -> Result<Result<Key, Problem>, StoreError> {
+    let missing = api_keys::missing(&maker.held, wanted);
+    if !missing.is_empty() {
+        return Ok(Err(exceeds(&missing)));
+    }
+    let most = MOST.iter().find(|(kind, _)| *kind == wanted.kind).map_or(0, |(_, most)| *most);
+    if api_keys::count_living(tx, wanted.kind, place.organization, place.membership).await? >= most {
+        return Ok(Err(Problem::new(ProblemCode::Quota, format!("at most {most} keys live at once"))));
+    }
+    let created_by = format!("{}:{}", maker.actor.kind.as_str(), maker.actor.id);
+    let key = api_keys::write(tx, place, wanted, secret, &created_by, maker.level).await?;
+    let kinds = (TrailKind::ApiKeyCreated, EventKind::ApiKeyCreated);
+    let reason = maker.reason.as_deref();
+    note(app, tx, context, &key, maker.account, maker.actor.clone(), kinds, reason).await?;
+    Ok(Ok(key))
+}
+
+/// `false` when there is no such key among `whose`. Revoking twice is revoking once.
+pub(super) async fn revoke(
+    app: &App,
+    context: &RequestContext,
+    whose: Whose,
+    id: &str,
+    actor: &Actor,
+    reason: &str,
+) -> Result<bool, StoreError> {
+    app.store
+        .run_tx("api_keys.revoke", |tx| async move {
+            let Some(key) = api_keys::show(&tx, whose, id).await? else { return Ok(false) };
+            if api_keys::revoke(&tx, id, reason).await? {
+                let account = owner(&tx, &key).await?;
+                let kinds = (TrailKind::ApiKeyRevoked, EventKind::ApiKeyRevoked);
+                note(app, &tx, context, &key, account, actor.clone(), kinds, Some(reason)).await?;
+            }
+            Ok(true)
+        })
+        .await
+}
+
+async fn owner(reader: &impl Reader, key: &Key) -> Result<Option<AccountId>, StoreError> {
+    let (Some(organization), Some(membership)) = (key.organization, key.membership) else { return Ok(None) };
+    let member = members::find(reader, organization, Whom::Id(membership)).await?;
+    Ok(member.and_then(|member| member.account))
+}

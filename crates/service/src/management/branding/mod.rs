@@ -1,0 +1,122 @@
+//! How an organization or a client looks, changed by those who may.
+
+mod endpoint;
+
+use aws_lc_rs::digest;
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use porteiro_protocol::picture::Picture;
+use serde_json::json;
+
+pub use endpoint::routes;
+
+use super::{
+    caller::Caller,
+    platform::clients,
+    standing::{self, Lost},
+};
+use crate::{
+    App,
+    api::Seen,
+    audit::EventKind,
+    branding::{self, Brand, Owner, decide::Said},
+    http::RequestContext,
+    store::{StoreError, Tx},
+    trail::{self, Target, TrailKind},
+};
+
+const WRITE: &str = "organization:write";
+const WRITE_CLIENT: &str = "platform.clients:write";
+
+/// What is to become of a brand.
+enum Change {
+    Said(Said),
+    Logo(Box<Picture>),
+    NoLogo,
+}
+
+/// What came of it.
+enum Changed {
+    Yes(Brand),
+    NotFound,
+    Lost(Lost),
+    Stale,
+}
+
+async fn find(app: &App, owner: &Owner) -> Result<Brand, StoreError> {
+    Ok(branding::find(&app.store, owner).await?.unwrap_or_default())
+}
+
+async fn change(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    owner: &Owner,
+    seen: Seen,
+    change: &Change,
+) -> Result<Changed, StoreError> {
+    let changed = app
+        .store
+        .run_tx("branding.change", |tx| async move {
+            if let Some(refused) = held(&tx, caller, owner).await? {
+                return Ok(refused);
+            }
+            let before = branding::find(&tx, owner).await?.unwrap_or_default();
+            if before.version != seen.0 {
+                return Ok(Changed::Stale);
+            }
+            match change {
+                Change::Said(said) if *said == before.said => return Ok(Changed::Yes(before)),
+                Change::Said(said) => branding::set_said(&tx, owner, said).await?,
+                Change::Logo(picture) => {
+                    let digest = digest_of(&picture.bytes);
+                    branding::set_logo(&tx, owner, Some((picture, &digest))).await?;
+                }
+                Change::NoLogo if before.logo.is_none() => return Ok(Changed::Yes(before)),
+                Change::NoLogo => branding::set_logo(&tx, owner, None).await?,
+            }
+            let after = branding::find(&tx, owner).await?.unwrap_or_default();
+            written(app, &tx, context, caller, owner, &before, &after).await?;
+            Ok(Changed::Yes(after))
+        })
+        .await?;
+    Ok(changed)
+}
+
+/// Its owner under lock, or why nothing is changed. An organization's is the one the caller was let in to.
+async fn held(tx: &Tx, caller: &Caller, owner: &Owner) -> Result<Option<Changed>, StoreError> {
+    let stands = match owner {
+        Owner::Organization(_) => standing::enter(tx, caller, WRITE).await?.map(|standing| standing.held),
+        Owner::Client(id) if !clients::lock(tx, id).await? => return Ok(Some(Changed::NotFound)),
+        Owner::Client(_) => standing::still(tx, caller, WRITE_CLIENT).await?,
+    };
+    Ok(stands.err().map(Changed::Lost))
+}
+
+async fn written(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    caller: &Caller,
+    owner: &Owner,
+    before: &Brand,
+    after: &Brand,
+) -> Result<(), StoreError> {
+    match owner {
+        Owner::Organization(id) => {
+            let target = Target::new("organization", id);
+            let event = trail::Event::done(TrailKind::OrganizationChanged, caller.actor.clone(), target)
+                .because(caller.reason.clone())
+                .changing(before.told(), after.told());
+            trail::record(app, tx, context, (*id).into(), &event).await
+        }
+        Owner::Client(id) => {
+            let more = json!({"before": before.told(), "after": after.told()});
+            clients::note(app, tx, context, caller, EventKind::ClientAdministered, id, more).await
+        }
+    }
+}
+
+/// In the address of a picture.
+fn digest_of(bytes: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(&digest::digest(&digest::SHA256, bytes).as_ref()[..18])
+}

@@ -1,0 +1,79 @@
+//! What an impersonation may ask for, and the tokens it gets.
+
+use porteiro_protocol::{authority::Authority, id::OrganizationId, permission::Permission, scope::Scope};
+use serde_json::json;
+
+use super::Going;
+use crate::{
+    App,
+    http::{OAuthError, RequestContext},
+    impersonation::{Impersonation, target},
+    management::{Caller, Presented},
+    oauth::{
+        acting,
+        apis::Api,
+        authorization::decide::still_allowed,
+        token::{
+            TokenResponse,
+            issue::{self, Speaker},
+        },
+    },
+    refusals::Rule,
+    trail::{self, TrailKind},
+};
+
+/// What is asked for at one API, and which of it are permissions. Whether the member holds them is asked where it counts.
+pub(super) fn authority(
+    app: &App,
+    apis: &[Api],
+    token: &Presented,
+    organization: OrganizationId,
+    scope: Scope,
+    resource: Option<&str>,
+) -> Result<(Authority, Vec<Permission>), Rule> {
+    let named = resource.filter(|resource| *resource != app.issuer());
+    let api = named.map(|named| apis.iter().find(|api| api.identifier == named));
+    let api = match api {
+        Some(None) => return Err(Rule::ScopeNotForClient),
+        Some(Some(api)) => Some(api),
+        None => None,
+    };
+    let audience = api.map_or_else(|| app.issuer().to_owned(), |api| api.identifier.clone());
+    let authority = Authority::granted(scope, audience, Vec::new()).acting_for(organization);
+    still_allowed(&token.client, api, &authority).map_err(|_| Rule::ScopeNotForClient)?;
+    let permissions = acting::permissions(&authority, api);
+    Ok((authority, permissions))
+}
+
+/// A token, after the organization's trail says that there is one.
+pub(super) async fn mint(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    token: &Presented,
+    going: &Going,
+) -> Result<TokenResponse, OAuthError> {
+    let (it, authority) = (&going.impersonation, &going.live.authority);
+    let said = json!({"scope": authority.scope().to_string(), "audience": authority.audience()});
+    let kind = TrailKind::ImpersonationToken;
+    let event = trail::Event::done(kind, caller.actor.clone(), target(it.membership))
+        .changing(serde_json::Value::Null, said);
+    record(app, context, it, &event).await?;
+    let apis = app.directory.apis(&app.store).await?;
+    let speaker = Speaker::Person(&going.live);
+    issue::access_token(app, &apis, &token.client, &speaker, authority, token.binding).await
+}
+
+async fn record(
+    app: &App,
+    context: &RequestContext,
+    it: &Impersonation,
+    event: &trail::Event,
+) -> Result<(), OAuthError> {
+    app.store
+        .run_tx("impersonation.token", |tx| async move {
+            trail::record(app, &tx, context, it.organization, event).await
+        })
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! Statements that change a membership. Whoever calls one holds the organization's lock.
+
+use porteiro_protocol::id::{AccountId, Id, MembershipId, OrganizationId};
+use uuid::Uuid;
+
+use crate::{
+    members::{Member, State, Whom, find},
+    permissions::OWNER,
+    store::{Decode, StoreError, Tx},
+};
+
+/// How a membership ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    Disabled,
+    Removed,
+}
+
+impl End {
+    pub const fn state(self) -> State {
+        match self {
+            Self::Disabled => State::Disabled,
+            Self::Removed => State::Removed,
+        }
+    }
+}
+
+/// The member as they are once nobody else changes them, and nobody is given anything as them.
+pub async fn lock(
+    tx: &Tx,
+    organization: OrganizationId,
+    id: MembershipId,
+) -> Result<Option<Member>, StoreError> {
+    tx.query(
+        "SELECT 1 FROM membership WHERE organization_id = $1 AND membership_id = $2 FOR UPDATE",
+        &[&organization.uuid(), &id.uuid()],
+    )
+    .await?;
+    find(tx, organization, Whom::Id(id)).await
+}
+
+/// Whether somebody else owns the organization: a person, active here and everywhere.
+pub async fn has_another_owner(
+    tx: &Tx,
+    organization: OrganizationId,
+    but: MembershipId,
+) -> Result<bool, StoreError> {
+    let rows = tx
+        .query(
+            "SELECT 1 FROM membership_role mr
+                 JOIN membership m ON m.organization_id = mr.organization_id AND m.membership_id = mr.membership_id
+                 JOIN account a ON a.account_id = m.account_id
+             WHERE mr.organization_id = $1 AND mr.role_key = $2 AND mr.membership_id <> $3
+               AND m.state = 'active' AND a.state = 'active'
+             LIMIT 1",
+            &[&organization.uuid(), &OWNER, &but.uuid()],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}
+
+pub async fn describe(
+    tx: &Tx,
+    organization: OrganizationId,
+    id: MembershipId,
+    display_name: &str,
+    primary_role: &str,
+) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE membership SET display_name = $3, primary_role = $4, version = version + 1
+         WHERE organization_id = $1 AND membership_id = $2",
+        &[&organization.uuid(), &id.uuid(), &display_name, &primary_role],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Exactly these from now on.
+pub async fn set_roles(
+    tx: &Tx,
+    organization: OrganizationId,
+    id: MembershipId,
+    roles: &[String],
+) -> Result<(), StoreError> {
+    tx.execute(
+        "DELETE FROM membership_role
+         WHERE organization_id = $1 AND membership_id = $2 AND role_key <> ALL($3)",
+        &[&organization.uuid(), &id.uuid(), &roles],
+    )
+    .await?;
+    tx.execute(
+        "INSERT INTO membership_role (organization_id, role_key, created_at, membership_id)
+         SELECT m.organization_id, role_key, m.created_at, m.membership_id
+         FROM membership m CROSS JOIN unnest($3::text[]) role_key
+         WHERE m.organization_id = $1 AND m.membership_id = $2
+         ON CONFLICT DO NOTHING",
+        &[&organization.uuid(), &id.uuid(), &roles],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Ends a membership; `false` when it had ended like this before. From here on nothing of before counts.
+pub async fn end(
+    tx: &Tx,
+    organization: OrganizationId,
+    id: MembershipId,
+    end: End,
+    by: &str,
+    reason: Option<&str>,
+) -> Result<bool, StoreError> {
+    let ended = tx
+        .execute(
+            "UPDATE membership SET state = $3, grants_from = clock_timestamp(), version = version + 1,
+                 disabled_at = now(), disabled_by = $4, disable_reason = $5
+             WHERE organization_id = $1 AND membership_id = $2 AND state <> 'removed' AND state <> $3",
+            &[&organization.uuid(), &id.uuid(), &end.state().as_str(), &by, &reason],
+        )
+        .await?;
+    if ended == 1 && end == End::Removed {
+        tx.execute(
+            "DELETE FROM membership_role WHERE organization_id = $1 AND membership_id = $2",
+            &[&organization.uuid(), &id.uuid()],
+        )
+        .await?;
+    }
+    Ok(ended == 1)
+}
+
+/// `false` when it was not disabled. What ended then stays over: it counts from now.
+pub async fn enable(tx: &Tx, organization: OrganizationId, id: MembershipId) -> Result<bool, StoreError> {
+    let enabled = tx
+        .execute(
+            "UPDATE membership SET state = 'active', grants_from = clock_timestamp(), version = version + 1,
+                 disabled_at = NULL, disabled_by = NULL, disable_reason = NULL
+             WHERE organization_id = $1 AND membership_id = $2 AND state = 'disabled'",
+            &[&organization.uuid(), &id.uuid()],
+        )
+        .await?;
+    Ok(enabled == 1)
+}
+
+/// Nothing an account was given as anybody's member counts from here on. Where it is one, in the order of the
+/// organizations.
+pub async fn cut_account(
+    tx: &Tx,
+    account: AccountId,
+) -> Result<Vec<(OrganizationId, MembershipId)>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE membership SET grants_from = clock_timestamp(), version = version + 1
+             WHERE account_id = $1 AND state <> 'removed' RETURNING organization_id, membership_id",
+            &[&account.uuid()],
+        )
+        .await?;
+    let read = |row| {
+        let (member, id) = Decode::keyed::<Uuid>("membership", "membership_id", row)?;
+        Ok((member.get::<Uuid>("organization_id")?.into(), id.into()))
+    };
+    let mut found = rows.iter().map(read).collect::<Result<Vec<_>, StoreError>>()?;
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// The same for a client in one organization.
+pub async fn cut_client(tx: &Tx, organization: OrganizationId, client_id: &str) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE membership SET grants_from = clock_timestamp(), version = version + 1
+         WHERE organization_id = $1 AND client_id = $2 AND state <> 'removed'",
+        &[&organization.uuid(), &client_id],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Names an impersonation.
+#[derive(Debug)]
+pub enum Impersonation {}
+
+/// Whoever acts as this member stops; which they were, and who acted.
+pub async fn end_impersonations(
+    tx: &Tx,
+    organization: OrganizationId,
+    id: MembershipId,
+) -> Result<Vec<(Id<Impersonation>, AccountId)>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE impersonation SET ended_at = now()
+             WHERE organization_id = $1 AND membership_id = $2 AND ended_at IS NULL AND ends_at > now()
+             RETURNING impersonation_id, actor_id",
+            &[&organization.uuid(), &id.uuid()],
+        )
+        .await?;
+    let read = |row| {
+        let (one, id) = Decode::keyed::<Uuid>("impersonation", "impersonation_id", row)?;
+        Ok((id.into(), one.get::<Uuid>("actor_id")?.into()))
+    };
+    rows.iter().map(read).collect()
+}

@@ -1,0 +1,311 @@
+//! Organizations as a resource of the management API: made, changed, suspended and resumed.
+//!
+//! 1. The platform makes them and names the owner; where `organizations_by_people` is set, whoever is signed in makes one
+//!    and owns it.
+//! 2. A slug that is given up leads to the organization for ninety days, and is nobody else's.
+//! 3. Suspending touches no grant, key or membership: they count for nothing until it is resumed, and then as before.
+//!
+//! Every change is made under the organization's lock, by somebody who may still make it, and written to its trail in the
+//! same transaction.
+
+mod decide;
+mod endpoint;
+mod store;
+mod view;
+
+use std::sync::Arc;
+
+use porteiro_protocol::id::{AccountId, Id, MembershipId, OrganizationId};
+use serde_json::json;
+
+use crate::{
+    App,
+    accounts::{self, AccountState},
+    api::Seen,
+    audit,
+    http::RequestContext,
+    management::{
+        Caller, client_policies,
+        standing::{self, Lost},
+    },
+    members::{self, NewMember, Source},
+    organizations::{self, Organization, Policy, Status},
+    permissions::OWNER,
+    store::{StoreError, Turn, Tx},
+    trail::{self, Actor, ActorKind, Target, TrailKind},
+};
+
+pub use endpoint::routes;
+
+/// So many a person may have made that still have them as a member.
+const MOST_PER_PERSON: i64 = 10;
+const WRITE: &str = "organization:write";
+const MAKE: &str = "platform.organizations:write";
+const ADMINISTER: &str = "organizations:administer";
+
+/// Who makes an organization.
+enum Maker<'a> {
+    /// The platform, for an owner or for nobody yet.
+    Platform(&'a Caller, Option<AccountId>),
+    /// A person, for themselves.
+    Person(AccountId),
+}
+
+enum Created {
+    Yes(Organization),
+    Lost(Lost),
+    SlugTaken,
+    NoSuchOwner,
+    TooMany,
+}
+
+async fn create(
+    app: &Arc<App>,
+    context: &RequestContext,
+    maker: &Maker<'_>,
+    new: &decide::Said,
+) -> Result<Created, StoreError> {
+    let id: OrganizationId = Id::random(&*app.entropy);
+    let membership: MembershipId = Id::random(&*app.entropy);
+    let (owner, actor, reason) = match maker {
+        Maker::Platform(caller, owner) => (*owner, caller.actor.clone(), caller.reason.clone()),
+        Maker::Person(account) => {
+            let actor = Actor { kind: ActorKind::Member, id: membership.to_string(), act: None };
+            (Some(*account), actor, None)
+        }
+    };
+    let (actor, reason) = (&actor, &reason);
+    let turn = match maker {
+        Maker::Platform(caller, _) => Turn::new(id.uuid(), caller.key()),
+        Maker::Person(account) => Turn::new(account.uuid(), "organizations"),
+    };
+    app.store
+        .run_tx_in_turn(turn, "organizations.create", |tx| async move {
+            match maker {
+                Maker::Platform(caller, _) => {
+                    if let Err(lost) = standing::still(&tx, caller, MAKE).await? {
+                        return Ok(Created::Lost(lost));
+                    }
+                }
+                Maker::Person(account) => {
+                    accounts::lock(&tx, *account).await?;
+                    if store::made_by(&tx, *account).await? >= MOST_PER_PERSON {
+                        return Ok(Created::TooMany);
+                    }
+                }
+            }
+            let name = match owner {
+                None => None,
+                Some(account) => match accounts::find(&tx, account).await? {
+                    Some(account) if account.state == AccountState::Active => Some(account.display_name),
+                    Some(_) | None => return Ok(Created::NoSuchOwner),
+                },
+            };
+            if !organizations::insert(&tx, id, &new.slug, &new.name, new.locale.as_str()).await? {
+                return Ok(Created::SlugTaken);
+            }
+            let target = Target::new("organization", id);
+            let event = trail::Event::done(TrailKind::OrganizationCreated, actor.clone(), target)
+                .because(reason.clone());
+            trail::record(app, &tx, context, id, &event).await?;
+            if let (Some(account), Some(name)) = (owner, &name) {
+                let founder = NewMember {
+                    organization: id,
+                    id: membership,
+                    account: Some(account),
+                    client_id: None,
+                    display_name: name,
+                    role: OWNER,
+                    source: Source::Founder,
+                };
+                members::insert(&tx, &founder).await?;
+                let target = Target::new("member", membership);
+                let event = trail::Event::done(TrailKind::MemberJoined, actor.clone(), target)
+                    .because(reason.clone());
+                trail::record(app, &tx, context, id, &event).await?;
+            }
+            log(app, &tx, context, audit::EventKind::OrganizationCreated, owner, id, actor).await?;
+            let made = organizations::find(&tx, id).await?;
+            made.map(Created::Yes).ok_or_else(|| StoreError::Inconsistent("it was just made".into()))
+        })
+        .await
+}
+
+/// The platform's own record of what it did.
+async fn log(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    kind: audit::EventKind,
+    subject: Option<AccountId>,
+    organization: OrganizationId,
+    actor: &Actor,
+) -> Result<(), StoreError> {
+    let subject = subject.map_or(uuid::Uuid::nil(), Id::uuid);
+    let payload = json!({"organization_id": organization, "actor": actor});
+    audit::record(app, tx, context, audit::Event { kind, subject, payload }).await
+}
+
+/// What came of a change.
+enum Changed {
+    Yes(Organization),
+    NotFound,
+    Lost(Lost),
+    Stale,
+    SlugTaken,
+}
+
+async fn change(
+    app: &Arc<App>,
+    context: &RequestContext,
+    caller: &Caller,
+    id: OrganizationId,
+    seen: Seen,
+    said: &decide::Said,
+) -> Result<Changed, StoreError> {
+    app.store
+        .run_tx_in_turn(caller.turn(), "organizations.change", |tx| async move {
+            let before = match held(&tx, caller, seen).await? {
+                Ok(before) => before,
+                Err(refused) => return Ok(refused),
+            };
+            let was = decide::Said::from(&before);
+            if was == *said {
+                return Ok(Changed::Yes(before));
+            }
+            if was.slug != said.slug && !store::move_slug(&tx, id, &was.slug, &said.slug).await? {
+                return Ok(Changed::SlugTaken);
+            }
+            store::set_said(&tx, id, said).await?;
+            written(app, &tx, context, caller, id, json!(was), json!(said)).await
+        })
+        .await
+}
+
+async fn set_policy(
+    app: &Arc<App>,
+    context: &RequestContext,
+    caller: &Caller,
+    id: OrganizationId,
+    seen: Seen,
+    policy: &Policy,
+) -> Result<Changed, StoreError> {
+    app.store
+        .run_tx_in_turn(caller.turn(), "organizations.set_policy", |tx| async move {
+            let before = match held(&tx, caller, seen).await? {
+                Ok(before) => before,
+                Err(refused) => return Ok(refused),
+            };
+            if before.policy == *policy {
+                return Ok(Changed::Yes(before));
+            }
+            store::set_policy(&tx, id, policy).await?;
+            // What is asked of people may have changed: the next refresh of every grant looks.
+            organizations::check_again(&tx, id).await?;
+            // Which clients may act here: what those had that may not is over at once, and stays so.
+            let third_party = policy.third_party_clients;
+            let ended = if before.policy.third_party_clients == third_party {
+                json!(0)
+            } else {
+                client_policies::end_disallowed(app, &tx, context, id, third_party).await?
+            };
+            let was = json!({"policy": before.policy});
+            let is = json!({"policy": policy, "grants_ended": ended});
+            written(app, &tx, context, caller, id, was, is).await
+        })
+        .await
+}
+
+/// The organization under its lock, if the caller may still change it and it is as they have seen it.
+async fn held(tx: &Tx, caller: &Caller, seen: Seen) -> Result<Result<Organization, Changed>, StoreError> {
+    Ok(match standing::enter(tx, caller, WRITE).await? {
+        Err(lost) => Err(Changed::Lost(lost)),
+        Ok(standing) if standing.organization.version != seen.0 => Err(Changed::Stale),
+        Ok(standing) => Ok(standing.organization),
+    })
+}
+
+async fn written(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    caller: &Caller,
+    id: OrganizationId,
+    before: serde_json::Value,
+    after: serde_json::Value,
+) -> Result<Changed, StoreError> {
+    let target = Target::new("organization", id);
+    let event = trail::Event::done(TrailKind::OrganizationChanged, caller.actor.clone(), target)
+        .because(caller.reason.clone())
+        .changing(before, after);
+    trail::record(app, tx, context, id, &event).await?;
+    Ok(organizations::find(tx, id).await?.map_or(Changed::NotFound, Changed::Yes))
+}
+
+/// What the platform decided about an organization.
+#[derive(Debug, Clone, Copy)]
+enum Standing<'a> {
+    Suspended { reason_code: &'a str, note: Option<&'a str> },
+    Resumed,
+}
+
+impl Standing<'_> {
+    /// The request that asks for it, as the trail names a use of `organizations:administer`.
+    fn request(self, id: OrganizationId) -> String {
+        let verb = match self {
+            Self::Suspended { .. } => "suspend",
+            Self::Resumed => "resume",
+        };
+        format!("POST /v1/organizations/{id}/{verb}")
+    }
+}
+
+/// What it is already is not done again; that somebody asked is written down each time.
+async fn decide_standing(
+    app: &Arc<App>,
+    context: &RequestContext,
+    caller: &Caller,
+    id: OrganizationId,
+    standing: Standing<'_>,
+) -> Result<Changed, StoreError> {
+    app.store
+        .run_tx_in_turn(
+            Turn::new(id.uuid(), caller.key()),
+            "organizations.decide_standing",
+            |tx| async move {
+                let Some(before) = organizations::lock(&tx, id).await? else { return Ok(Changed::NotFound) };
+                if let Err(lost) = standing::still(&tx, caller, ADMINISTER).await? {
+                    return Ok(Changed::Lost(lost));
+                }
+                let (trailed, logged) = match (standing, before.status) {
+                    (Standing::Suspended { .. }, Status::Suspended)
+                    | (Standing::Resumed, Status::Enabled) => {
+                        let target = Target::new("request", standing.request(id));
+                        let kind = TrailKind::PlatformAdministered;
+                        let event = trail::Event::done(kind, caller.actor.clone(), target)
+                            .because(caller.reason.clone());
+                        trail::record(app, &tx, context, id, &event).await?;
+                        return Ok(Changed::Yes(before));
+                    }
+                    (Standing::Suspended { reason_code, note }, Status::Enabled) => {
+                        store::suspend(&tx, id, &caller.key(), reason_code, note).await?;
+                        (TrailKind::OrganizationSuspended, audit::EventKind::OrganizationSuspended)
+                    }
+                    (Standing::Resumed, Status::Suspended) => {
+                        store::resume(&tx, id).await?;
+                        (TrailKind::OrganizationResumed, audit::EventKind::OrganizationResumed)
+                    }
+                };
+                let mut event =
+                    trail::Event::done(trailed, caller.actor.clone(), Target::new("organization", id))
+                        .because(caller.reason.clone());
+                if let Standing::Suspended { reason_code, .. } = standing {
+                    event = event.changing(json!({}), json!({"reason_code": reason_code}));
+                }
+                trail::record(app, &tx, context, id, &event).await?;
+                log(app, &tx, context, logged, None, id, &caller.actor).await?;
+                Ok(organizations::find(&tx, id).await?.map_or(Changed::NotFound, Changed::Yes))
+            },
+        )
+        .await
+}

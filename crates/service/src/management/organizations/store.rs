@@ -1,0 +1,226 @@
+use porteiro_protocol::{
+    assurance::Level,
+    id::{AccountId, MembershipId, OrganizationId},
+    time::OffsetDateTime,
+};
+use uuid::Uuid;
+
+use super::decide::Said;
+use crate::{
+    organizations::{Organization, Policy, Status},
+    store::{Decode, Reader, StoreError, Tx},
+};
+
+/// How long a slug that was given up still leads to its organization.
+const ALIAS_DAYS: i32 = 90;
+/// Beyond this many nobody is counted.
+const MOST_COUNTED: usize = 10_000;
+const SHOWN: usize = 25;
+
+#[derive(Debug, Clone)]
+pub struct Suspension {
+    pub at: OffsetDateTime,
+    pub by: Option<String>,
+    pub reason_code: String,
+    pub note: Option<String>,
+}
+
+/// `None` where it is not suspended.
+pub(super) async fn suspension(
+    reader: &impl Reader,
+    id: OrganizationId,
+) -> Result<Option<Suspension>, StoreError> {
+    let rows = reader
+        .rows(
+            "organizations.suspension",
+            "SELECT suspended_at, suspended_by, suspend_reason, suspend_note FROM organization
+             WHERE organization_id = $1 AND status = 'suspended'",
+            &[&id.uuid()],
+        )
+        .await?;
+    let read = |row| {
+        let row = Decode::new("organization", id, row);
+        // Set by hand in the database, it may say nothing.
+        let at: Option<OffsetDateTime> = row.get("suspended_at")?;
+        let reason: Option<String> = row.get("suspend_reason")?;
+        Ok(Suspension {
+            at: at.unwrap_or(OffsetDateTime::UNIX_EPOCH),
+            by: row.get("suspended_by")?,
+            reason_code: reason.unwrap_or_default(),
+            note: row.get("suspend_note")?,
+        })
+    };
+    rows.first().map(read).transpose()
+}
+
+/// How many organizations a person made and still belongs to.
+pub(super) async fn made_by(tx: &Tx, account: AccountId) -> Result<i64, StoreError> {
+    let rows = tx
+        .query(
+            "SELECT count(*) AS made FROM membership
+             WHERE account_id = $1 AND source = 'founder' AND state <> 'removed'",
+            &[&account.uuid()],
+        )
+        .await?;
+    let Some(row) = rows.first() else { return Ok(0) };
+    Ok(Decode::new("membership", account, row).get("made")?)
+}
+
+/// `false` when the new one is somebody else's. The old one leads here for a while.
+pub(super) async fn move_slug(tx: &Tx, id: OrganizationId, old: &str, new: &str) -> Result<bool, StoreError> {
+    let claimed = tx
+        .execute(
+            "INSERT INTO organization_slug AS s (slug, organization_id) VALUES ($1, $2)
+             ON CONFLICT (slug) DO UPDATE SET organization_id = excluded.organization_id, until = NULL
+             WHERE s.until < now() OR (s.organization_id = excluded.organization_id AND s.until IS NOT NULL)",
+            &[&new, &id.uuid()],
+        )
+        .await?;
+    if claimed == 0 {
+        return Ok(false);
+    }
+    tx.execute(
+        "UPDATE organization_slug SET until = now() + make_interval(days => $3)
+         WHERE slug = $1 AND organization_id = $2",
+        &[&old, &id.uuid(), &ALIAS_DAYS],
+    )
+    .await?;
+    Ok(true)
+}
+
+pub(super) async fn set_said(tx: &Tx, id: OrganizationId, said: &Said) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE organization SET name = $2, slug = $3, locale = $4, version = version + 1
+         WHERE organization_id = $1",
+        &[&id.uuid(), &said.name, &said.slug, &said.locale.as_str()],
+    )
+    .await
+    .map(|_| ())
+}
+
+pub(super) async fn set_policy(tx: &Tx, id: OrganizationId, policy: &Policy) -> Result<(), StoreError> {
+    let policy = serde_json::to_value(policy).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    tx.execute(
+        "UPDATE organization SET policy = $2, version = version + 1 WHERE organization_id = $1",
+        &[&id.uuid(), &policy],
+    )
+    .await
+    .map(|_| ())
+}
+
+pub(super) async fn suspend(
+    tx: &Tx,
+    id: OrganizationId,
+    by: &str,
+    reason_code: &str,
+    note: Option<&str>,
+) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE organization SET status = 'suspended', suspended_at = now(), suspended_by = $2,
+             suspend_reason = $3, suspend_note = $4, version = version + 1
+         WHERE organization_id = $1 AND status = 'enabled'",
+        &[&id.uuid(), &by, &reason_code, &note],
+    )
+    .await
+    .map(|_| ())
+}
+
+pub(super) async fn resume(tx: &Tx, id: OrganizationId) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE organization SET status = 'enabled', suspended_at = NULL, suspended_by = NULL,
+             suspend_reason = NULL, suspend_note = NULL, version = version + 1
+         WHERE organization_id = $1 AND status = 'suspended'",
+        &[&id.uuid()],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Which organizations, and from where on.
+#[derive(Debug)]
+pub(super) struct Wanted<'a> {
+    pub status: Option<Status>,
+    pub slug_prefix: Option<&'a str>,
+    pub created_after: Option<OffsetDateTime>,
+    pub after: Option<(OffsetDateTime, OrganizationId)>,
+    pub rows: i64,
+}
+
+pub(super) async fn list(reader: &impl Reader, wanted: &Wanted<'_>) -> Result<Vec<Organization>, StoreError> {
+    // Only what is asked stands in the statement: a plan for everything fits nothing.
+    let status = match wanted.status {
+        None => "",
+        Some(Status::Enabled) => "AND o.status = 'enabled'",
+        Some(Status::Suspended) => "AND o.status = 'suspended'",
+    };
+    let prefix = wanted
+        .slug_prefix
+        .map(|prefix| format!("{}%", prefix.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_")));
+    let by_slug = if prefix.is_some() {
+        "AND o.organization_id IN (SELECT s.organization_id FROM organization_slug s
+             WHERE s.slug LIKE $5 AND (s.until IS NULL OR s.until > now()))"
+    } else {
+        "AND $5::text IS NULL"
+    };
+    let sql = format!(
+        "SELECT o.organization_id, o.slug, o.name, o.status, o.policy, o.locale, o.authority_version, o.version,
+                o.created_at
+         FROM organization o
+         WHERE (o.created_at, o.organization_id) > ($1, $2) AND o.created_at > $3 {status} {by_slug}
+         ORDER BY o.created_at, o.organization_id LIMIT $4"
+    );
+    let beginning = OffsetDateTime::UNIX_EPOCH;
+    let (at, id) = wanted.after.map_or((beginning, Uuid::nil()), |(at, id)| (at, id.uuid()));
+    let created_after = wanted.created_after.unwrap_or(beginning);
+    let rows =
+        reader.rows("organizations.list", &sql, &[&at, &id, &created_after, &wanted.rows, &prefix]).await?;
+    rows.iter().map(Organization::try_from).collect::<Result<_, _>>().map_err(Into::into)
+}
+
+/// Who would lose access, as far as their credentials tell.
+#[derive(Debug)]
+pub(super) struct Affected {
+    pub count: usize,
+    pub more: bool,
+    pub first: Vec<(MembershipId, String)>,
+}
+
+/// What somebody must have to be able to prove a level (`protocol/assurance.rs`).
+const fn can_prove(level: Level) -> &'static str {
+    match level {
+        Level::None => "true",
+        Level::Aal1 => {
+            "EXISTS (SELECT 1 FROM credential c WHERE c.account_id = m.account_id AND c.state = 'active'
+                         AND c.kind <> 'email')"
+        }
+        Level::Aal2 => {
+            "(SELECT coalesce(bool_or(c.kind = 'passkey'), false) OR (coalesce(bool_or(c.kind = 'password'), false)
+                         AND coalesce(bool_or(c.kind IN ('totp', 'recovery_codes', 'phone')), false))
+              FROM credential c WHERE c.account_id = m.account_id AND c.state = 'active')"
+        }
+    }
+}
+
+/// Members who can prove what is asked now and could not prove what would be.
+pub(super) async fn affected(
+    reader: &impl Reader,
+    id: OrganizationId,
+    now: Level,
+    then: Level,
+) -> Result<Affected, StoreError> {
+    let sql = format!(
+        "SELECT m.membership_id, m.display_name FROM membership m
+         WHERE m.organization_id = $1 AND m.state = 'active' AND m.account_id IS NOT NULL
+           AND {} AND NOT {} ORDER BY m.created_at, m.membership_id LIMIT $2",
+        can_prove(now),
+        can_prove(then)
+    );
+    let most = i64::try_from(MOST_COUNTED).unwrap_or(i64::MAX - 1) + 1;
+    let rows = reader.rows("organizations.affected", &sql, &[&id.uuid(), &most]).await?;
+    let read = |row| {
+        let (member, id) = Decode::keyed::<Uuid>("membership", "membership_id", row)?;
+        Ok((id.into(), member.get("display_name")?))
+    };
+    let first = rows.iter().take(SHOWN).map(read).collect::<Result<_, StoreError>>()?;
+    Ok(Affected { count: rows.len().min(MOST_COUNTED), more: rows.len() > MOST_COUNTED, first })
+}

@@ -1,0 +1,137 @@
+//! Accounts, as whoever runs the installation sees them: that they exist, in which state, with which kinds of credential.
+//! Never what is in a credential, and never what somebody else proved.
+
+mod ending;
+mod endpoint;
+mod store;
+
+use porteiro_protocol::{address::EmailAddress, id::AccountId, time::OffsetDateTime};
+use serde_json::json;
+
+pub use ending::{disable, enable};
+pub use store::Filter;
+
+use crate::{
+    App, accounts,
+    accounts::Account,
+    audit::{self, EventKind},
+    http::{RequestContext, Route},
+    impersonation,
+    management::{
+        Caller,
+        standing::{self, Lost},
+    },
+    oauth::{grants::Why, logout},
+    sessions::{self, Ended},
+    store::{StoreError, Turn, Tx},
+};
+
+const WRITE: &str = "platform.accounts:write";
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+/// The account that an address leads to; `None` where it leads nowhere.
+async fn by_address(app: &App, address: &str) -> Result<Option<AccountId>, StoreError> {
+    let Ok(address) = EmailAddress::parse(address) else { return Ok(None) };
+    let key = app.secrets.identifier_key("email", address.canonical().as_bytes());
+    accounts::find_by_identifier(&app.store, &key).await
+}
+
+async fn list(
+    app: &App,
+    filter: &Filter,
+    after: Option<(OffsetDateTime, AccountId)>,
+    most: i64,
+) -> Result<Vec<Account>, StoreError> {
+    store::list(&app.store, filter, after, most).await
+}
+
+async fn count_sessions(app: &App, account: AccountId) -> Result<i64, StoreError> {
+    store::sessions(&app.store, account).await
+}
+
+/// Why nothing was changed.
+#[derive(Debug, Clone, Copy)]
+enum Unchanged {
+    Unknown,
+    Lost(Lost),
+}
+
+fn turn(caller: &Caller, account: AccountId) -> Turn {
+    Turn::new(account.uuid(), caller.key())
+}
+
+/// Orders whoever changes something of it, and asks once more whether they may.
+async fn enter(tx: &Tx, caller: &Caller, account: AccountId) -> Result<Result<(), Unchanged>, StoreError> {
+    accounts::lock(tx, account).await?;
+    if accounts::find(tx, account).await?.is_none() {
+        return Ok(Err(Unchanged::Unknown));
+    }
+    Ok(standing::still(tx, caller, WRITE).await?.map(|_| ()).map_err(Unchanged::Lost))
+}
+
+/// Said twice, it changes nothing the second time.
+async fn set_enabled(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    account: AccountId,
+    disabled_because: Option<&str>,
+) -> Result<Result<(), Unchanged>, StoreError> {
+    app.store
+        .run_tx_in_turn(turn(caller, account), "platform.set_enabled", |tx| async move {
+            if let Err(unchanged) = enter(&tx, caller, account).await? {
+                return Ok(Err(unchanged));
+            }
+            let (changed, action) = match disabled_because {
+                Some(reason) => (Box::pin(disable(app, &tx, context, account, reason)).await?, "disable"),
+                None => (Box::pin(enable(app, &tx, context, account)).await?, "enable"),
+            };
+            if changed {
+                note(app, &tx, context, caller, account, action).await?;
+            }
+            Ok(Ok(()))
+        })
+        .await
+}
+
+/// Ends every session and what hangs on them.
+async fn end_sessions(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    account: AccountId,
+) -> Result<Result<usize, Unchanged>, StoreError> {
+    app.store
+        .run_tx_in_turn(turn(caller, account), "platform.end_sessions", |tx| async move {
+            if let Err(unchanged) = enter(&tx, caller, account).await? {
+                return Ok(Err(unchanged));
+            }
+            let reason = Ended::EndedByPlatform;
+            let ended = sessions::end_others(&tx, account, None, reason).await?;
+            Box::pin(logout::sessions_ended(app, &tx, context, account, &ended, reason)).await?;
+            // Also where they have no session left and act by a grant that outlived it.
+            let why = Why::SessionEnded;
+            Box::pin(impersonation::end_of_actor(app, &tx, context, account, None, why)).await?;
+            if !ended.is_empty() {
+                note(app, &tx, context, caller, account, "end_sessions").await?;
+            }
+            Ok(Ok(ended.len()))
+        })
+        .await
+}
+
+async fn note(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    caller: &Caller,
+    account: AccountId,
+    action: &str,
+) -> Result<(), StoreError> {
+    let payload = json!({"action": action, "by": caller.key()});
+    let kind = EventKind::AccountAdministered;
+    audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await
+}

@@ -1,0 +1,110 @@
+//! APIs, as whoever runs the installation registers and removes them. Their identifiers are URIs; in an address an API is
+//! named by the base64url of its identifier, which lists tell as `id` (`docs/decisions/0053-identifiers-and-filters-of-the-platform-api.md`).
+
+mod endpoint;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use porteiro_protocol::time::OffsetDateTime;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    App,
+    audit::{self, EventKind},
+    http::{RequestContext, Route},
+    management::{
+        Caller,
+        standing::{self, Lost},
+    },
+    oauth::apis::{self, Api},
+    store::StoreError,
+};
+
+const WRITE: &str = "platform.apis:write";
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+fn name(identifier: &str) -> String {
+    URL_SAFE_NO_PAD.encode(identifier)
+}
+
+fn identifier(name: &str) -> Option<String> {
+    URL_SAFE_NO_PAD.decode(name).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+}
+
+fn version(changed_at: OffsetDateTime) -> i64 {
+    i64::try_from(changed_at.unix_timestamp_nanos() / 1_000).unwrap_or_default()
+}
+
+async fn list(app: &App) -> Result<Vec<(Api, OffsetDateTime)>, StoreError> {
+    apis::list_dated(&app.store).await
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Done,
+    Unknown,
+    /// It is there already.
+    Taken,
+    Stale,
+    Lost(Lost),
+}
+
+/// Registers a new one (`seen`: none), or replaces the one that was seen.
+async fn put(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    api: &Api,
+    seen: Option<i64>,
+) -> Result<Outcome, StoreError> {
+    app.store
+        .run_tx("platform.put_api", |tx| async move {
+            let known = apis::lock(&tx, &api.identifier).await?.map(version);
+            match (known, seen) {
+                (None, None) => {}
+                (Some(known), Some(seen)) if known == seen => {}
+                (None, Some(_)) => return Ok(Outcome::Unknown),
+                (Some(_), None) => return Ok(Outcome::Taken),
+                (Some(_), Some(_)) => return Ok(Outcome::Stale),
+            }
+            if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
+                return Ok(Outcome::Lost(lost));
+            }
+            apis::register_in(&tx, api).await?;
+            let payload = json!({"identifier": api.identifier, "by": caller.key()});
+            let event = audit::Event { kind: EventKind::ApiChanged, subject: Uuid::nil(), payload };
+            audit::record(app, &tx, context, event).await?;
+            Ok(Outcome::Done)
+        })
+        .await
+}
+
+async fn remove(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    identifier: &str,
+    seen: i64,
+) -> Result<Outcome, StoreError> {
+    app.store
+        .run_tx("platform.remove_api", |tx| async move {
+            match apis::lock(&tx, identifier).await?.map(version) {
+                None => return Ok(Outcome::Unknown),
+                Some(known) if known != seen => return Ok(Outcome::Stale),
+                Some(_) => {}
+            }
+            if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
+                return Ok(Outcome::Lost(lost));
+            }
+            apis::remove_in(&tx, identifier).await?;
+            let payload = json!({"identifier": identifier, "by": caller.key()});
+            let event = audit::Event { kind: EventKind::ApiRemoved, subject: Uuid::nil(), payload };
+            audit::record(app, &tx, context, event).await?;
+            Ok(Outcome::Done)
+        })
+        .await
+}

@@ -1,0 +1,221 @@
+//! Clients, as whoever runs the installation makes, checks and disables them.
+
+mod endpoint;
+mod store;
+
+use porteiro_protocol::{
+    client_metadata::ClientMetadata,
+    id::{Id, OrganizationId},
+    secret::Plain,
+    time::OffsetDateTime,
+};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+pub use store::{Filter, Found};
+
+use crate::{
+    App,
+    audit::{self, EventKind},
+    http::{RequestContext, Route},
+    management::{
+        Caller,
+        standing::{self, Lost},
+    },
+    oauth::{
+        client_auth,
+        clients::{self, ALLOWED, Client, ClientSecret, OrganizationMode, Profile, Trust},
+    },
+    organizations,
+    store::{StoreError, Tx},
+};
+
+const WRITE: &str = "platform.clients:write";
+
+pub fn routes() -> Vec<Route> {
+    endpoint::routes()
+}
+
+/// What a client is made of.
+#[derive(Debug)]
+struct New<'a> {
+    metadata: &'a Value,
+    trust: Trust,
+    profile: Profile,
+    organization_mode: OrganizationMode,
+    organization: Option<OrganizationId>,
+}
+
+/// A new client; its secret is here and nowhere else. Err: what is wrong with it, in words.
+async fn create(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    new: &New<'_>,
+) -> Result<Result<(Found, Option<ClientSecret>), Unchanged>, StoreError> {
+    let metadata = match checked(app, new) {
+        Ok(metadata) => metadata,
+        Err(wrong) => return Ok(Err(Unchanged::Refused(wrong))),
+    };
+    let id = Id::<Client>::random(&*app.entropy).to_string();
+    let secret = clients::needs_secret(&metadata).then(|| ClientSecret::generate(&*app.entropy));
+    let hash = secret.as_ref().map(Plain::hash);
+    let row = store::New {
+        id: &id,
+        trust: new.trust,
+        profile: new.profile,
+        metadata: &metadata,
+        secret_hash: hash.as_ref().map(|hash| hash.as_bytes().as_slice()),
+        organization_mode: new.organization_mode,
+        organization: new.organization,
+    };
+    let row = &row;
+    let made = app
+        .store
+        .run_tx("platform.create_client", |tx| async move {
+            if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
+                return Ok(Err(Unchanged::Lost(lost)));
+            }
+            if let Some(organization) = new.organization
+                && organizations::find(&tx, organization).await?.is_none()
+            {
+                return Ok(Err(Unchanged::Refused("there is no such organization".into())));
+            }
+            store::insert(&tx, row).await?;
+            note(app, &tx, context, caller, EventKind::ClientCreated, row.id, json!({})).await?;
+            Ok(store::find(&tx, row.id).await?.ok_or(Unchanged::Unknown))
+        })
+        .await?;
+    Ok(made.map(|made| (made, secret)))
+}
+
+fn checked(app: &App, new: &New<'_>) -> Result<ClientMetadata, String> {
+    let metadata = ClientMetadata::parse(new.metadata, &ALLOWED).map_err(|error| error.detail)?;
+    clients::check(new.profile, &metadata).map_err(|error| error.detail)?;
+    if !client_auth::is_served(&app.checked.settings, &metadata.token_endpoint_auth_method) {
+        return Err(
+            "token_endpoint_auth_method needs certificates, which this server is not set up for".into()
+        );
+    }
+    if new.organization.is_some() && new.organization_mode == OrganizationMode::None {
+        return Err("a client of an organization speaks for it: organization_mode cannot be none".into());
+    }
+    Ok(metadata)
+}
+
+async fn list(
+    app: &App,
+    filter: &Filter,
+    after: Option<&(OffsetDateTime, String)>,
+    most: i64,
+) -> Result<Vec<Found>, StoreError> {
+    store::list(&app.store, filter, after, most).await
+}
+
+async fn find(app: &App, id: &str) -> Result<Option<Found>, StoreError> {
+    store::find(&app.store, id).await
+}
+
+/// Why a change was not made.
+#[derive(Debug)]
+enum Unchanged {
+    Unknown,
+    Stale,
+    Refused(String),
+    Lost(Lost),
+}
+
+/// Sets trust and mode of what the caller has seen; `change` says to what.
+async fn set(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    id: &str,
+    seen: i64,
+    (trust, mode): (Trust, OrganizationMode),
+) -> Result<Result<Found, Unchanged>, StoreError> {
+    let changed = app
+        .store
+        .run_tx("platform.set_client", |tx| async move {
+            let Some(before) = store::lock(&tx, id).await? else { return Ok(Err(Unchanged::Unknown)) };
+            if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
+                return Ok(Err(Unchanged::Lost(lost)));
+            }
+            if before.version() != seen {
+                return Ok(Err(Unchanged::Stale));
+            }
+            if before.organization.is_some() && mode == OrganizationMode::None {
+                let text = "a client of an organization speaks for it: organization_mode cannot be none";
+                return Ok(Err(Unchanged::Refused(text.into())));
+            }
+            let ends = clients::narrows((before.trust, before.organization_mode), (trust, mode));
+            store::set(&tx, id, trust, mode, ends).await?;
+            let more = json!({
+                "before": {"trust": before.trust, "organization_mode": before.organization_mode},
+                "after": {"trust": trust, "organization_mode": mode},
+            });
+            note(app, &tx, context, caller, EventKind::ClientAdministered, id, more).await?;
+            Ok(store::find(&tx, id).await?.ok_or(Unchanged::Unknown))
+        })
+        .await?;
+    app.directory.forget(id);
+    Ok(changed)
+}
+
+/// Disables or enables. Said twice, it changes nothing the second time.
+async fn set_enabled(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    id: &str,
+    enabled: bool,
+) -> Result<Result<(), Unchanged>, StoreError> {
+    let known = app
+        .store
+        .run_tx("platform.enable_client", |tx| async move {
+            if store::lock(&tx, id).await?.is_none() {
+                return Ok(Err(Unchanged::Unknown));
+            }
+            if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
+                return Ok(Err(Unchanged::Lost(lost)));
+            }
+            let changed = if enabled {
+                clients::enable_in(&tx, id).await?
+            } else {
+                clients::disable_in(&tx, id).await?
+            };
+            if changed {
+                let more = json!({"before": {"enabled": !enabled}, "after": {"enabled": enabled}});
+                note(app, &tx, context, caller, EventKind::ClientAdministered, id, more).await?;
+            }
+            Ok(Ok(()))
+        })
+        .await?;
+    app.directory.forget(id);
+    Ok(known)
+}
+
+/// Orders whoever changes something of it; `false` when there is none.
+pub(crate) async fn lock(tx: &Tx, id: &str) -> Result<bool, StoreError> {
+    Ok(store::lock(tx, id).await?.is_some())
+}
+
+pub(crate) async fn exists(app: &App, id: &str) -> Result<bool, StoreError> {
+    Ok(find(app, id).await?.is_some())
+}
+
+pub(crate) async fn note(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    caller: &Caller,
+    kind: EventKind,
+    id: &str,
+    more: Value,
+) -> Result<(), StoreError> {
+    let mut payload = json!({"client_id": id, "by": caller.key()});
+    if let (Some(payload), Value::Object(more)) = (payload.as_object_mut(), more) {
+        payload.extend(more);
+    }
+    audit::record(app, tx, context, audit::Event { kind, subject: Uuid::nil(), payload }).await
+}

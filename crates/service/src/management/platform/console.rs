@@ -1,0 +1,87 @@
+//! What somebody may do to the installation, changed by whoever may run commands on the machine.
+
+use porteiro_protocol::{
+    entropy::Entropy,
+    id::AccountId,
+    permission::{Held, Permission},
+    time::OffsetDateTime,
+};
+use serde_json::json;
+
+use crate::{
+    audit::{self, EventKind},
+    impersonation,
+    platform::{held, lock_active, set},
+    store::{Store, StoreError},
+};
+
+/// A change of what somebody holds.
+#[derive(Debug, Clone)]
+pub enum Change {
+    Grant(Vec<Permission>),
+    Revoke(Vec<Permission>),
+}
+
+impl Change {
+    /// What is held afterwards. Taking away what a wildcard covers takes nothing: the wildcard is what was given.
+    fn applied(&self, before: &Held) -> Vec<Permission> {
+        let mut after: Vec<Permission> = before.named().cloned().collect();
+        match self {
+            Self::Grant(given) => after.extend(given.iter().cloned()),
+            Self::Revoke(taken) => after.retain(|held| !taken.contains(held)),
+        }
+        after.sort();
+        after.dedup();
+        after
+    }
+}
+
+/// By whoever may run commands on the machine. What is held then; `None` when there is no such active account.
+pub async fn change_at_console(
+    store: &Store,
+    now: OffsetDateTime,
+    entropy: &dyn Entropy,
+    account: AccountId,
+    change: &Change,
+) -> Result<Option<Vec<Permission>>, StoreError> {
+    store
+        .run_tx("platform.change_at_console", |tx| async move {
+            if !lock_active(&tx, account).await? {
+                return Ok(None);
+            }
+            let before = held(&tx, account).await?;
+            let after = change.applied(&before);
+            set(&tx, account, &after).await?;
+            if !impersonation::is_allowed(&tx, &account.to_string()).await? {
+                impersonation::end_of_actor_at_console(&tx, entropy, account).await?;
+            }
+            let payload = json!({"before": before.named().collect::<Vec<_>>(), "after": after});
+            let event =
+                audit::Event { kind: EventKind::PlatformAuthorityChanged, subject: account.uuid(), payload };
+            audit::record_at_console(&tx, now, entropy, event).await?;
+            Ok(Some(after))
+        })
+        .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn permissions(names: &[&str]) -> Vec<Permission> {
+        names.iter().map(|name| name.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn changes_are_by_name() {
+        let before = Held::of(permissions(&["platform.clients:*", "platform.log:read"]));
+        let names = |change: Change| {
+            change.applied(&before).iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        };
+        let given = Change::Grant(permissions(&["platform.log:read", "members:impersonate"]));
+        assert_eq!(names(given), "members:impersonate platform.clients:* platform.log:read");
+        assert_eq!(names(Change::Revoke(permissions(&["platform.log:read"]))), "platform.clients:*");
+        let covered = Change::Revoke(permissions(&["platform.clients:read"]));
+        assert_eq!(names(covered), "platform.clients:* platform.log:read");
+    }
+}

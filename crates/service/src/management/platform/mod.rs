@@ -1,0 +1,15 @@
+//! `/v1/platform`: accounts, clients, APIs and the security log, for those who run the installation.
+
+pub mod accounts;
+mod apis;
+pub(super) mod clients;
+mod console;
+mod log;
+
+pub use console::{Change, change_at_console};
+
+use crate::http::Route;
+
+pub fn routes() -> Vec<Route> {
+    [accounts::routes(), apis::routes(), clients::routes(), log::routes()].into_iter().flatten().collect()
+}

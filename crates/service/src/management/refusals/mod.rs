@@ -1,0 +1,5 @@
+//! Why authority was refused, for whoever may know.
+
+mod endpoint;
+
+pub use endpoint::routes;

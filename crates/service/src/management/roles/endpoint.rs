@@ -1,0 +1,280 @@
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    extract::{Path, State},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use porteiro_protocol::{id::MembershipId, permission::Permission, time::OffsetDateTime};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Wanted, change, create, decide::Refused, impact::Impact, rehearse_change, rehearse_removal, remove,
+};
+use crate::{
+    App,
+    api::{Listing, Operation, Parameter, Patch, Query, Seen, Time, created, one, stale},
+    http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
+    management::{Caller, standing::exceeds},
+    permissions::{BUILT_IN, BuiltIn},
+    roles::{self, Grantable, Role, find, list},
+};
+
+const READ: Access = Access::Organization("roles:read");
+const WRITE: Access = Access::Organization("roles:write");
+const REFUSALS: &[ProblemCode] =
+    &[ProblemCode::AuthorityExceeded, ProblemCode::Conflict, ProblemCode::FieldInvalid];
+
+pub fn routes() -> Vec<Route> {
+    let dry_run = [Parameter::flag("dry_run", "Change nothing, and answer who would lose what.")];
+    vec![
+        Route::get("/v1/organizations/{organization}/roles", READ, index)
+            .operation(Operation::new("roles.list", "Roles, built-in and own").lists::<RoleBody>()),
+        Route::post("/v1/organizations/{organization}/roles", WRITE, make).operation(
+            Operation::new("roles.create", "Make a role")
+                .takes::<NewBody>()
+                .example(
+                    serde_json::json!({"key": "clerk", "name": "Clerk", "permissions": ["members:read"]}),
+                )
+                .creates::<RoleBody>()
+                .refuses(REFUSALS)
+                .refuses(&[ProblemCode::Quota]),
+        ),
+        Route::get("/v1/organizations/{organization}/roles/{role}", READ, show)
+            .operation(Operation::new("roles.get", "One role").gives::<RoleBody>().versioned()),
+        Route::patch("/v1/organizations/{organization}/roles/{role}", WRITE, update).operation(
+            Operation::new("roles.update", "Change what a role permits, or its name")
+                .query(&dry_run)
+                .patches::<ChangeBody>()
+                .gives::<RoleBody>()
+                .versioned()
+                .refuses(REFUSALS),
+        ),
+        Route::delete("/v1/organizations/{organization}/roles/{role}", WRITE, take_out).operation(
+            Operation::new("roles.remove", "Remove a role that nobody wears")
+                .query(&dry_run)
+                .versioned()
+                .refuses(REFUSALS),
+        ),
+        Route::get("/v1/organizations/{organization}/permissions", READ, permissions).operation(
+            Operation::new("permissions.list", "What roles here can permit").gives::<Permissions>(),
+        ),
+    ]
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Role")]
+struct RoleBody {
+    key: String,
+    name: String,
+    built_in: bool,
+    /// Every permission there is or will be, but the reserved ones.
+    everything: bool,
+    permissions: Vec<String>,
+    /// None for the built-in ones.
+    created_at: Option<Time>,
+}
+
+impl From<Role> for RoleBody {
+    fn from(role: Role) -> Self {
+        Self {
+            key: role.key,
+            name: role.name,
+            built_in: false,
+            everything: false,
+            permissions: role.permissions.into_iter().map(String::from).collect(),
+            created_at: Some(role.created_at.into()),
+        }
+    }
+}
+
+impl From<&BuiltIn> for RoleBody {
+    fn from(role: &BuiltIn) -> Self {
+        Self {
+            key: role.key.to_owned(),
+            name: role.name.to_owned(),
+            built_in: true,
+            everything: role.permissions.is_none(),
+            permissions: role.permissions.unwrap_or_default().iter().map(|&text| text.to_owned()).collect(),
+            created_at: None,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "NewRole")]
+#[serde(deny_unknown_fields)]
+struct NewBody {
+    /// `[a-z][a-z0-9_-]{0,62}`; for good.
+    key: String,
+    name: String,
+    permissions: Vec<String>,
+}
+
+/// What of a role may change.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RoleChange")]
+#[serde(deny_unknown_fields)]
+struct ChangeBody {
+    name: String,
+    permissions: Vec<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Permissions {
+    items: Vec<Grantable>,
+}
+
+/// What a change would do.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Impact")]
+struct ImpactBody {
+    dry_run: bool,
+    /// Whether it would be done.
+    allowed: bool,
+    /// How many active members would lose something.
+    members_affected: i64,
+    /// The first of them.
+    members: Vec<LoserBody>,
+    /// How many living grants would be refused from then on.
+    grants_refused: i64,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ImpactOnMember")]
+struct LoserBody {
+    id: MembershipId,
+    display_name: String,
+    loses: Vec<Permission>,
+}
+
+/// How a rehearsal is told.
+pub fn impact_answer(impact: &Impact, allowed: bool) -> Response {
+    let members = impact.examples.iter().map(|one| LoserBody {
+        id: one.id,
+        display_name: one.display_name.clone(),
+        loses: one.loses.clone(),
+    });
+    axum::Json(ImpactBody {
+        dry_run: true,
+        allowed,
+        members_affected: impact.members,
+        members: members.collect(),
+        grants_refused: impact.grants,
+    })
+    .into_response()
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        let invalid = |text: &str| Self::new(ProblemCode::FieldInvalid, text);
+        match refused {
+            Refused::NotFound => ProblemCode::NotFound.into(),
+            Refused::Stale => stale(),
+            Refused::Standing(lost) => lost.into(),
+            Refused::Key => invalid("key is 1 to 63 of a-z, 0-9, '_' and '-', after a letter"),
+            Refused::BuiltIn => Self::new(ProblemCode::Conflict, "this role is built in and does not change"),
+            Refused::Name => invalid("name has 1 to 100 printable characters"),
+            Refused::Taken => Self::new(ProblemCode::Conflict, "there is a role of that key"),
+            Refused::TooMany => Self::new(ProblemCode::Quota, "an organization has at most 200 roles"),
+            Refused::TooManyPermissions => invalid("a role has at most 200 permissions"),
+            Refused::NotAPermission(text) => {
+                invalid(&format!("'{}' is not a permission (resource:action)", text.escape_debug()))
+            }
+            Refused::Reserved(one) => invalid(&format!("{one} is reserved: no role can permit it")),
+            Refused::Unknown(one) => invalid(&format!("nothing here is permitted by {one}")),
+            Refused::Exceeds(missing) => exceeds(&missing),
+            Refused::Worn => Self::new(ProblemCode::Conflict, "somebody wears it, or is invited to"),
+        }
+    }
+}
+
+/// In memory: there are not many, and what is built in has no row.
+async fn index(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    listing: Listing,
+) -> Result<Response, Problem> {
+    let own = list(&app.store, caller.organization()?.id).await?;
+    let built_in = BUILT_IN.iter().map(|role| (OffsetDateTime::UNIX_EPOCH, RoleBody::from(role)));
+    let mut all: Vec<_> =
+        built_in.chain(own.into_iter().map(|role| (role.created_at, RoleBody::from(role)))).collect();
+    let place = |(at, role): &(OffsetDateTime, RoleBody)| (*at, role.key.clone());
+    all.sort_by_key(place);
+    all.retain(|role| listing.after.as_ref().is_none_or(|after| place(role) > *after));
+    Ok(listing.page(all, place, |(_, role)| role))
+}
+
+async fn make(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    context: RequestContext,
+    Json(new): Json<NewBody>,
+) -> Result<Response, Problem> {
+    let made = create(&app, &context, &caller, &new.key, &new.name, &new.permissions);
+    let role = Box::pin(made).await??;
+    let location = format!("/v1/organizations/{}/roles/{}", caller.organization()?.id, role.key);
+    Ok(created(&location, Some(role.version), &RoleBody::from(role)))
+}
+
+async fn show(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Path((_, key)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    if let Some(role) = BUILT_IN.iter().find(|role| role.key == key) {
+        return Ok(one(1, &RoleBody::from(role)));
+    }
+    let role = find(&app.store, caller.organization()?.id, &key).await?.ok_or(ProblemCode::NotFound)?;
+    Ok(one(role.version, &RoleBody::from(role)))
+}
+
+async fn update(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Path((_, key)): Path<(String, String)>,
+    context: RequestContext,
+    Seen(seen): Seen,
+    query: Query,
+    patch: Patch<ChangeBody>,
+) -> Result<Response, Problem> {
+    if BUILT_IN.iter().any(|role| role.key == key) {
+        return Err(Refused::BuiltIn.into());
+    }
+    let now = find(&app.store, caller.organization()?.id, &key).await?.ok_or(ProblemCode::NotFound)?;
+    let permissions = now.permissions.into_iter().map(String::from).collect();
+    let asked = patch.apply(&ChangeBody { name: now.name, permissions })?;
+    let wanted = Wanted { name: Some(asked.name), permissions: Some(asked.permissions) };
+    if query.flag("dry_run") {
+        let impact = Box::pin(rehearse_change(&app, &context, &caller, &key, seen, &wanted)).await??;
+        return Ok(impact_answer(&impact, true));
+    }
+    let role = Box::pin(change(&app, &context, &caller, &key, seen, &wanted)).await??;
+    Ok(one(role.version, &RoleBody::from(role)))
+}
+
+async fn take_out(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Path((_, key)): Path<(String, String)>,
+    context: RequestContext,
+    Seen(seen): Seen,
+    query: Query,
+) -> Result<Response, Problem> {
+    if query.flag("dry_run") {
+        let rehearsed = Box::pin(rehearse_removal(&app, &context, &caller, &key, seen)).await??;
+        return Ok(impact_answer(&rehearsed.1, rehearsed.0));
+    }
+    Box::pin(remove(&app, &context, &caller, &key, seen)).await??;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+async fn permissions(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, Problem> {
+    let items = roles::offered(&app, &caller.held).await?;
+    Ok(axum::Json(Permissions { items }).into_response())
+}

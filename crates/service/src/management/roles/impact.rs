@@ -1,0 +1,128 @@
+//! Who would lose what. The change is made, read back and undone (`Tx::tentatively`); what is compared here is what the
+//! database said before and what it said then.
+//!
+//! Members who wear the same roles lose the same: there are few such sets, however many members.
+
+use porteiro_protocol::{
+    authority::Authority,
+    id::{MembershipId, OrganizationId},
+    permission::{Held, Permission},
+    scope::Scope,
+};
+
+use super::{decide, store};
+use crate::{
+    members::Member,
+    oauth::{acting, apis, apis::Api, grants},
+    roles::{Definitions, grantable},
+    store::{StoreError, Tx},
+};
+
+/// So many are named; all are counted.
+pub const EXAMPLES: i64 = 25;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Impact {
+    /// How many active members would lose something.
+    pub members: i64,
+    pub examples: Vec<Loser>,
+    /// How many living grants would be refused from then on, though they are not now.
+    pub grants: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loser {
+    pub id: MembershipId,
+    pub display_name: String,
+    pub loses: Vec<Permission>,
+}
+
+/// What members hold before and after, by the set of roles they wear.
+struct Changes<'a> {
+    apis: &'a [Api],
+    known: Vec<Permission>,
+    held: Vec<(String, Held, Held)>,
+}
+
+impl Changes<'_> {
+    fn lost(&self, roles: &str) -> Vec<Permission> {
+        let find = self.held.iter().find(|(set, _, _)| set == roles);
+        find.map(|(_, before, after)| decide::lost(before, after, &self.known)).unwrap_or_default()
+    }
+
+    /// The sets whose wearers lose something.
+    fn losing(&self) -> Vec<String> {
+        let sets = self.held.iter().map(|(set, _, _)| set);
+        sets.filter(|set| !self.lost(set).is_empty()).cloned().collect()
+    }
+
+    /// Whether a grant that is good now would not be.
+    fn refuses(&self, roles: &str, scope: &str, audience: &str) -> bool {
+        let Some((_, before, after)) = self.held.iter().find(|(set, _, _)| set == roles) else {
+            return false;
+        };
+        let Ok(scope) = scope.parse::<Scope>() else { return false };
+        let api = self.apis.iter().find(|api| api.identifier == audience);
+        let asked = acting::permissions(&Authority::granted(scope, audience.to_owned(), Vec::new()), api);
+        before.missing(&asked).is_empty() && !after.missing(&asked).is_empty()
+    }
+
+    async fn grants(
+        &self,
+        tx: &Tx,
+        organization: OrganizationId,
+        losing: &[String],
+        member: Option<MembershipId>,
+    ) -> Result<i64, StoreError> {
+        let living = grants::refusable(tx, organization, losing, member).await?;
+        let refused =
+            living.iter().filter(|(roles, scope, audience, _)| self.refuses(roles, scope, audience));
+        Ok(refused.map(|(_, _, _, number)| number).sum())
+    }
+}
+
+/// Of a change of what one role permits, or of its removal.
+pub async fn of_role(
+    tx: &Tx,
+    organization: OrganizationId,
+    role: &str,
+    before: &Definitions,
+    after: &Definitions,
+) -> Result<Impact, StoreError> {
+    let apis = apis::list(tx).await?;
+    let sets = store::worn_sets(tx, organization, role).await?;
+    let held =
+        sets.iter().map(|(set, _)| (set.clone(), before.held(set.split(' ')), after.held(set.split(' '))));
+    let changes = Changes { apis: &apis, known: grantable(&apis), held: held.collect() };
+    let losing = changes.losing();
+    if losing.is_empty() {
+        return Ok(Impact::default());
+    }
+    let wearers = store::wearers(tx, organization, role, &losing, EXAMPLES).await?;
+    let examples = wearers.into_iter().map(|one| {
+        let loses = changes.lost(&one.roles);
+        Loser { id: one.id, display_name: one.display_name, loses }
+    });
+    Ok(Impact {
+        members: sets.iter().filter(|(set, _)| losing.contains(set)).map(|(_, number)| number).sum(),
+        examples: examples.collect(),
+        grants: changes.grants(tx, organization, &losing, None).await?,
+    })
+}
+
+/// Of a change of one member's roles.
+pub async fn of_member(tx: &Tx, member: &Member, after: &Held) -> Result<Impact, StoreError> {
+    // Whoever is disabled has nothing to lose.
+    let Ok(before) = member.held() else { return Ok(Impact::default()) };
+    let apis = apis::list(tx).await?;
+    let set = member.roles.join(" ");
+    let held = vec![(set.clone(), before.clone(), after.clone())];
+    let changes = Changes { apis: &apis, known: grantable(&apis), held };
+    let loses = changes.lost(&set);
+    if loses.is_empty() {
+        return Ok(Impact::default());
+    }
+    let grants = changes.grants(tx, member.organization.id, &[set], Some(member.id)).await?;
+    let loser = Loser { id: member.id, display_name: member.display_name.clone(), loses };
+    Ok(Impact { members: 1, examples: vec![loser], grants })
+}

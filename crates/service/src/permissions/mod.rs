@@ -1,0 +1,105 @@
+//! The permissions of our own management API. One line here, and routes may ask for it, tokens may carry it as a scope,
+//! and the documentation lists it. What other APIs permit, they register themselves. [`BUILT_IN`] are the roles that every
+//! organization has.
+
+mod built_in;
+
+pub use built_in::{BUILT_IN, BuiltIn, OWNER, built_in};
+
+/// Where a permission means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// In one organization, through its roles.
+    Organization,
+    /// In the installation, given to an operator or a platform key.
+    Platform,
+}
+
+#[derive(Debug)]
+pub struct OwnPermission {
+    pub name: &'static str,
+    pub reach: Reach,
+    pub en: &'static str,
+    pub pt: &'static str,
+}
+
+const fn here(name: &'static str, en: &'static str, pt: &'static str) -> OwnPermission {
+    OwnPermission { name, reach: Reach::Organization, en, pt }
+}
+
+const fn platform(name: &'static str, en: &'static str, pt: &'static str) -> OwnPermission {
+    OwnPermission { name, reach: Reach::Platform, en, pt }
+}
+
+pub const OWN: &[OwnPermission] = &[
+    here("organization:read", "See the organization", "Ver a organização"),
+    here(
+        "organization:write",
+        "Change the organization and its policy",
+        "Alterar a organização e sua política",
+    ),
+    here("members:read", "See who belongs to it", "Ver quem faz parte dela"),
+    here("members:write", "Change and disable members", "Alterar e desativar membros"),
+    here("roles:read", "See its roles", "Ver seus papéis"),
+    here("roles:write", "Make and change roles", "Criar e alterar papéis"),
+    here("invitations:read", "See invitations", "Ver convites"),
+    here("invitations:write", "Invite people", "Convidar pessoas"),
+    here("client-policies:read", "See which apps are allowed", "Ver quais aplicativos são permitidos"),
+    here("client-policies:write", "Allow and block apps", "Permitir e bloquear aplicativos"),
+    here("api-keys:read", "See API keys", "Ver chaves de API"),
+    here("api-keys:write", "Make and revoke API keys", "Criar e revogar chaves de API"),
+    here("audit:read", "Read the audit trail", "Ler a trilha de auditoria"),
+    platform("platform.accounts:read", "See accounts", "Ver contas"),
+    platform(
+        "platform.accounts:write",
+        "Disable accounts and end sessions",
+        "Desativar contas e encerrar sessões",
+    ),
+    platform("platform.organizations:read", "See every organization", "Ver todas as organizações"),
+    platform("platform.organizations:write", "Create organizations", "Criar organizações"),
+    platform("platform.clients:read", "See every client", "Ver todos os clientes"),
+    platform(
+        "platform.clients:write",
+        "Create, check and disable clients",
+        "Criar, verificar e desativar clientes",
+    ),
+    platform("platform.apis:read", "See every API", "Ver todas as APIs"),
+    platform("platform.apis:write", "Register and remove APIs", "Registrar e remover APIs"),
+    platform("platform.api-keys:read", "See platform keys", "Ver chaves da plataforma"),
+    platform(
+        "platform.api-keys:write",
+        "Make and revoke platform keys",
+        "Criar e revogar chaves da plataforma",
+    ),
+    platform(
+        "platform.log:read",
+        "Read the security log and refusals",
+        "Ler o registro de segurança e recusas",
+    ),
+    platform(
+        "organizations:administer",
+        "Suspend organizations and act in them, with a reason they can read",
+        "Suspender organizações e agir nelas, com um motivo que elas podem ler",
+    ),
+    platform("members:impersonate", "Act as a member for a while", "Agir como um membro por algum tempo"),
+];
+
+pub fn find(name: &str) -> Option<&'static OwnPermission> {
+    OWN.iter().find(|permission| permission.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use porteiro_protocol::permission::{Permission, RESERVED};
+
+    use super::*;
+
+    #[test]
+    fn every_one_is_a_permission_and_the_reserved_ones_are_among_them() {
+        for permission in OWN {
+            assert!(Permission::parse(permission.name).is_ok(), "{}", permission.name);
+            assert_eq!(OWN.iter().filter(|other| other.name == permission.name).count(), 1);
+        }
+        assert!(RESERVED.iter().all(|name| find(name).is_some_and(|it| it.reach == Reach::Platform)));
+    }
+}
