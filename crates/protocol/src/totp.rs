@@ -3,6 +3,8 @@
 use std::fmt;
 
 use aws_lc_rs::hmac;
+use data_encoding::BASE32_NOPAD;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
@@ -13,8 +15,6 @@ pub const PERIOD_SECONDS: i64 = 30;
 /// RFC 6238 §5.2: how far a phone's clock may be off, in steps.
 const DRIFT: i64 = 1;
 const MODULUS: u32 = 1_000_000;
-/// RFC 4648 §6, as authenticator apps expect it: without padding.
-const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 /// 160 bits, the length RFC 4226 §4 R6 recommends. At rest it is encrypted.
 pub struct TotpSecret(Zeroizing<[u8; 20]>);
@@ -43,17 +43,10 @@ impl TotpSecret {
         &self.0
     }
 
-    /// For people who type it into their app.
+    /// For people who type it into their app: RFC 4648 §6, without padding as apps expect it.
     #[must_use]
     pub fn to_base32(&self) -> Zeroizing<String> {
-        let mut text = Zeroizing::new(String::with_capacity(32));
-        for chunk in self.0.chunks(5) {
-            let bits = chunk.iter().fold(0_u64, |bits, byte| bits << 8 | u64::from(*byte));
-            for shift in (0..8).rev() {
-                text.push(char::from(BASE32[(bits >> (5 * shift) & 31) as usize]));
-            }
-        }
-        text
+        Zeroizing::new(BASE32_NOPAD.encode(self.0.as_slice()))
     }
 
     /// The content of the QR code. It carries the secret: show it once.
@@ -110,17 +103,10 @@ impl fmt::Debug for TotpSecret {
 }
 
 /// RFC 3986 §2.3: everything but the unreserved characters. A form encoder's `+` would be shown as a plus.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 fn percent_encode(text: &str) -> String {
-    use fmt::Write;
-    text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-        encoded
-    })
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 #[cfg(test)]

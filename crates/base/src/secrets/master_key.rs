@@ -6,6 +6,7 @@ use aws_lc_rs::{
     aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey},
     hkdf::{HKDF_SHA256, KeyType, Salt},
 };
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use porteiro_protocol::entropy::Entropy;
 
 #[derive(Debug, thiserror::Error)]
@@ -88,11 +89,7 @@ impl MasterKey {
 
     /// The text of a new master key file.
     pub fn generate_text(entropy: &dyn Entropy) -> String {
-        use std::fmt::Write;
-        entropy.bytes::<32>().iter().fold(String::with_capacity(65), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        }) + "\n"
+        HEXLOWER.encode(&entropy.bytes::<32>()) + "\n"
     }
 
     fn from_bytes(bytes: &[u8; 32], entropy: std::sync::Arc<dyn Entropy>) -> Result<Self, MasterKeyError> {
@@ -148,14 +145,7 @@ fn derive(master: &[u8; 32], purpose: &[u8]) -> Result<[u8; 32], MasterKeyError>
 }
 
 fn from_hex(text: &str) -> Option<[u8; 32]> {
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    let mut bytes = [0; 32];
-    for (index, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(index * 2..index * 2 + 2)?, 16).ok()?;
-    }
-    Some(bytes)
+    HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?.try_into().ok()
 }
 
 fn is_placeholder_text(text: &str) -> bool {
@@ -215,5 +205,9 @@ mod tests {
         assert!(is_placeholder_text("CHANGEME"));
         assert_eq!(MasterKey::generate_text(&Counting).trim().len(), 64);
         assert!(from_hex(MasterKey::generate_text(&Counting).trim()).is_some());
+        assert!(from_hex(&"Ab".repeat(32)).is_some(), "capitals are digits too");
+        for wrong in ["+f".repeat(32), "ab".repeat(31), "ab".repeat(33), " a".repeat(32), "é".repeat(32)] {
+            assert!(from_hex(&wrong).is_none(), "{wrong}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! attribute by attribute. Values are compared exactly: the looser rules of RFC 5280 §7.1 are for building
 //! paths, and here they would let one client be taken for another.
 
+use data_encoding::HEXLOWER_PERMISSIVE;
 use x509_parser::{
     asn1_rs::{Any, Class, Tag},
     prelude::{FromDer, X509Name},
@@ -103,7 +104,7 @@ impl Attribute {
         let oid = named.or_else(|| is_oid(kind).then_some(kind))?.to_owned();
         let value = match value.strip_prefix('#') {
             Some(hex) => {
-                let der = bytes_of(hex)?;
+                let der = bytes_of(hex.as_bytes())?;
                 let (rest, any) = Any::from_der(&der).ok()?;
                 rest.is_empty().then(|| AttributeValue::read(&any))??
             }
@@ -138,17 +139,8 @@ fn is_oid(text: &str) -> bool {
     text.contains('.') && text.split('.').all(number)
 }
 
-fn bytes_of(hex: &str) -> Option<Vec<u8>> {
-    let pair = |pair: &[u8]| match pair {
-        [high, low] => byte_of(*high, *low),
-        _ => None,
-    };
-    hex.as_bytes().chunks(2).map(pair).collect()
-}
-
-fn byte_of(high: u8, low: u8) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
+fn bytes_of(hex: &[u8]) -> Option<Vec<u8>> {
+    HEXLOWER_PERMISSIVE.decode(hex).ok()
 }
 
 /// RFC 4514 §3, `string`: spaces at the ends and the special characters stand escaped or not at all.
@@ -163,7 +155,7 @@ fn unescape(text: &str) -> Option<String> {
         bare_space = *first == b' ';
         let (byte, tail) = match (first, tail) {
             (b'\\', [special, tail @ ..]) if b"\\\"+,;<> #=".contains(special) => (*special, tail),
-            (b'\\', [high, low, tail @ ..]) => (byte_of(*high, *low)?, tail),
+            (b'\\', [high, low, tail @ ..]) => (*bytes_of(&[*high, *low])?.first()?, tail),
             (b'\\' | b'"' | b'+' | b',' | b';' | b'<' | b'>' | 0, _) => return None,
             (other, tail) => (*other, tail),
         };

@@ -2,6 +2,7 @@
 
 use std::{io::Read, path::Path, time::Duration};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use porteiro_protocol::picture::Picture;
 use porteiro_service::{
     api::{Operation, Taken, openapi},
@@ -169,9 +170,8 @@ fn read(route: &Route, operation: &Operation, document: &Value, words: &[String]
 
 /// A path segment, percent-encoded but for RFC 3986's unreserved characters.
 fn url_encoded(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let encode = |byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    text.bytes().map(encode).collect()
+    const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 fn wrong(file: &Path, reason: &dyn std::fmt::Display) -> Failure {

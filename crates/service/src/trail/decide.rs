@@ -122,11 +122,7 @@ pub fn at(when: OffsetDateTime) -> String {
 }
 
 pub fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    data_encoding::HEXLOWER.encode(bytes)
 }
 
 /// JSON in one spelling, as RFC 8785 has it: no space, members in the order of their names, whole numbers only.

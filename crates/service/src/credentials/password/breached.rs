@@ -1,8 +1,6 @@
 //! The public collection of breached passwords, asked by range: five characters of a hash leave this machine, never a
 //! password or its whole hash.
 
-use std::fmt::Write;
-
 use crate::{App, fetch::Destination};
 
 /// A range answer holds some hundreds of lines.
@@ -16,10 +14,7 @@ pub(super) async fn is_known(app: &App, password: &[u8]) -> bool {
         return false;
     }
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY, password);
-    let hash = digest.as_ref().iter().fold(String::with_capacity(40), |mut text, byte| {
-        let _ = write!(text, "{byte:02X}");
-        text
-    });
+    let hash = data_encoding::HEXUPPER.encode(digest.as_ref());
     let (prefix, suffix) = hash.split_at(5);
     let url = format!("{}/range/{prefix}", settings.breached_password_url.trim_end_matches('/'));
     if let Ok(answer) = app.fetcher.get_text(Destination::Operators, &url, LARGEST_ANSWER).await {
