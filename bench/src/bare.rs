@@ -10,7 +10,8 @@ use anyhow::{Context, Result, ensure};
 use porteiro_service::oauth::{grants, introspection};
 
 use crate::{
-    families::{Numbering, account_sql, hash_sql},
+    families::{Holder, Numbering, account_sql, hash_sql},
+    fill::Caller,
     load::Measured,
     machine::Postgres,
 };
@@ -24,18 +25,22 @@ fn spliced(statement: &str, parameters: &[String]) -> String {
     text
 }
 
-/// An odd family: nobody else presents it.
-fn script(numbering: &Numbering, statement: &str) -> String {
-    format!("\\set half random(0, {})\n\\set i :half * 2 + 1\n{statement};\n", numbering.families / 2 - 1)
+/// An odd family of such a holder ([`Holder::of`]): nobody else presents it.
+fn script(numbering: &Numbering, holder: Holder, statement: &str) -> String {
+    let odd = match holder {
+        Holder::Person | Holder::PublicClient => "random(0, 2) * 2 + 1",
+        Holder::Member => "7",
+    };
+    format!("\\set i random(0, {}) * 8 + {odd}\n{statement};\n", numbering.families / 8 - 1)
 }
 
-pub fn refresh(numbering: &Numbering, client: &str) -> String {
+pub fn refresh(numbering: &Numbering, caller: &Caller) -> String {
     let null = || "NULL".to_owned();
     let number = ":i::int8";
     let parameters = [
         numbering.grant_sql(number),
         account_sql(number),
-        format!("'{client}'"),
+        format!("'{}'", caller.id),
         hash_sql(number),
         "1".into(),
         hash_sql(number),
@@ -54,19 +59,19 @@ pub fn refresh(numbering: &Numbering, client: &str) -> String {
         "1".into(),
         "false".into(),
     ];
-    script(numbering, &spliced(grants::statement(), &parameters))
+    script(numbering, caller.holder, &spliced(grants::statement(), &parameters))
 }
 
-pub fn introspection(numbering: &Numbering, client: &str) -> String {
+pub fn introspection(numbering: &Numbering, caller: &Caller) -> String {
     let number = ":i::int8";
     let parameters = [
         numbering.grant_sql(number),
         account_sql(number),
-        format!("'{client}'"),
+        format!("'{}'", caller.id),
         hash_sql(number),
         "'2000-01-01'".into(),
     ];
-    script(numbering, &spliced(introspection::STATEMENT, &parameters))
+    script(numbering, caller.holder, &spliced(introspection::STATEMENT, &parameters))
 }
 
 /// One run.

@@ -1,7 +1,10 @@
 //! Families by number: ids, secrets and hashes follow from it, here and in SQL, so that a million of them can be made in
 //! the database and any of them presented from here.
 
-use std::{collections::HashMap, path::Path};
+use std::{
+    collections::{HashMap, VecDeque},
+    path::Path,
+};
 
 use anyhow::{Context, Result};
 use aws_lc_rs::digest::{SHA256, digest};
@@ -27,18 +30,22 @@ impl Numbering {
     }
 
     pub fn grant(&self, number: u64) -> Uuid {
-        let millis = self.start + number * self.step() / 1_000;
-        Uuid::from_u128(u128::from(millis) << 80 | 0x7000_8000 << 48 | u128::from(number))
+        grant_id(self.start + number * self.step() / 1_000, number)
     }
 
     /// The same as SQL over an expression for the number.
     pub fn grant_sql(&self, number: &str) -> String {
-        format!(
-            "(lpad(to_hex({} + {number} * {} / 1000), 12, '0') || '70008000' || lpad(to_hex({number}), 12, '0'))::uuid",
-            self.start,
-            self.step()
-        )
+        grant_id_sql(&format!("{} + {number} * {} / 1000", self.start, self.step()), number)
     }
+}
+
+/// A UUIDv7 of that moment.
+pub fn grant_id(millis: u64, number: u64) -> Uuid {
+    Uuid::from_u128(u128::from(millis) << 80 | 0x7000_8000 << 48 | u128::from(number))
+}
+
+pub fn grant_id_sql(millis: &str, number: &str) -> String {
+    format!("(lpad(to_hex({millis}), 12, '0') || '70008000' || lpad(to_hex({number}), 12, '0'))::uuid")
 }
 
 /// Spread over the whole key, as real ones are.
@@ -55,12 +62,37 @@ pub fn hash_sql(number: &str) -> String {
     format!("sha256(sha256('bench'::bytea || int8send({number})))")
 }
 
-/// One family in sixteen belongs to the public client.
-pub const fn is_public(number: u64) -> bool {
-    number % 16 == 2
+/// Whose a family is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Holder {
+    /// A person for themselves, at the confidential client.
+    Person,
+    /// The same at the public client: one in sixteen.
+    PublicClient,
+    /// A member of an organization, at the confidential client: one in four.
+    Member,
 }
 
-/// The secret of a family's first token instead of random bits.
+impl Holder {
+    pub const fn of(number: u64) -> Self {
+        match number % 16 {
+            2 => Self::PublicClient,
+            6 | 7 | 14 | 15 => Self::Member,
+            _ => Self::Person,
+        }
+    }
+}
+
+/// Whether the family of that number is a member's, in SQL.
+pub fn is_members_sql(number: &str) -> String {
+    format!("({number} % 8 >= 6)")
+}
+
+pub fn is_public_sql(number: &str) -> String {
+    format!("({number} % 16 = 2)")
+}
+
+/// The secret of a family's first token, or of a code, instead of random bits.
 struct Numbered(u64);
 
 impl Entropy for Numbered {
@@ -76,6 +108,8 @@ pub struct Families {
     secrets: Secrets,
     /// `None`: under way.
     current: HashMap<u64, Option<Box<str>>>,
+    /// Codes that nobody has redeemed yet.
+    pub codes: HashMap<Holder, VecDeque<Box<str>>>,
     seed: u64,
 }
 
@@ -87,7 +121,7 @@ impl Families {
             let (number, token) = line.split_once(' ').context("the tokens of the last run")?;
             current.insert(number.parse()?, Some(token.into()));
         }
-        Ok(Self { numbering, secrets, current, seed: 88_172_645_463_325_252 })
+        Ok(Self { numbering, secrets, current, codes: HashMap::new(), seed: 88_172_645_463_325_252 })
     }
 
     /// For the next run on the same data.
@@ -104,11 +138,11 @@ impl Families {
         self.seed
     }
 
-    /// A family of such a client that nobody else is using, and its token.
-    pub fn take(&mut self, public: bool) -> Result<(u64, Box<str>)> {
+    /// A family of such a holder that nobody else is using, and its token.
+    pub fn take(&mut self, holder: Holder) -> Result<(u64, Box<str>)> {
         loop {
             let number = self.random() % (self.numbering.families / 2) * 2;
-            if is_public(number) != public {
+            if Holder::of(number) != holder {
                 continue;
             }
             match self.current.insert(number, None) {
@@ -125,7 +159,12 @@ impl Families {
 
     fn first_token(&self, number: u64) -> Result<Box<str>> {
         let route = Route { owner: account(number), row: self.numbering.grant(number), generation: 1 };
-        let issued = self.secrets.handles.issue(HandleKind::Refresh, route, &Numbered(number));
+        self.handle(HandleKind::Refresh, route, number)
+    }
+
+    /// The text of a handle whose secret follows from a number.
+    pub fn handle(&self, kind: HandleKind, route: Route, number: u64) -> Result<Box<str>> {
+        let issued = self.secrets.handles.issue(kind, route, &Numbered(number));
         Ok(issued.context("a token could not be made")?.text.as_str().into())
     }
 }

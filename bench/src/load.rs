@@ -2,6 +2,7 @@
 
 use std::{
     cell::RefCell,
+    collections::VecDeque,
     net::SocketAddr,
     rc::Rc,
     time::{Duration, Instant},
@@ -15,8 +16,9 @@ use tokio::{
 };
 
 use crate::{
-    database::{Caller, SCOPE},
+    codes::VERIFIER,
     families::Families,
+    fill::{Caller, SCOPE},
 };
 
 /// What one run showed.
@@ -44,6 +46,8 @@ impl Measured {
 pub enum Kind {
     Floor,
     Refresh(Caller),
+    /// As many as were made before the run.
+    Code(Caller),
     ClientCredentials(Caller),
     IntrospectRefresh(Caller),
     IntrospectAccess(Caller),
@@ -169,7 +173,7 @@ async fn work(
 ) -> Result<()> {
     let mut turn = Turn::prepare(&mut connection, kind, families).await?;
     while !state.borrow().is_over() {
-        let request = turn.request(kind, families)?;
+        let Some(request) = turn.request(kind, families)? else { break };
         let sent = Instant::now();
         let body = connection.ask(&request).await?;
         state.borrow_mut().micros.push(u32::try_from(sent.elapsed().as_micros()).unwrap_or(u32::MAX));
@@ -194,32 +198,47 @@ impl Turn {
             }
             // Every worker a token of its own, from a refresh of its own.
             Kind::IntrospectAccess(caller) => {
-                let (family, token) = families.borrow_mut().take(caller.secret.is_none())?;
+                let (family, token) = families.borrow_mut().take(caller.holder)?;
                 let form = format!("grant_type=refresh_token&refresh_token={token}");
                 let body = connection.ask(&post("/connect/token", caller, &form)).await?;
                 families.borrow_mut().put(family, member(body, "refresh_token")?.into());
                 let form = format!("token={}", member(body, "access_token")?);
                 Some(post("/connect/introspect", caller, &form))
             }
-            Kind::Refresh(_) | Kind::IntrospectRefresh(_) => None,
+            Kind::Refresh(_) | Kind::Code(_) | Kind::IntrospectRefresh(_) => None,
         };
         Ok(Self { family: 0, fixed })
     }
 
-    fn request(&mut self, kind: &Kind, families: &RefCell<Families>) -> Result<Vec<u8>> {
-        if let Some(fixed) = &self.fixed {
-            return Ok(fixed.clone());
-        }
-        let (Kind::Refresh(caller) | Kind::IntrospectRefresh(caller)) = kind else { bail!("nothing to ask") };
-        let (family, token) = families.borrow_mut().take(caller.secret.is_none())?;
-        self.family = family;
-        if matches!(kind, Kind::Refresh(_)) {
-            let form = format!("grant_type=refresh_token&refresh_token={token}");
-            return Ok(post("/connect/token", caller, &form));
-        }
-        let request = post("/connect/introspect", caller, &format!("token={token}"));
-        families.borrow_mut().put(family, token);
-        Ok(request)
+    /// None: nothing is left to be asked.
+    fn request(&mut self, kind: &Kind, families: &RefCell<Families>) -> Result<Option<Vec<u8>>> {
+        let mut families = families.borrow_mut();
+        let request = match kind {
+            Kind::Refresh(caller) => {
+                let (family, token) = families.take(caller.holder)?;
+                self.family = family;
+                post("/connect/token", caller, &format!("grant_type=refresh_token&refresh_token={token}"))
+            }
+            Kind::Code(caller) => {
+                let codes = families.codes.get_mut(&caller.holder);
+                let Some(code) = codes.and_then(VecDeque::pop_front) else { return Ok(None) };
+                let form = format!(
+                    "grant_type=authorization_code&code={code}&code_verifier={VERIFIER}\
+                     &redirect_uri=https%3A%2F%2Fapp.example.org%2Fcallback"
+                );
+                post("/connect/token", caller, &form)
+            }
+            Kind::IntrospectRefresh(caller) => {
+                let (family, token) = families.take(caller.holder)?;
+                let request = post("/connect/introspect", caller, &format!("token={token}"));
+                families.put(family, token);
+                request
+            }
+            Kind::Floor | Kind::ClientCredentials(_) | Kind::IntrospectAccess(_) => {
+                self.fixed.clone().context("nothing to ask")?
+            }
+        };
+        Ok(Some(request))
     }
 
     fn answered(&self, kind: &Kind, families: &RefCell<Families>, body: &str) -> Result<()> {
@@ -230,7 +249,7 @@ impl Turn {
                     bail!("a living token is called inactive: {body}");
                 }
             }
-            Kind::ClientCredentials(_) => drop(member(body, "access_token")?),
+            Kind::Code(_) | Kind::ClientCredentials(_) => drop(member(body, "access_token")?),
             Kind::Floor => {}
         }
         Ok(())

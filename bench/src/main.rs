@@ -3,17 +3,22 @@
 //! 1. A durable PostgreSQL of its own, the schema, and families whose tokens can be derived from their number.
 //! 2. Rounds: at each concurrency the bare statement, the service with grouped statements, and without, one after the
 //!    other. Medians of the rounds; ratios are made inside a round.
-//! 3. What else is hot: client credentials, introspection, the floor of HTTP itself.
+//! 3. What else is hot: grants of organizations, codes, client credentials, introspection, the floor of HTTP itself.
 
 mod against;
 mod bare;
+mod codes;
 mod database;
 mod families;
+mod fill;
 mod load;
 mod machine;
+mod measure;
 mod options;
 mod plan;
 mod report;
+mod requests;
+mod tables;
 
 use std::process::ExitCode;
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-const USAGE: &str = "usage: porteiro-bench [--families N] [--seconds S] [--rounds N] [--short] [--age] [--only refresh|others] \
-                     [--against BINARY] [--state FOLDER] [--write]";
+const USAGE: &str = "usage: porteiro-bench [--families N] [--seconds S] [--rounds N] [--concurrency N,N] [--short] [--age] \
+                     [--only refresh|others] [--against BINARY] [--state FOLDER] [--write]";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {

@@ -10,11 +10,19 @@ pub const BARE: &str = "pgbench, the bare statement";
 pub const GROUPED: &str = "refresh over HTTP";
 pub const ALONE: &str = "refresh over HTTP, grouping off";
 pub const PUBLIC: &str = "refresh over HTTP, public client";
+pub const BARE_ORGANIZATION: &str = "pgbench, the bare statement, organization";
+pub const ORGANIZATION: &str = "refresh over HTTP, organization";
+pub const CODE: &str = "code redemption";
+pub const CODE_ORGANIZATION: &str = "code redemption, organization";
 pub const FLOOR: &str = "`GET /healthz`";
 pub const CREDENTIALS: &str = "client credentials";
 pub const BARE_INTROSPECTION: &str = "pgbench, the bare statement of introspection";
 pub const INTROSPECTION: &str = "introspection of a refresh token";
 pub const INTROSPECTION_ACCESS: &str = "introspection of an access token";
+pub const BARE_INTROSPECTION_ORGANIZATION: &str =
+    "pgbench, the bare statement of introspection, organization";
+pub const INTROSPECTION_ORGANIZATION: &str = "introspection of a refresh token, organization";
+pub const INTROSPECTION_ACCESS_ORGANIZATION: &str = "introspection of an access token, organization";
 
 /// What was counted while a run went on.
 #[derive(Debug, Clone, Copy)]
@@ -64,8 +72,11 @@ impl Report {
     /// Median over the rounds of a run against its bare statement.
     fn ratio(&self, what: &str, concurrency: usize) -> Option<f64> {
         let base = match what {
-            GROUPED | ALONE | PUBLIC => BARE,
+            // Redeeming a code is the statement of a refresh.
+            GROUPED | ALONE | PUBLIC | CODE => BARE,
+            ORGANIZATION | CODE_ORGANIZATION => BARE_ORGANIZATION,
             INTROSPECTION | INTROSPECTION_ACCESS => BARE_INTROSPECTION,
+            INTROSPECTION_ORGANIZATION | INTROSPECTION_ACCESS_ORGANIZATION => BARE_INTROSPECTION_ORGANIZATION,
             CREDENTIALS => FLOOR,
             _ => return None,
         };
@@ -76,10 +87,12 @@ impl Report {
     }
 }
 
+/// Of an even number of values the mean of the two in the middle: the upper one alone would flatter a ratio.
 pub fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_unstable_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+    let (lower, upper) = (values.len().checked_sub(1)? / 2, values.len() / 2);
+    Some(f64::midpoint(*values.get(lower)?, *values.get(upper)?))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "ratios of counts")]
@@ -88,8 +101,12 @@ impl Row {
         count as f64 / self.measured.operations.max(1) as f64
     }
 
-    fn statements(&self) -> f64 {
+    pub fn statements(&self) -> f64 {
         self.counted.statements as f64 / self.measured.operations.max(1) as f64
+    }
+
+    pub fn service_micros(&self) -> f64 {
+        self.micros(self.counted.service_micros)
     }
 
     fn micros(&self, micros: u64) -> f64 {
@@ -102,7 +119,7 @@ impl std::fmt::Display for Row {
         let (m, c) = (&self.measured, &self.counted);
         write!(
             f,
-            "{:<45} c={:<3} {:>7.0}/s  p50 {:>6.2} ms  p99 {:>6.2} ms  WAL {:>5.0} B + {:>5.0} B images  xids {:.3}  \
+            "{:<59} c={:<3} {:>7.0}/s  p50 {:>6.2} ms  p99 {:>6.2} ms  WAL {:>5.0} B + {:>5.0} B images  xids {:.3}  \
              statements {:.3}  CPU {:>3.0} + {:>3.0} µs",
             self.what,
             self.concurrency,
@@ -113,7 +130,7 @@ impl std::fmt::Display for Row {
             self.per(c.page_images),
             self.per(c.transactions),
             self.statements(),
-            self.micros(c.service_micros),
+            self.service_micros(),
             self.micros(c.database_micros),
         )
     }
@@ -160,7 +177,7 @@ fn table(report: &Report) -> String {
             of(|row| row.per(row.counted.page_images)),
             of(|row| row.per(row.counted.transactions)),
             of(Row::statements),
-            of(|row| row.micros(row.counted.service_micros)),
+            of(Row::service_micros),
             of(|row| row.micros(row.counted.database_micros)),
         );
     }
@@ -185,7 +202,7 @@ fn aged(report: &Report) -> String {
             of(|row| row.measured.p50),
             of(|row| row.measured.p99),
             of(|row| row.per(row.counted.wal - row.counted.page_images)),
-            of(|row| row.micros(row.counted.service_micros)),
+            of(Row::service_micros),
             of(|row| row.micros(row.counted.database_micros)),
         );
     }
