@@ -1,10 +1,22 @@
 //! Sets that grow with the features, for floors that know none of them. One line per entry.
 
 use crate::{
-    App, Core, flow, impersonation,
+    App, Core,
+    flow::{self, Purpose},
+    impersonation,
     jobs::{self, Host, JobKind},
     limits, mail, oauth, sms,
 };
+
+/// What the floors below read through [`App::registers`].
+#[derive(Debug)]
+pub struct Registers {
+    /// What a flow can lead to.
+    pub purposes: &'static [&'static dyn Purpose],
+}
+
+pub const REGISTERS: Registers =
+    Registers { purposes: &[&oauth::authorization::AuthorizationPurpose, &oauth::device::DevicePurpose] };
 
 /// Every kind of job.
 pub const JOBS: &[JobKind<App>] = &[

@@ -18,6 +18,7 @@ use crate::{
         access_token::Signatures, client_auth::ClientAuthorities, clients::FetchedKeys, details::Details,
         directory::Directory, grants::Presenter, keys::Keys,
     },
+    registers::{REGISTERS, Registers},
     secrets::Secrets,
     settings::Checked,
     sms::SmsProvider,
@@ -39,6 +40,7 @@ pub struct App {
     pub passkeys: RelyingParty,
     /// What the management API says of itself: written when it is first asked for, the same until the next release.
     pub described: OnceLock<Document>,
+    pub registers: Registers,
 }
 
 impl Deref for App {
@@ -103,6 +105,7 @@ impl App {
             directory: Directory::default(),
             details: Details::default(),
             described: OnceLock::new(),
+            registers: REGISTERS,
             presenter,
             signatures: Signatures::default(),
             client_keys: FetchedKeys::default(),

@@ -13,6 +13,7 @@ use porteiro_protocol::time::OffsetDateTime;
 use porteiro_service::{
     App, Parts,
     fetch::{FetchPolicy, Fetcher},
+    flow::Purpose,
     http::{Peer, Route},
     mail::Mailer,
     oauth::keys::Keys,
@@ -50,6 +51,7 @@ pub struct TestAppBuilder {
     peer: SocketAddr,
     mode: Mode,
     private_hosts: Vec<String>,
+    purposes: Option<&'static [&'static dyn Purpose]>,
 }
 
 impl std::fmt::Debug for TestAppBuilder {
@@ -76,6 +78,7 @@ impl TestApp {
             peer: SocketAddr::from(([203, 0, 113, 7], 4242)),
             mode: Mode::Production,
             private_hosts: Vec::new(),
+            purposes: None,
         }
     }
 
@@ -186,6 +189,13 @@ impl TestAppBuilder {
         self
     }
 
+    /// What flows can lead to, instead of what the service knows.
+    #[must_use]
+    pub const fn purposes(mut self, purposes: &'static [&'static dyn Purpose]) -> Self {
+        self.purposes = Some(purposes);
+        self
+    }
+
     /// Hosts the operator's own providers are on, beside the public ones.
     #[must_use]
     pub fn private_hosts(mut self, hosts: Vec<String>) -> Self {
@@ -215,6 +225,7 @@ impl TestAppBuilder {
                 routes: Vec::new(),
                 through: self.through.clone(),
                 private_hosts: self.private_hosts.clone(),
+                purposes: self.purposes,
                 ..self
             };
             nodes.push(Arc::new(builder.start_on(Arc::clone(&database), 42 + 1_000 * u64::from(node)).await));
@@ -251,7 +262,11 @@ impl TestAppBuilder {
         };
         let fetcher = Fetcher::new(policy).expect("a fetcher");
         let parts = Parts { checked, store, keys, mailer, sms, fetcher, clock: clock.clone(), entropy };
-        let app = Arc::new(App::new(parts).expect("an application"));
+        let mut app = App::new(parts).expect("an application");
+        if let Some(purposes) = self.purposes {
+            app.registers.purposes = purposes;
+        }
+        let app = Arc::new(app);
         let mut routes = porteiro_service::table();
         routes.extend(self.routes);
         let router = porteiro_service::router_of(Arc::clone(&app), routes);

@@ -16,6 +16,7 @@ mod histories;
 mod introspection;
 mod logout;
 mod mutual_tls;
+mod prepared_once;
 mod races;
 mod references;
 mod registration;

@@ -11,8 +11,8 @@ use super::in_words;
 pub fn document() -> String {
     let decay = Decay::default();
     let seconds = |duration: porteiro_protocol::time::Duration| in_words(duration.as_seconds_f64());
-    let flow = |kind, transport| {
-        let times = flow::lifetime(kind, transport);
+    let flow = |kind: Kind, transport| {
+        let times = flow::lifetime(&kind, transport);
         (in_words(times.total_seconds), in_words(times.idle_seconds))
     };
     let (sign_in, sign_in_idle) = flow(Kind::SignIn, Transport::Browser);

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use porteiro_protocol::{authorization_request::Refused, error::ErrorCode, time::Duration};
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use super::{
     FlowError,
@@ -12,10 +11,12 @@ use super::{
     change::{bind, hold},
     complete, decide,
     decide::Next,
+    delivery::Delivery,
     facts::{self, Gathered},
     lifetime,
     mailbox::prove_mailbox,
     open,
+    purpose::{self, Ready, Source},
     representation::{self, Answer},
     start,
     state::{Refusal, State, Subject, Transport},
@@ -26,12 +27,7 @@ use crate::{
     App, accounts,
     credentials::{self, Effect as Credential, Letter, Once, recovery_code},
     http::RequestContext,
-    mail,
-    oauth::{
-        authorization::{self, Delivery, Turned},
-        device,
-    },
-    refusals,
+    mail, refusals,
     secrets::sha256,
     sms,
     store::{StoreError, Turn, Tx},
@@ -107,13 +103,13 @@ async fn once(
         accounts::lock(tx, account).await?;
     }
     let mut moved = reload(tx, loaded).await?;
-    let before = facts::gather(app, tx, &mut moved).await?;
+    let before = facts::gather(app, Source::Tx(tx), &mut moved, None).await?;
     if !decide::next(&moved.state, &before.facts).offers(action) {
         return Ok(None);
     }
     let raises_level = decide::raises_level(&moved.state, &before.facts);
     let mut state = moved.state;
-    if !change(app, tx, context, loaded, &mut state, effect, raises_level).await? {
+    if !change(app, tx, context, loaded, &mut state, effect, raises_level, before.ready.as_ref()).await? {
         return Ok(None);
     }
     let secret = (state.transport == Transport::Api).then(|| open::new_secret(app));
@@ -125,7 +121,7 @@ async fn once(
     }
     let mut moved = reload(tx, loaded).await?;
     moved.state = state;
-    let gathered = facts::gather(app, tx, &mut moved).await?;
+    let gathered = facts::gather(app, Source::Tx(tx), &mut moved, before.ready).await?;
     let completion = match decide::next(&moved.state, &gathered.facts) {
         Next::Complete => Box::pin(complete::complete(app, tx, context, &mut moved, &gathered)).await?,
         Next::Ask { stage, .. } => {
@@ -144,10 +140,9 @@ async fn once(
                 refused = start::referring(refused, reference);
                 body["reference"] = json!(reference);
             }
-            if let (Some(asking), Some(account)) = (asking(&moved.state), moved.state.account()) {
-                device::refuse(app, tx, context, asking, account).await?;
-            }
-            if let Some(delivery) = told(app, &moved.state, &gathered, refusal, refused).await? {
+            if let Some(delivery) =
+                refuse(app, tx, context, &moved.state, &gathered, refusal, refused).await?
+            {
                 body["continue"] = delivery.to_json();
             }
             Some(body)
@@ -158,35 +153,26 @@ async fn once(
         .as_ref()
         .map(|completion| complete::result(&moved, completion))
         .or_else(|| refused.clone());
-    let idle = lifetime(moved.state.kind, moved.state.transport).idle_seconds;
+    let idle = lifetime(&moved.state.kind, moved.state.transport).idle_seconds;
     store::save(tx, loaded.id, &binding, &moved.state, idle, result.as_ref()).await?;
     Ok(Some(Outcome { loaded: moved, gathered, completion, refused, secret }))
 }
 
-/// The device a flow decides about.
-fn asking(state: &State) -> Option<Uuid> {
-    state.continuation.as_ref()?.device.as_ref().map(|device| device.id)
-}
-
-/// What the client is told of a flow that ended without success. One nobody checked hears of the person's own no and of
-/// nothing else, or a request that cannot be satisfied would send everybody who signs in to it (decision 0022).
-async fn told(
-    app: &Arc<App>,
+/// The flow ended without success: what hangs on its request is withdrawn, and whoever asked may be told.
+async fn refuse(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
     state: &State,
     gathered: &Gathered,
     refusal: Refusal,
     refused: Refused,
 ) -> Result<Option<Delivery>, StoreError> {
-    let turned = match &gathered.prepared {
-        Some(Ok(prepared)) if state.continuation.is_some() => Turned::new(prepared, refused),
-        Some(Err(authorization::Stopped::Client(turned))) => turned.as_ref().clone(),
-        Some(Ok(_) | Err(authorization::Stopped::Page { .. })) | None => return Ok(None),
-    };
-    if refusal != Refusal::Denied && !authorization::decide::may_redirect_errors(&turned.client) {
-        return Ok(None);
+    let Some(ready) = &gathered.ready else { return Ok(None) };
+    if let Some(account) = state.account() {
+        ready.prepared.withdraw(app, tx, context, account).await?;
     }
-    let delivery = authorization::refusal(app, &turned).await;
-    delivery.map(Some).map_err(|error| StoreError::Inconsistent(error.to_string()))
+    ready.prepared.tell(app, refusal, refused).await
 }
 
 async fn reload(tx: &Tx, loaded: &Loaded) -> Result<Loaded, StoreError> {
@@ -197,6 +183,7 @@ async fn reload(tx: &Tx, loaded: &Loaded) -> Result<Loaded, StoreError> {
 }
 
 /// Makes the effect's change. `false` when what may be used once was used already.
+#[expect(clippy::too_many_arguments, reason = "one effect, and everything it may change")]
 async fn change(
     app: &Arc<App>,
     tx: &Tx,
@@ -205,6 +192,7 @@ async fn change(
     state: &mut State,
     effect: &Effect,
     raises_level: bool,
+    ready: Option<&Ready>,
 ) -> Result<bool, StoreError> {
     match effect {
         Effect::Credential(effect) => {
@@ -234,8 +222,8 @@ async fn change(
             Ok(true)
         }
         Effect::Switch => {
-            if let (Some(asking), Some(account)) = (asking(state), state.account()) {
-                device::release(tx, asking, account).await?;
+            if let (Some(ready), Some(account)) = (ready, state.account()) {
+                ready.prepared.release(tx, account).await?;
             }
             state.forget_session();
             Ok(true)
@@ -246,16 +234,16 @@ async fn change(
             }
             Ok(true)
         }
-        Effect::Device { continued, level } => {
-            let (Some(asking), Some(account)) = (&continued.device, state.account()) else {
+        Effect::Found { continuation, level, code } => {
+            let (Some(purpose), Some(account)) = (purpose::purpose_of(app, state), state.account()) else {
                 return Ok(false);
             };
-            if !device::claim(tx, asking.id, account).await? {
+            if !purpose.claim(tx, continuation, account).await? {
                 return Ok(false);
             }
-            state.user_code = Some(asking.user_code.clone());
+            state.brought = Some(code.clone());
             state.need.level = state.need.level.max(*level);
-            state.continuation = Some(continued.clone());
+            state.continuation = Some(continuation.clone());
             Ok(true)
         }
         Effect::Allow => {
@@ -353,27 +341,26 @@ pub async fn finish(
     state: State,
 ) -> Result<Option<Answer>, FlowError> {
     let state = &state;
-    let prepared = match &state.continuation {
-        Some(continued) => authorization::prepare(app, &app.store, continued).await?.ok(),
+    let ready = purpose::prepare(app, Source::Store(&app.store), state, None).await?;
+    let good = ready.as_ref().filter(|ready| ready.prepared.is_good());
+    let told = match good {
+        Some(ready) => {
+            let description = "the person did not go on".to_owned();
+            let refused = Refused { code: ErrorCode::AccessDenied, description };
+            ready.prepared.tell(app, Refusal::Denied, refused).await?
+        }
         None => None,
     };
-    let told = match &prepared {
-        Some(prepared) => {
-            let refused = authorization::decide::refuse(ErrorCode::AccessDenied, "the person did not go on");
-            let delivery = authorization::refusal(app, &Turned::new(prepared, refused)).await;
-            delivery.map_err(|error| FlowError::Internal(error.to_string()))?.to_json()
-        }
-        None => json!({"type": "none"}),
-    };
-    let told = &told;
+    let told = told.map_or_else(|| json!({"type": "none"}), |delivery| delivery.to_json());
+    let (told, ready) = (&told, &ready);
     let moved = app
         .store
         .run_tx_in_turn(turn(loaded), "flow.finish", |tx| async move {
             if !store::claim(&tx, loaded.id, loaded.step).await? {
                 return Ok(None);
             }
-            if let (Some(asking), Some(account)) = (asking(state), state.account()) {
-                device::refuse(app, &tx, context, asking, account).await?;
+            if let (Some(ready), Some(account)) = (ready, state.account()) {
+                ready.prepared.withdraw(app, &tx, context, account).await?;
             }
             let result = json!({"id": loaded.id, "kind": state.kind, "stage": "cancelled", "continue": told});
             store::save(&tx, loaded.id, &loaded.binding_hash, state, 60.0, Some(&result)).await?;

@@ -3,7 +3,6 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
     address::EmailAddress,
-    error::ErrorCode,
     id::{AccountId, Id, SessionId},
     time::OffsetDateTime,
 };
@@ -11,9 +10,11 @@ use serde_json::{Value, json};
 
 use super::{
     decide,
+    delivery::Delivery,
     facts::Gathered,
     lost::unbind_lost,
     notify::{happening, tell},
+    purpose::{Authentication, Completing},
     representation::Answer,
     state::{Kind, Pending, Refusal, State, Transport},
     store::Loaded,
@@ -25,13 +26,8 @@ use crate::{
     bootstrap, credentials,
     credentials::{CredentialKind, NewCredential, email},
     http::{DEVICE_COOKIE, RequestContext, SESSION_COOKIE, set_cookie},
-    mail::templates::{self, Happening},
-    oauth::{
-        authorization::{self, Confirmed, Delivery, Prepared, Sitting},
-        device::{self, Asking},
-        grants::Why,
-        logout,
-    },
+    mail::templates,
+    oauth::{grants::Why, logout},
     platform,
     secrets::{HandleKind, Issued, Route},
     sessions::{self, Ended},
@@ -88,51 +84,20 @@ pub async fn complete(
         (Transport::Browser, Some(_)) => Some(device(app, state, gathered, account)?),
         (Transport::Browser | Transport::Api, _) => None,
     };
-    let delivery = match (&state.continuation, &gathered.prepared) {
-        (Some(continued), Some(Ok(prepared))) => {
+    let delivery = match (&state.continuation, &gathered.ready) {
+        (Some(continuation), Some(ready)) => {
             let level = decide::level(state, now);
-            let sitting = Sitting { account, session: session_id, proofs: &state.proofs, level, now };
-            let delivery = authorization::issue(app, tx, context, continued, prepared, &sitting).await?;
-            if let Some(asking) = &prepared.device {
-                decided(app, tx, context, state, prepared, asking, account, &delivery).await?;
-            }
-            Some(delivery)
+            let authentication =
+                &Authentication { account, session: session_id, proofs: &state.proofs, level, now };
+            let completing = Completing { authentication, continuation, locale: &state.locale };
+            Some(ready.prepared.complete(app, tx, context, completing).await?)
         }
-        (Some(_), _) => {
-            return Err(StoreError::Inconsistent("a completion whose request was refused".into()));
+        (Some(_), None) => {
+            return Err(StoreError::Inconsistent("a completion without its request".into()));
         }
         (None, _) => None,
     };
     Ok(Some(Completion { session, device, delivery }))
-}
-
-/// What follows from a decision about a device. Whoever was talked into typing a stranger's code hears of it, and how to
-/// take it back; what turned out to be impossible is a no.
-#[expect(clippy::too_many_arguments, reason = "who decided what about whom")]
-async fn decided(
-    app: &App,
-    tx: &Tx,
-    context: &RequestContext,
-    state: &State,
-    prepared: &Prepared,
-    asking: &Asking,
-    account: AccountId,
-    delivery: &Delivery,
-) -> Result<(), StoreError> {
-    match delivery {
-        Delivery::Device(Confirmed::Now) => {
-            let client = &prepared.client;
-            let client = client.metadata.client_name.as_deref().unwrap_or(&client.id);
-            // What the device calls itself is not ours to repeat.
-            let what = Happening { place: Some(&asking.address), ..happening(app, None) };
-            tell(app, tx, account, &state.locale, |locale| templates::device_connected(locale, client, &what))
-                .await
-        }
-        Delivery::Device(Confirmed::Before | Confirmed::Not(ErrorCode::ExpiredToken))
-        | Delivery::Browser(_)
-        | Delivery::Direct(_) => Ok(()),
-        Delivery::Device(Confirmed::Not(_)) => device::refuse(app, tx, context, asking.id, account).await,
-    }
 }
 
 /// The account comes to be, with everything bound to it; or somebody else took the address meanwhile.
@@ -273,7 +238,7 @@ async fn sign_in(
     let level = decide::level(state, app.clock.now());
     let payload = json!({"session_id": session.id, "methods": methods(state), "level": level, "new_device": new_device});
     log(app, tx, context, account, EventKind::SignInSucceeded, payload).await?;
-    let signs_in = matches!(state.kind, Kind::SignIn | Kind::ConfirmDevice);
+    let signs_in = matches!(state.kind, Kind::SignIn | Kind::Purpose(_));
     if new_device && signs_in && gathered.account.is_some() {
         let what = happening(app, Some(&context.user_agent));
         tell(app, tx, account, &state.locale, |locale| templates::new_device(locale, &what)).await?;
@@ -349,11 +314,7 @@ fn device(app: &App, state: &State, gathered: &Gathered, account: AccountId) -> 
 pub fn result(loaded: &Loaded, completion: &Completion) -> Value {
     let told = match &completion.delivery {
         None => json!({"type": "session"}),
-        // There is nothing in it but what was decided.
-        Some(device @ Delivery::Device(_)) => device.to_json(),
-        Some(delivery @ (Delivery::Browser(_) | Delivery::Direct(_))) => {
-            json!({"type": delivery.to_json()["type"]})
-        }
+        Some(delivery) => delivery.to_json_again(),
     };
     json!({
         "id": loaded.id,
@@ -389,7 +350,7 @@ pub fn present(loaded: &Loaded, completion: &Completion, show: Value) -> Answer 
             // An app that asked for a code gets a code, with what it asked for, and not the person's whole session.
             let code = match completion.delivery {
                 Some(Delivery::Browser(_) | Delivery::Direct(_)) => true,
-                Some(Delivery::Device(_)) | None => false,
+                Some(Delivery::Elsewhere(_)) | None => false,
             };
             if let Some(session) = completion.session.as_ref().filter(|_| !code) {
                 answer.body["continue"]["session_token"] = json!(*session.text);

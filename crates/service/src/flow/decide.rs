@@ -14,6 +14,7 @@ use super::{
     actions::Action,
     enrolment::{mandatory_enrolment, may_enrol, offer_is_due, raising_enrolment},
     proofs::is_too_old,
+    purpose::{Opening, Standing},
     recovery::{recovery_actions, recovery_is_backed},
     second_factor::{lacks_second_factor, second_factor_actions},
     state::{Kind, Refusal, Stage, State, Subject},
@@ -23,9 +24,7 @@ pub use super::{
     proofs::{level, needed_level},
     recovery::HOLD_GOOD_FOR,
 };
-use crate::{
-    credentials::CredentialKind, oauth::authorization::Standing, sessions::FRESH, settings::Registration,
-};
+use crate::{credentials::CredentialKind, sessions::FRESH, settings::Registration};
 
 /// What the deployment allows.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +55,9 @@ pub struct Facts {
     /// Modules with a live challenge of this flow.
     pub challenges: Vec<&'static str>,
     /// Where the request stands that the flow leads back to.
-    pub authorization: Option<Standing>,
+    pub standing: Option<Standing>,
+    /// What is asked in a flow that a person opened for a purpose.
+    pub opening: Option<&'static Opening>,
     pub now: OffsetDateTime,
 }
 
@@ -102,13 +103,13 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         return Next::Refuse(Refusal::SessionEnded);
     }
     // 0. What it leads back to is still worth leading to.
-    if facts.authorization.as_ref().is_some_and(|standing| standing.refused.is_some()) {
+    if facts.standing.as_ref().is_some_and(|standing| standing.refused.is_some()) {
         return Next::Refuse(Refusal::RequestRefused);
     }
     // 1. Somebody is proved. Proofs of credentials that are gone do not count any more.
-    match (state.account(), state.kind) {
+    match (state.account(), &state.kind) {
         (None, _) if state.proved_address.is_none() => return authenticate(state, facts),
-        (Some(_), Kind::SignIn | Kind::Register | Kind::Recover | Kind::ConfirmDevice)
+        (Some(_), Kind::SignIn | Kind::Register | Kind::Recover | Kind::Purpose(_))
             if state.proofs.is_empty() =>
         {
             return Next::Refuse(Refusal::AccountUnavailable);
@@ -126,7 +127,7 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     if !account.active {
         return Next::Refuse(Refusal::AccountUnavailable);
     }
-    if facts.authorization.as_ref().is_some_and(|standing| standing.needs_choice)
+    if facts.standing.as_ref().is_some_and(|standing| standing.needs_choice)
         && state.session.is_some()
         && !state.has_new_proofs()
     {
@@ -142,7 +143,7 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         return raise(facts, recovery_actions(state, account, facts));
     }
     // The organization comes before the level: it may ask for more than the client does.
-    if facts.authorization.as_ref().is_some_and(|standing| !standing.choices.is_empty()) {
+    if facts.standing.as_ref().is_some_and(|standing| !standing.choices.is_empty()) {
         let mut actions = vec![Action::OrganizationChoose];
         if state.session.is_some() {
             actions.push(Action::AccountSwitch);
@@ -181,9 +182,9 @@ pub fn next(state: &State, facts: &Facts) -> Next {
 
 /// 9: nothing is left to prove; the person has the last word.
 fn agree(state: &State, facts: &Facts) -> Next {
-    let Some(standing) = &facts.authorization else {
+    let Some(standing) = &facts.standing else {
         return match state.kind {
-            Kind::ConfirmDevice => device(state),
+            Kind::Purpose(_) => find_request(state, facts),
             Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate | Kind::Enrol => {
                 Next::Complete
             }
@@ -200,21 +201,22 @@ fn agree(state: &State, facts: &Facts) -> Next {
     Next::Complete
 }
 
-/// Which device: asked of somebody who is known, never before.
-fn device(state: &State) -> Next {
-    let mut actions = vec![Action::DeviceLook];
+/// What they decide about: asked of somebody who is known, never before.
+fn find_request(state: &State, facts: &Facts) -> Next {
+    let Some(opening) = facts.opening else { return Next::Refuse(Refusal::RequestRefused) };
+    let mut actions = opening.actions.to_vec();
     if state.session.is_some() {
         actions.push(Action::AccountSwitch);
     }
     actions.sort();
-    Next::Ask { stage: Stage::Device, actions }
+    Next::Ask { stage: opening.stage, actions }
 }
 
 fn authenticate(state: &State, facts: &Facts) -> Next {
     let mut actions = Vec::new();
     let waiting = facts.challenges.contains(&"email_code");
     match state.kind {
-        Kind::SignIn | Kind::ConfirmDevice => {
+        Kind::SignIn | Kind::Purpose(_) => {
             actions.extend([Action::PasskeyBegin, Action::PasskeyFinish, Action::PasswordCheck]);
         }
         // A session names the account; these flows always hold its proofs.
@@ -228,7 +230,7 @@ fn authenticate(state: &State, facts: &Facts) -> Next {
     }
     if waiting {
         actions.extend([Action::EmailCheck, Action::EmailRedeem, Action::Back]);
-        if matches!(state.kind, Kind::SignIn | Kind::ConfirmDevice) {
+        if matches!(state.kind, Kind::SignIn | Kind::Purpose(_)) {
             actions.retain(|action| !matches!(action, Action::PasswordCheck));
         }
         actions.sort();

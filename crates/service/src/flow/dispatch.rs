@@ -7,10 +7,7 @@ use super::{
     actions::Action,
     step::{Effect, Step, Stopped, text},
 };
-use crate::{
-    credentials::{email, passkey, password, recovery_code, sms, totp},
-    oauth::device,
-};
+use crate::credentials::{email, passkey, password, recovery_code, sms, totp};
 
 pub async fn run(step: &Step<'_>, action: Action, input: &Value) -> Result<Effect, Stopped> {
     let credential = &step.of_credential();
@@ -42,17 +39,25 @@ pub async fn run(step: &Step<'_>, action: Action, input: &Value) -> Result<Effec
         Action::AccountConfirm => return Ok(Effect::Confirm),
         Action::AccountSwitch => return Ok(Effect::Switch),
         Action::OrganizationChoose => return organization(step, input),
-        Action::DeviceLook => return device::look(step, input).await,
+        Action::DeviceLook => return find(step, input).await,
         Action::ConsentAllow => return Ok(Effect::Allow),
         Action::ConsentDeny => return Ok(Effect::Deny),
     };
     effect.map(|effect| Effect::Credential(Box::new(effect)))
 }
 
+/// As the purpose finds what the person decides about.
+async fn find(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    match step.facts.opening {
+        Some(opening) => (opening.find)(step, input).await,
+        None => Err(Stopped::Internal("an action without its purpose".into())),
+    }
+}
+
 /// One of those that were offered, by id or slug.
 fn organization(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let text = text(input, "organization")?;
-    let choices = step.facts.authorization.as_ref().map(|standing| standing.choices.as_slice());
+    let choices = step.facts.standing.as_ref().map(|standing| standing.choices.as_slice());
     let mut choices = choices.unwrap_or_default().iter();
     let chosen = choices.find(|choice| {
         choice.unavailable.is_none() && (choice.slug == text || choice.id.to_string() == text)

@@ -121,6 +121,10 @@ impl IntoResponse for FlowError {
         let mut cookies = Vec::new();
         let problem = match self {
             Self::NotFound => Problem::from(ProblemCode::FlowNotFound),
+            Self::UnknownKind => Problem::new(
+                ProblemCode::Malformed,
+                "a member is missing, unknown or of another type than documented",
+            ),
             Self::BrowserNotAllowed => Problem::from(ProblemCode::BrowserNotAllowed),
             Self::OriginRefused => Problem::from(ProblemCode::OriginRefused),
             Self::UnknownAction => Problem::new(ProblemCode::UnknownAction, "take one of the flow's actions"),

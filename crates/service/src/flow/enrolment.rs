@@ -26,7 +26,7 @@ pub(super) fn may_enrol(state: &State, account: &AccountFacts, now: OffsetDateTi
         Kind::Recover => true,
         // What is bound does not stand in for the proof this flow is about.
         Kind::Reauthenticate => state.has_new_proofs() && may_bind(&state.proofs, &account.bound, now),
-        Kind::SignIn | Kind::Register | Kind::Enrol | Kind::ConfirmDevice => {
+        Kind::SignIn | Kind::Register | Kind::Enrol | Kind::Purpose(_) => {
             may_bind(&state.proofs, &account.bound, now)
         }
     }
@@ -64,9 +64,7 @@ pub(super) fn mandatory_enrolment(state: &State) -> Vec<Action> {
             Some(kind) if !state.enrolled.contains(&kind) => enrolling(kind).to_vec(),
             Some(_) | None => Vec::new(),
         },
-        Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate | Kind::ConfirmDevice => {
-            Vec::new()
-        }
+        Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate | Kind::Purpose(_) => Vec::new(),
     };
     actions.sort();
     actions

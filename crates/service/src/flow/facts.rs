@@ -1,11 +1,10 @@
 //! Everything the decision needs from the database, read in one place.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::{
     decide::{AccountFacts, Facts, Policy},
+    purpose::{self, Ready, Source},
     store::Loaded,
 };
 use crate::{
@@ -14,9 +13,8 @@ use crate::{
     branding,
     credentials::{self, Challenge, Credential, CredentialState},
     mail::Mailer,
-    oauth::authorization::{self, Prepared},
     sessions,
-    store::{Reader, StoreError},
+    store::StoreError,
 };
 
 #[derive(Debug)]
@@ -26,21 +24,14 @@ pub struct Gathered {
     pub credentials: Vec<Credential>,
     pub challenges: Vec<Challenge>,
     /// The request the flow leads back to, prepared from the database.
-    pub prepared: Option<Result<Box<Prepared>, authorization::Stopped>>,
+    pub ready: Option<Ready>,
 }
 
 /// In whose look the flow is shown. Read only for an answer, never for a decision.
 pub async fn look(app: &App, gathered: &Gathered) -> Result<Option<Value>, StoreError> {
-    match &gathered.prepared {
-        Some(Ok(prepared)) => {
-            let audience = branding::Audience {
-                client: &prepared.client,
-                acting_for: prepared.member.as_ref().map(|member| &member.organization),
-                named: prepared.request.organization.as_deref(),
-            };
-            branding::shown(app, &app.store, audience).await
-        }
-        Some(Err(_)) | None => Ok(None),
+    match gathered.ready.as_ref().and_then(|ready| ready.prepared.audience()) {
+        Some(audience) => branding::shown(app, &app.store, audience).await,
+        None => Ok(None),
     }
 }
 
@@ -52,12 +43,15 @@ pub fn policy(app: &App) -> Policy {
     }
 }
 
-/// Also drops from the flow what no longer counts: proofs of credentials the account does not have any more.
+/// Also drops from the flow what no longer counts: proofs of credentials the account does not have any more. A request that
+/// was prepared in the same place a moment ago is not prepared again.
 pub async fn gather(
-    app: &Arc<App>,
-    reader: &impl Reader,
+    app: &App,
+    source: Source<'_>,
     loaded: &mut Loaded,
+    kept: Option<Ready>,
 ) -> Result<Gathered, StoreError> {
+    let reader = &source;
     let (account, credentials) = match loaded.state.account() {
         Some(id) => (accounts::find(reader, id).await?, credentials::find_all(reader, id).await?),
         None => (None, Vec::new()),
@@ -76,18 +70,16 @@ pub async fn gather(
         (None, _) => true,
     };
     let challenges = credentials::find_challenges(reader, loaded.id).await?;
-    let mut prepared = match &loaded.state.continuation {
-        Some(continued) => Some(Box::pin(authorization::prepare(app, reader, continued)).await?),
-        None => None,
-    };
-    let standing = match (&loaded.state.continuation, &mut prepared) {
-        (Some(continued), Some(prepared)) => {
-            Some(authorization::standing(reader, continued, prepared, loaded.state.account()).await?)
+    let mut ready = purpose::prepare(app, source, &loaded.state, kept).await?;
+    let standing = match (&loaded.state.continuation, &mut ready) {
+        (Some(continuation), Some(ready)) => {
+            Some(ready.prepared.stand(source, continuation, loaded.state.account()).await?)
         }
         (_, _) => None,
     };
     let facts = Facts {
-        authorization: standing,
+        standing,
+        opening: purpose::opening_of(app, &loaded.state.kind),
         policy: policy(app),
         account: account.as_ref().map(|account| AccountFacts {
             active: account.state == AccountState::Active,
@@ -103,5 +95,5 @@ pub async fn gather(
         challenges: challenges.iter().map(|challenge| challenge.module).collect(),
         now: loaded.now,
     };
-    Ok(Gathered { facts, account, credentials, challenges, prepared })
+    Ok(Gathered { facts, account, credentials, challenges, ready })
 }

@@ -33,8 +33,8 @@ pub(super) async fn prove_mailbox(
     let Some(account) = found else {
         match state.kind {
             Kind::SignIn | Kind::Register => begin_registration(app, state),
-            // Whoever lets a device in has an account to let it into.
-            Kind::Recover | Kind::ConfirmDevice => state.refusal = Some(Refusal::NoAccount),
+            // Whoever decides something has an account to decide it for.
+            Kind::Recover | Kind::Purpose(_) => state.refusal = Some(Refusal::NoAccount),
             Kind::Reauthenticate | Kind::Enrol => return Ok(false),
         }
         return Ok(true);

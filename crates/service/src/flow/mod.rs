@@ -12,6 +12,7 @@ mod apply;
 mod change;
 mod complete;
 pub mod decide;
+mod delivery;
 mod dispatch;
 mod endpoint;
 mod enrolment;
@@ -23,6 +24,7 @@ mod notify;
 mod open;
 mod phrase;
 mod proofs;
+pub mod purpose;
 mod recovery;
 mod representation;
 mod second_factor;
@@ -37,8 +39,13 @@ use porteiro_protocol::id::FlowId;
 use serde_json::Value;
 
 pub use apply::HOLD;
+pub use delivery::Delivery;
 pub use limits::rules;
 pub use open::OpenRequest;
+pub use purpose::{
+    Authentication, Choice, Completing, Continuation, Opening, Prepared, Purpose, Ready, Source, Standing,
+    Work,
+};
 pub use representation::Answer;
 pub use state::{Kind, Stage, State};
 
@@ -66,6 +73,7 @@ pub fn routes() -> Vec<Route> {
 pub enum FlowError {
     /// Unknown, or not yours: the same answer.
     NotFound,
+    UnknownKind,
     BrowserNotAllowed,
     OriginRefused,
     UnknownAction,
@@ -110,13 +118,13 @@ impl From<MasterKeyError> for FlowError {
     }
 }
 
-pub const fn lifetime(kind: Kind, transport: Transport) -> Lifetime {
+pub const fn lifetime(kind: &Kind, transport: Transport) -> Lifetime {
     match (kind, transport) {
         (_, Transport::Api) => Lifetime { total_seconds: 900.0, idle_seconds: 600.0 },
         (Kind::Register | Kind::Recover, Transport::Browser) => {
             Lifetime { total_seconds: 3_600.0, idle_seconds: 900.0 }
         }
-        (Kind::SignIn | Kind::Reauthenticate | Kind::Enrol | Kind::ConfirmDevice, Transport::Browser) => {
+        (Kind::SignIn | Kind::Reauthenticate | Kind::Enrol | Kind::Purpose(_), Transport::Browser) => {
             Lifetime { total_seconds: 1_800.0, idle_seconds: 600.0 }
         }
     }
@@ -124,7 +132,7 @@ pub const fn lifetime(kind: Kind, transport: Transport) -> Lifetime {
 
 pub use notify::{HOLD_REMINDERS, happening, notify, remind_of_holds, tell};
 pub use open::{current_session, open};
-pub use start::{Started, start};
+pub use start::{Beginning, Started, start};
 
 /// The flow, if it is this caller's.
 async fn owned(app: &App, context: &RequestContext, id: FlowId) -> Result<Loaded, FlowError> {
@@ -165,7 +173,7 @@ pub async fn show(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Resul
     if loaded.expired {
         return Err(FlowError::Expired);
     }
-    let gathered = facts::gather(app, &app.store, &mut loaded).await?;
+    let gathered = facts::gather(app, Source::Store(&app.store), &mut loaded, None).await?;
     Ok(representation::dressed(app, &loaded, &gathered, &Value::Null).await?)
 }
 
@@ -185,7 +193,7 @@ pub async fn act(
     if loaded.expired {
         return Err(FlowError::Expired);
     }
-    let gathered = facts::gather(app, &app.store, &mut loaded).await?;
+    let gathered = facts::gather(app, Source::Store(&app.store), &mut loaded, None).await?;
     let current = decide::next(&loaded.state, &gathered.facts);
     // It ended by what happened elsewhere: there is nothing to offer, now or later.
     if matches!(current, decide::Next::Refuse(_) | decide::Next::Cancelled) {
@@ -226,7 +234,7 @@ pub async fn act(
                 }
                 apply::Applied::Lost => {
                     note_refusal(app, context, &loaded, "used meanwhile", None, action).await?;
-                    Err(FlowError::Refused(Box::new(refreshed(app, context, id).await?)))
+                    Err(FlowError::Refused(Box::new(refreshed(app, context, id, gathered.ready).await?)))
                 }
             }
         }
@@ -236,7 +244,7 @@ pub async fn act(
                 // Nothing was looked at and nothing was sent.
                 give_back(app, &buckets).await;
             }
-            let error = stop(app, context, &loaded, action, stopped).await?;
+            let error = stop(app, context, &loaded, action, stopped, gathered.ready).await?;
             if guess && limits::looks_like_stuffing(app, context, &loaded, input).await? {
                 metrics::counter!("porteiro_stuffing_suspected_total").increment(1);
                 let payload = serde_json::json!({"people": crate::limits::STUFFING_ADDRESS.burst});
@@ -253,9 +261,14 @@ async fn give_back(app: &App, buckets: &[crate::limits::Bucket]) {
     }
 }
 
-async fn refreshed(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Result<Answer, FlowError> {
+async fn refreshed(
+    app: &Arc<App>,
+    context: &RequestContext,
+    id: FlowId,
+    kept: Option<Ready>,
+) -> Result<Answer, FlowError> {
     let mut loaded = owned(app, context, id).await?;
-    let gathered = facts::gather(app, &app.store, &mut loaded).await?;
+    let gathered = facts::gather(app, Source::Store(&app.store), &mut loaded, kept).await?;
     Ok(representation::dressed(app, &loaded, &gathered, &Value::Null).await?)
 }
 
@@ -266,6 +279,7 @@ async fn stop(
     loaded: &Loaded,
     action: Action,
     stopped: Stopped,
+    kept: Option<Ready>,
 ) -> Result<FlowError, FlowError> {
     Ok(match stopped {
         Stopped::Refused { method: _, credential, reason } => {
@@ -285,7 +299,7 @@ async fn stop(
             }
             let subject = credential.map(|(account, ..)| account.uuid());
             note_refusal(app, context, loaded, reason, subject, action).await?;
-            FlowError::Refused(Box::new(refreshed(app, context, loaded.id).await?))
+            FlowError::Refused(Box::new(refreshed(app, context, loaded.id, kept).await?))
         }
         Stopped::UnknownPasskey { credential_id } => {
             note_refusal(app, context, loaded, "unknown passkey", None, action).await?;

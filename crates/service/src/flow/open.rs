@@ -7,13 +7,14 @@ use porteiro_protocol::{
     assurance::Level,
     id::{FlowId, Id},
     secret::Plain,
-    user_code::UserCode,
 };
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    FlowError, facts, lifetime, phrase, representation,
+    FlowError, facts, lifetime, phrase,
+    purpose::{self, Ready, Source},
+    representation,
     representation::Answer,
     state::{Kind, Need, State, Transport},
     step::Step,
@@ -27,7 +28,6 @@ use crate::{
     invitations,
     limits::{self, Bucket, FLOW_ADDRESS, FLOW_KIB, Rule, network},
     mail::templates::Locale,
-    oauth::pushed_authorization,
     secrets::sha256,
     sessions::{self, SignedIn},
     settings::Registration,
@@ -70,18 +70,27 @@ pub async fn open(
     context: &RequestContext,
     request: OpenRequest,
 ) -> Result<Answer, FlowError> {
+    if let Kind::Purpose(_) = &request.kind
+        && purpose::opening_of(app, &request.kind).is_none()
+    {
+        return Err(FlowError::UnknownKind);
+    }
     let transport = request.transport.unwrap_or(Transport::Browser);
     super::endpoint::same_origin(app, context, transport)?;
     if transport == Transport::Api && !app.checked.settings.api_flows {
         return Err(FlowError::KindNotOpen("api"));
     }
     let locale = request.locale.as_deref().unwrap_or(&context.accept_language);
-    let mut state =
-        State::new(request.kind, transport, Locale::negotiate(locale).as_str(), phrase::draw(&*app.entropy));
+    let mut state = State::new(
+        request.kind.clone(),
+        transport,
+        Locale::negotiate(locale).as_str(),
+        phrase::draw(&*app.entropy),
+    );
     state.need.level = request.level.unwrap_or(Level::None);
     admit(app, context, &request, &mut state).await?;
 
-    insert(app, context, state).await
+    insert(app, context, state, None).await
 }
 
 /// Writes the flow and binds it to whoever opened it.
@@ -89,27 +98,28 @@ pub(super) async fn insert(
     app: &Arc<App>,
     context: &RequestContext,
     state: State,
+    kept: Option<Ready>,
 ) -> Result<Answer, FlowError> {
     let transport = state.transport;
-    limit(app, context, &state).await?;
+    limit(app, context, kept.as_ref()).await?;
     let id: FlowId = Id::ordered(app.clock.now(), &*app.entropy);
     let (secret, fresh) = binding(app, context, transport);
     let hash = sha256(secret.as_bytes());
-    let times = lifetime(state.kind, transport);
+    let times = lifetime(&state.kind, transport);
     let (state_ref, hash_ref) = (&state, &hash);
     // A person who only wants to sign in has the passkey challenge with the first answer: two calls in all.
-    let signs_in = matches!(state.kind, Kind::SignIn | Kind::ConfirmDevice);
+    let signs_in = matches!(state.kind, Kind::SignIn | Kind::Purpose(_));
     let first = if signs_in && state.account().is_none() {
         Some(first_challenge(app, context, id, &state)?)
     } else {
         None
     };
-    let first_ref = &first;
+    let (first_ref, kept_ref) = (&first, &kept);
     app.store
         .run_tx("flow.open", |tx| async move {
             store::insert(&tx, id, hash_ref, state_ref, times).await?;
-            if let Some(pushed) = state_ref.continuation.as_ref().and_then(|continued| continued.pushed) {
-                pushed_authorization::keep(&tx, pushed, times.total_seconds).await?;
+            if let Some(kept) = kept_ref {
+                kept.prepared.opened(&tx, times.total_seconds).await?;
             }
             if let Some((challenge, _)) = first_ref {
                 credentials::replace_challenge(&tx, id, challenge).await?;
@@ -118,7 +128,7 @@ pub(super) async fn insert(
         })
         .await?;
     let mut loaded = store::load(&app.store, id).await?.ok_or(FlowError::Unavailable)?;
-    let gathered = facts::gather(app, &app.store, &mut loaded).await?;
+    let gathered = facts::gather(app, Source::Store(&app.store), &mut loaded, kept).await?;
     let show = first.map_or(Value::Null, |(_, show)| show);
     let mut answer = representation::dressed(app, &loaded, &gathered, &show).await?;
     answer.bind(transport, &secret, fresh);
@@ -129,13 +139,13 @@ pub(super) async fn insert(
 const ORDINARY: usize = 4 * 1024;
 
 /// Each flow is a row, and holds the request it leads back to.
-async fn limit(app: &App, context: &RequestContext, state: &State) -> Result<(), FlowError> {
+async fn limit(app: &App, context: &RequestContext, ready: Option<&Ready>) -> Result<(), FlowError> {
     let whom = network(context.address);
     let bucket = |rule: Rule| Bucket { rule, key: app.secrets.limit_key(rule.name, &whom) };
     if let Some(limited) = limits::take(&app.store, &[bucket(FLOW_ADDRESS)]).await? {
         return Err(limited.into());
     }
-    let size = state.continuation.as_ref().map_or(0, |continued| continued.request.size());
+    let size = ready.map_or(0, |ready| ready.prepared.size());
     if size <= ORDINARY {
         return Ok(());
     }
@@ -151,11 +161,11 @@ async fn admit(
     request: &OpenRequest,
     state: &mut State,
 ) -> Result<(), FlowError> {
-    match request.kind {
+    match &request.kind {
         Kind::SignIn | Kind::Recover => Ok(()),
-        Kind::ConfirmDevice => {
-            let typed = request.user_code.as_deref().and_then(UserCode::parse);
-            state.user_code = typed.map(|code| code.to_string());
+        Kind::Purpose(_) => {
+            let opening = purpose::opening_of(app, &request.kind).ok_or(FlowError::UnknownKind)?;
+            state.brought = (opening.brought)(request);
             if let Some(signed_in) = current_session(app, context).await? {
                 state.inherit(signed_in);
                 // A passkey is offered to people who come, not to people who are here.
@@ -247,7 +257,8 @@ fn first_challenge(
         account: None,
         session_alive: true,
         challenges: Vec::new(),
-        authorization: None,
+        standing: None,
+        opening: None,
         now: app.clock.now(),
     };
     let step = Step {

@@ -10,13 +10,13 @@ use crate::sessions;
 
 /// What the client or the organization asks for, whichever is more.
 pub fn needed_level(state: &State, facts: &Facts) -> Level {
-    let organization = facts.authorization.as_ref().map_or(Level::None, |standing| standing.level);
+    let organization = facts.standing.as_ref().map_or(Level::None, |standing| standing.level);
     state.need.level.max(organization)
 }
 
 /// The organization wants it proved more recently.
 pub(super) fn is_too_old(state: &State, facts: &Facts) -> bool {
-    let Some(longest) = facts.authorization.as_ref().and_then(|standing| standing.max_age) else {
+    let Some(longest) = facts.standing.as_ref().and_then(|standing| standing.max_age) else {
         return false;
     };
     let when = auth_time(&state.proofs, level(state, facts.now), facts.now, &Decay::default());

@@ -7,14 +7,13 @@ use super::{
     actions::Action,
     decide::{self, Next},
     facts::{self, Gathered},
-    state::{Kind, Stage, State, Transport},
+    state::{Kind, State, Transport},
     store::Loaded,
 };
 use crate::{
     App,
     credentials::CredentialKind,
     http::{BIND_COOKIE, set_cookie},
-    oauth::authorization,
     store::StoreError,
 };
 use porteiro_protocol::address::EmailAddress;
@@ -93,14 +92,16 @@ pub fn present(loaded: &Loaded, gathered: &Gathered, show: &Value) -> Answer {
         "notices": state.notices,
         "continue": Value::Null,
     });
-    if let Some(Ok(prepared)) = &gathered.prepared {
-        body["request"] = authorization::describe(prepared, &state.locale);
+    if let Some(request) = gathered.ready.as_ref().and_then(|ready| ready.prepared.describe(&state.locale)) {
+        body["request"] = request;
     }
-    if let Some(standing) = gathered.facts.authorization.as_ref().filter(|it| !it.choices.is_empty()) {
+    if let Some(standing) = gathered.facts.standing.as_ref().filter(|it| !it.choices.is_empty()) {
         body["organizations"] = json!(standing.choices);
     }
-    if let (Stage::Device, Some(code)) = (next.stage(), &state.user_code) {
-        body["user_code"] = json!(code);
+    if let (Some(opening), Some(brought)) = (gathered.facts.opening, &state.brought)
+        && next.stage() == opening.stage
+    {
+        body[opening.shown_as] = json!(brought);
     }
     if let Some(refusal) = refusal {
         body["reason"] = json!(refusal);
@@ -140,7 +141,7 @@ fn account(state: &State, gathered: &Gathered) -> Value {
 }
 
 fn pending(state: &State) -> Value {
-    match (&state.pending, state.kind) {
+    match (&state.pending, &state.kind) {
         (Some(pending), Kind::Register) => json!({"display_name": pending.display_name}),
         (_, _) => Value::Null,
     }

@@ -13,7 +13,7 @@ use crate::credentials::CredentialKind;
 /// guess wrong on purpose must not make an account weaker.
 pub(super) fn lacks_second_factor(state: &State, account: &AccountFacts, facts: &Facts) -> bool {
     let signs_in = match state.kind {
-        Kind::SignIn | Kind::Register | Kind::ConfirmDevice => true,
+        Kind::SignIn | Kind::Register | Kind::Purpose(_) => true,
         // A recovery has a rule of its own; the others ask for the account's best.
         Kind::Recover | Kind::Reauthenticate | Kind::Enrol => false,
     };

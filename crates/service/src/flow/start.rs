@@ -3,17 +3,18 @@
 use std::{fmt::Write, sync::Arc};
 
 use porteiro_protocol::{
-    assurance::{Decay, auth_time},
-    authorization_request::{Prompt, Refused},
+    assurance::Level,
+    authorization_request::Refused,
     error::ErrorCode,
     id::{FlowId, Id},
-    time::Duration,
 };
 
 use super::{
     FlowError, complete, decide,
     decide::{Facts, Next},
+    delivery::Delivery,
     facts, open, phrase,
+    purpose::{Continuation, Ready, Source},
     representation::Answer,
     state::{Kind, Refusal, Stage, State, Transport},
     store::Loaded,
@@ -23,7 +24,6 @@ use crate::{
     http::RequestContext,
     limits::{self, AUTHORIZATION_SUBJECT, Bucket},
     mail::templates::Locale,
-    oauth::authorization::{Continued, Delivery, Prepared, decide::refuse, is_named},
     refusals::{self, RefusalId},
     sessions::SignedIn,
     settings::Registration,
@@ -45,41 +45,51 @@ pub enum Started {
     Flow(Box<Answer>),
 }
 
+/// What a request says of how its flow begins.
+#[derive(Debug)]
+pub struct Beginning {
+    pub transport: Transport,
+    /// In which languages the person is spoken to, best first; empty where only the browser says.
+    pub locales: String,
+    pub level: Level,
+    /// The person wants a new account, where they may have one.
+    pub registers: bool,
+    /// What the session proved does not count.
+    pub proves_again: bool,
+    /// Nobody may be asked.
+    pub silent: bool,
+    /// By whom what is granted without asking is counted.
+    pub client_id: String,
+    pub signed_in: Option<SignedIn>,
+}
+
 pub async fn start(
     app: &Arc<App>,
     context: &RequestContext,
-    continued: Continued,
-    prepared: &Prepared,
+    continuation: Continuation,
+    ready: Ready,
+    beginning: Beginning,
 ) -> Result<Started, FlowError> {
-    let transport = if continued.challenge { Transport::Api } else { Transport::Browser };
-    let signed_in = match transport {
-        Transport::Browser => open::current_session(app, context).await?,
-        Transport::Api => None,
-    };
-    // Whoever else is meant is not the one who sits there.
-    let signed_in = match signed_in {
-        Some(it) if is_named(&app.store, &continued, prepared, it.account_id).await? => Some(it),
-        Some(_) | None => None,
-    };
-    let mut state = begin(app, context, continued, prepared, signed_in);
-    let silent = prepared.request.prompts(Prompt::None);
-    let (next, done, facts) = decided(app, context, &state).await?;
-    match next {
+    let (silent, client_id) = (beginning.silent, beginning.client_id.clone());
+    let mut state = begin(app, context, continuation, beginning);
+    let (decided, ready) = decided(app, context, &state, &client_id, ready).await?;
+    match decided.next {
         Next::Complete => {
+            let delivery = decided.delivery;
             let delivery =
-                done.ok_or_else(|| FlowError::Internal("a completion without its answer".into()))?;
+                delivery.ok_or_else(|| FlowError::Internal("a completion without its answer".into()))?;
             Ok(Started::Done { delivery, cookies: Vec::new() })
         }
         Next::Ask { stage, .. } if silent => {
             Ok(Started::Blocked { refused: asked_in_vain(in_the_way(stage)) })
         }
         Next::Ask { stage, .. } => {
-            state.note_asking(stage, &facts);
-            Ok(Started::Flow(Box::new(open::insert(app, context, state).await?)))
+            state.note_asking(stage, &decided.facts);
+            Ok(Started::Flow(Box::new(open::insert(app, context, state, ready).await?)))
         }
         Next::Refuse(refused) => {
-            let mut told = refusal(refused, &facts);
-            if let Some(why) = why(refused, &facts)
+            let mut told = refusal(refused, &decided.facts);
+            if let Some(why) = why(refused, &decided.facts)
                 && let Some(reference) = refusals::record(app, context, why).await
             {
                 told = referring(told, reference);
@@ -107,6 +117,10 @@ const fn in_the_way(stage: Stage) -> ErrorCode {
     }
 }
 
+fn refuse(code: ErrorCode, description: &str) -> Refused {
+    Refused { code, description: description.to_owned() }
+}
+
 fn asked_in_vain(code: ErrorCode) -> Refused {
     refuse(code, "the person would have to be asked")
 }
@@ -117,7 +131,7 @@ pub fn refusal(refusal: Refusal, facts: &Facts) -> Refused {
     match refusal {
         Refusal::UnmetRequirements => refuse(ErrorCode::UnmetAuthenticationRequirements, unable),
         Refusal::RequestRefused => facts
-            .authorization
+            .standing
             .as_ref()
             .and_then(|standing| standing.refused.clone())
             .unwrap_or_else(|| refuse(ErrorCode::LoginRequired, unable)),
@@ -131,7 +145,7 @@ pub fn refusal(refusal: Refusal, facts: &Facts) -> Refused {
 
 /// What is remembered of a refusal of authority.
 pub fn why(refusal: Refusal, facts: &Facts) -> Option<&refusals::Refusal> {
-    let standing = facts.authorization.as_ref().filter(|_| refusal == Refusal::RequestRefused)?;
+    let standing = facts.standing.as_ref().filter(|_| refusal == Refusal::RequestRefused)?;
     standing.why.as_deref()
 }
 
@@ -142,32 +156,21 @@ pub fn referring(mut refused: Refused, reference: RefusalId) -> Refused {
 }
 
 /// What the flow begins with: whoever is signed in, unless the request wants it proved again.
-fn begin(
-    app: &App,
-    context: &RequestContext,
-    continued: Continued,
-    prepared: &Prepared,
-    signed_in: Option<SignedIn>,
-) -> State {
-    let request = &prepared.request;
-    let locales = request.ui_locales.join(",");
-    let locale = if locales.is_empty() { &context.accept_language } else { &locales };
-    let transport = if continued.challenge { Transport::Api } else { Transport::Browser };
-    let mut state =
-        State::new(Kind::SignIn, transport, Locale::negotiate(locale).as_str(), phrase::draw(&*app.entropy));
-    state.need.level = prepared.level;
-    let signed_in = signed_in.filter(|it| continued.hinted.is_none_or(|hinted| hinted == it.account_id));
-    let signed_in = signed_in.filter(|_| !request.prompts(Prompt::Create));
-    if request.prompts(Prompt::Create) && app.checked.settings.registration == Registration::Open {
+fn begin(app: &App, context: &RequestContext, continuation: Continuation, beginning: Beginning) -> State {
+    let locales = &beginning.locales;
+    let locale = if locales.is_empty() { &context.accept_language } else { locales };
+    let locale = Locale::negotiate(locale).as_str();
+    let mut state = State::new(Kind::SignIn, beginning.transport, locale, phrase::draw(&*app.entropy));
+    state.need.level = beginning.level;
+    if beginning.registers && app.checked.settings.registration == Registration::Open {
         state.kind = Kind::Register;
     }
-    state.continuation = Some(Box::new(continued));
-    if let Some(signed_in) = signed_in {
-        let stale = request.prompts(Prompt::Login) || is_too_old(prepared, &signed_in);
+    state.continuation = Some(Box::new(continuation));
+    if let Some(signed_in) = beginning.signed_in {
         state.inherit(signed_in);
         // A passkey is offered to people who come, not to people who are here.
         state.offer_dismissed = true;
-        if stale {
+        if beginning.proves_again {
             // What was proved before does not count for what is to be proved now.
             state.proofs.clear();
             state.inherited = 0;
@@ -178,34 +181,31 @@ fn begin(
     state
 }
 
-/// OpenID Connect Core §3.1.2.1, `max_age`.
-fn is_too_old(prepared: &Prepared, signed_in: &SignedIn) -> bool {
-    let longest = prepared.request.max_age.or(prepared.client.metadata.default_max_age);
-    let when = auth_time(&signed_in.proofs, signed_in.level(), signed_in.now, &Decay::default());
-    match (longest, when) {
-        (None, _) => false,
-        (Some(longest), Some(when)) => {
-            signed_in.now - when > Duration::seconds(i64::try_from(longest).unwrap_or(i64::MAX))
-        }
-        (Some(_), None) => true,
-    }
+/// What the requirements say, and the answer where none is unmet.
+struct Decided {
+    next: Next,
+    delivery: Option<Delivery>,
+    facts: Facts,
 }
 
-/// Decides; and where nothing is in the way, completes in the same transaction.
+/// Decides; and where nothing is in the way, completes in the same transaction. Also what is still good of what was
+/// prepared before.
 async fn decided(
     app: &Arc<App>,
     context: &RequestContext,
     state: &State,
-) -> Result<(Next, Option<Delivery>, Facts), FlowError> {
+    client_id: &str,
+    ready: Ready,
+) -> Result<(Decided, Option<Ready>), FlowError> {
     let Some(account) = state.account() else {
-        let mut loaded = unsaved(app, &app.store, state).await?;
-        let gathered = facts::gather(app, &app.store, &mut loaded).await?;
-        return Ok((decide::next(&loaded.state, &gathered.facts), None, gathered.facts));
+        let source = Source::Store(&app.store);
+        let mut loaded = unsaved(app, &source, state).await?;
+        let gathered = facts::gather(app, source, &mut loaded, Some(ready)).await?;
+        let next = decide::next(&loaded.state, &gathered.facts);
+        return Ok((Decided { next, delivery: None, facts: gathered.facts }, gathered.ready));
     };
     let rule = AUTHORIZATION_SUBJECT;
-    let client = state.continuation.as_ref().and_then(|continued| continued.request.addressee().ok());
-    let client = client.map_or("", |addressee| addressee.client_id);
-    let whom = [account.uuid().as_bytes().as_slice(), client.as_bytes()].concat();
+    let whom = [account.uuid().as_bytes().as_slice(), client_id.as_bytes()].concat();
     let bucket = &Bucket { rule, key: app.secrets.limit_key(rule.name, &whom) };
     let turn = Turn::new(account.uuid(), ("authorization", state.session));
     let outcome = app
@@ -213,7 +213,7 @@ async fn decided(
         .run_tx_in_turn(turn, "flow.silent", |tx| async move {
             accounts::lock(&tx, account).await?;
             let mut loaded = unsaved(app, &tx, state).await?;
-            let gathered = facts::gather(app, &tx, &mut loaded).await?;
+            let gathered = facts::gather(app, Source::Tx(&tx), &mut loaded, None).await?;
             let next = decide::next(&loaded.state, &gathered.facts);
             // Only what leaves a grant counts, and for this client alone: a page that asks in vain takes nothing from
             // the person's other applications.
@@ -228,13 +228,16 @@ async fn decided(
                     .and_then(complete::Completion::into_delivery),
                 Next::Ask { .. } | Next::Refuse(_) | Next::Cancelled => None,
             };
-            Ok(Ok((next, delivery, gathered.facts)))
+            Ok(Ok(Decided { next, delivery, facts: gathered.facts }))
         })
         .await?;
-    outcome.map_err(|limited| {
-        metrics::counter!("porteiro_limited_total", "rule" => rule.name).increment(1);
-        limited.into()
-    })
+    match outcome {
+        Ok(decided) => Ok((decided, Some(ready))),
+        Err(limited) => {
+            metrics::counter!("porteiro_limited_total", "rule" => rule.name).increment(1);
+            Err(limited.into())
+        }
+    }
 }
 
 /// The flow as it would be stored, by the database's clock.

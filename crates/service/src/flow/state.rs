@@ -1,20 +1,59 @@
 //! A flow's memory. The database row holds it whole; the browser holds nothing but the key to it.
 
+use std::borrow::Cow;
+
 use porteiro_protocol::{
     assurance::{Level, Proof},
     id::{AccountId, SessionId},
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use crate::credentials::Pending;
 
-use crate::{credentials::CredentialKind, oauth::authorization::Continued, store::text_enum};
+use super::purpose::Continuation;
+use crate::{credentials::CredentialKind, store::text_enum};
 
-text_enum! {
-    /// What a flow is for.
-    Kind { SignIn = "sign_in", Register = "register", Recover = "recover", Reauthenticate = "reauthenticate",
-           Enrol = "enrol", ConfirmDevice = "confirm_device" }
+/// What a flow is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    SignIn,
+    Register,
+    Recover,
+    Reauthenticate,
+    Enrol,
+    /// A person with an account decides something, by the name of its purpose.
+    Purpose(Cow<'static, str>),
 }
+
+impl Kind {
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::SignIn => "sign_in",
+            Self::Register => "register",
+            Self::Recover => "recover",
+            Self::Reauthenticate => "reauthenticate",
+            Self::Enrol => "enrol",
+            Self::Purpose(name) => name,
+        }
+    }
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// Any other name is a purpose; whether there is such a one, the register says.
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let own = [Self::SignIn, Self::Register, Self::Recover, Self::Reauthenticate, Self::Enrol];
+        let known = own.into_iter().find(|kind| kind.as_str() == name);
+        Ok(known.unwrap_or_else(|| Self::Purpose(name.into())))
+    }
+}
+
 text_enum! {
     /// What the engine asks for now. Derived after every step; never chosen by a client.
     Stage { Authenticate = "authenticate", Challenge = "challenge", Raise = "raise", Enrol = "enrol",
@@ -92,12 +131,12 @@ pub struct State {
     #[serde(default)]
     pub invited: Option<Vec<u8>>,
     pub notices: Vec<Notice>,
-    /// The code a device shows, as the link said it: for the person to compare, and worth nothing else.
-    #[serde(default)]
-    pub user_code: Option<String>,
+    /// What a link carried, such as the code a device shows: for the person to compare, and worth nothing else.
+    #[serde(default, rename = "user_code")]
+    pub brought: Option<String>,
     /// What the flow leads back to.
     #[serde(default)]
-    pub continuation: Option<Box<Continued>>,
+    pub continuation: Option<Box<Continuation>>,
 }
 
 text_enum! {
@@ -138,7 +177,7 @@ impl State {
             bootstrap: None,
             invited: None,
             notices: Vec::new(),
-            user_code: None,
+            brought: None,
             continuation: None,
         }
     }
@@ -160,7 +199,7 @@ impl State {
 
     /// Remembers what the person is shown while they are asked: only to that can they say yes.
     pub fn note_asking(&mut self, stage: Stage, facts: &super::decide::Facts) {
-        if let (Some(continued), Some(standing)) = (&mut self.continuation, &facts.authorization)
+        if let (Some(continued), Some(standing)) = (&mut self.continuation, &facts.standing)
             && stage == Stage::Consent
         {
             continued.shown.clone_from(&standing.digest);
@@ -169,16 +208,13 @@ impl State {
 
     /// It is somebody else: whoever is signed in has nothing to do with this flow any more.
     pub fn forget_session(&mut self) {
-        self.kind = match self.kind {
-            // They type the code anew, as who they are.
-            Kind::ConfirmDevice => {
-                self.continuation = None;
-                Kind::ConfirmDevice
-            }
+        match self.kind {
+            // They find the request anew, as who they are.
+            Kind::Purpose(_) => self.continuation = None,
             Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate | Kind::Enrol => {
-                Kind::SignIn
+                self.kind = Kind::SignIn;
             }
-        };
+        }
         self.subject = Subject::None;
         self.session = None;
         self.session_token = None;

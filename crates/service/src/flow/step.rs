@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{
     decide::Facts,
+    purpose::Continuation,
     state::{Kind, State},
 };
 pub use crate::credentials::{Stopped, text};
@@ -19,7 +20,6 @@ use crate::{
     accounts::Account,
     credentials::{self, Challenge, Credential, Occasion, hashing::Typed},
     http::RequestContext,
-    oauth::authorization::Continued,
 };
 
 /// One call, with everything an action may look at.
@@ -46,7 +46,7 @@ impl<'a> Step<'a> {
         credentials::Step {
             app: self.app,
             flow_id: self.flow_id,
-            occasion: occasion(state.kind),
+            occasion: occasion(&state.kind),
             locale: &state.locale,
             phrase: &state.phrase,
             proofs: &state.proofs,
@@ -65,13 +65,13 @@ impl<'a> Step<'a> {
     }
 }
 
-const fn occasion(kind: Kind) -> Occasion {
+const fn occasion(kind: &Kind) -> Occasion {
     match kind {
         Kind::SignIn => Occasion::SignIn,
         Kind::Register => Occasion::Register,
         Kind::Recover => Occasion::Recover,
         Kind::Enrol => Occasion::Enrol,
-        Kind::Reauthenticate | Kind::ConfirmDevice => Occasion::Confirm,
+        Kind::Reauthenticate | Kind::Purpose(_) => Occasion::Confirm,
     }
 }
 
@@ -92,10 +92,11 @@ pub enum Effect {
     Choose {
         organization: OrganizationId,
     },
-    /// They typed the code of this device.
-    Device {
-        continued: Box<Continued>,
+    /// They found the request they decide about, by this code.
+    Found {
+        continuation: Box<Continuation>,
         level: Level,
+        code: String,
     },
     Allow,
     Deny,

@@ -1,6 +1,7 @@
 //! What is offered where, by asking the engine's own decision about every situation there is.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
 };
@@ -19,15 +20,22 @@ use porteiro_service::{
         state::{Need, Pending, Stage, Subject, Transport},
     },
     http::ProblemCode,
+    registers::REGISTERS,
     settings::Registration,
 };
 
 const STAGES: [Stage; 6] =
     [Stage::Authenticate, Stage::Challenge, Stage::Raise, Stage::Profile, Stage::Enrol, Stage::Device];
-const KINDS_OF_FLOW: [Kind; 6] =
-    [Kind::SignIn, Kind::Register, Kind::Recover, Kind::Reauthenticate, Kind::Enrol, Kind::ConfirmDevice];
+const KINDS_OF_FLOW: [Kind; 6] = [
+    Kind::SignIn,
+    Kind::Register,
+    Kind::Recover,
+    Kind::Reauthenticate,
+    Kind::Enrol,
+    Kind::Purpose(Cow::Borrowed("confirm_device")),
+];
 
-type Offers = BTreeMap<(&'static str, &'static str), BTreeSet<Action>>;
+type Offers = BTreeMap<(String, &'static str), BTreeSet<Action>>;
 
 pub fn text() -> String {
     format!("{}\n{}", errors(), stages())
@@ -55,7 +63,7 @@ fn stages() -> String {
         nobody, ever; such a call is `unknown_action`.\n"
         .to_owned();
     for kind in KINDS_OF_FLOW {
-        let used = |stage: &Stage| offers.contains_key(&(kind.as_str(), stage.as_str()));
+        let used = |stage: &Stage| offers.contains_key(&(kind.as_str().to_owned(), stage.as_str()));
         let stages: Vec<Stage> = STAGES.into_iter().filter(used).collect();
         let names: Vec<String> = stages.iter().map(|stage| format!("`{}`", stage.as_str())).collect();
         let _ = writeln!(text, "\n### `{}`\n\n| Action | {} |", kind.as_str(), names.join(" | "));
@@ -63,11 +71,13 @@ fn stages() -> String {
         for action in Action::ALL {
             let cells: Vec<&str> = stages
                 .iter()
-                .map(
-                    |stage| {
-                        if offers[&(kind.as_str(), stage.as_str())].contains(action) { "yes" } else { "" }
-                    },
-                )
+                .map(|stage| {
+                    if offers[&(kind.as_str().to_owned(), stage.as_str())].contains(action) {
+                        "yes"
+                    } else {
+                        ""
+                    }
+                })
                 .collect();
             if cells.contains(&"yes") {
                 let _ = writeln!(text, "| `{}` | {} |", action.path(), cells.join(" | "));
@@ -89,13 +99,13 @@ fn offers() -> Offers {
     let mut offers = Offers::new();
     for challenges in [vec![], vec!["email_code"], vec!["sms_code"], vec!["email_code", "sms_code"]] {
         for kind in KINDS_OF_FLOW {
-            add(&mut offers, &state(kind), &facts(None, &challenges));
+            add(&mut offers, &state(&kind), &facts(None, &challenges));
             if matches!(kind, Kind::Register) {
                 for pending in pendings() {
                     add(&mut offers, &pending, &facts(None, &challenges));
                 }
             } else {
-                for state in proved(kind) {
+                for state in proved(&kind) {
                     for account in accounts() {
                         add(&mut offers, &state, &facts(Some(account), &challenges));
                     }
@@ -108,13 +118,14 @@ fn offers() -> Offers {
 
 fn add(offers: &mut Offers, state: &State, facts: &Facts) {
     if let Next::Ask { stage, actions } = decide::next(state, facts) {
-        offers.entry((state.kind.as_str(), stage.as_str())).or_default().extend(actions);
+        offers.entry((state.kind.as_str().to_owned(), stage.as_str())).or_default().extend(actions);
     }
 }
 
 fn facts(account: Option<AccountFacts>, challenges: &[&'static str]) -> Facts {
     Facts {
-        authorization: None,
+        standing: None,
+        opening: REGISTERS.purposes.iter().find_map(|purpose| purpose.opening()),
         policy: Policy { registration: Registration::Open, sms: true, mail: true },
         account,
         session_alive: true,
@@ -144,12 +155,12 @@ fn accounts() -> Vec<AccountFacts> {
     sets.collect()
 }
 
-fn state(kind: Kind) -> State {
-    State::new(kind, Transport::Browser, "en", String::new())
+fn state(kind: &Kind) -> State {
+    State::new(kind.clone(), Transport::Browser, "en", String::new())
 }
 
 /// Every one and two proofs, fresh and old; every need; everything an enrolment can want.
-fn proved(kind: Kind) -> Vec<State> {
+fn proved(kind: &Kind) -> Vec<State> {
     let proof = |method: Method, minutes: i64| Proof {
         method,
         credential: None,
@@ -158,7 +169,7 @@ fn proved(kind: Kind) -> Vec<State> {
     };
     let wants: Vec<Option<CredentialKind>> = match kind {
         Kind::Enrol => KINDS.iter().map(|info| Some(info.kind)).collect(),
-        Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate | Kind::ConfirmDevice => {
+        Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate | Kind::Purpose(_) => {
             vec![None]
         }
     };
@@ -186,7 +197,7 @@ fn proved(kind: Kind) -> Vec<State> {
 /// A registration after its mailbox was proved: without a name, with one, with something bound.
 fn pendings() -> Vec<State> {
     let pending = |display_name: Option<&str>, credentials: Vec<NewCredential>| {
-        let mut state = state(Kind::Register);
+        let mut state = state(&Kind::Register);
         state.proved_address = Some("ana@example.test".into());
         state.pending = Some(Pending {
             account_id: somebody(),

@@ -116,13 +116,13 @@ pub fn unmet(world: &World, state: &State) -> Vec<&'static str> {
         require(recovery_is_backed(state, person, world.now), "a second factor, or the wait");
         require(!state.enrolled.is_empty(), "a new way in");
     }
-    if matches!(state.kind, Kind::SignIn | Kind::Register | Kind::ConfirmDevice) {
+    if matches!(state.kind, Kind::SignIn | Kind::Register | Kind::Purpose(_)) {
         require(second_factor_is_shown(world, state, person), "the second factor");
     }
     if state.kind == Kind::Reauthenticate {
         require(world.proved_here > 0, "a proof of its own");
     }
-    require(state.kind != Kind::ConfirmDevice || state.continuation.is_some(), "a device to confirm");
+    require(!matches!(state.kind, Kind::Purpose(_)) || state.continuation.is_some(), "a device to confirm");
     require(state.wants.is_none() || bound, "what was to be bound");
     require(!state.need.fresh || bound || at_its_best(state, person, world.now), "freshness");
     unmet
@@ -135,7 +135,7 @@ pub fn may_bind(world: &World, state: &State) -> bool {
     let session = state.session.is_none() || world.session_is_alive;
     let allowed = match state.kind {
         Kind::Recover => recovery_is_backed(state, person, world.now),
-        Kind::SignIn | Kind::Register | Kind::Reauthenticate | Kind::Enrol | Kind::ConfirmDevice => {
+        Kind::SignIn | Kind::Register | Kind::Reauthenticate | Kind::Enrol | Kind::Purpose(_) => {
             at_its_best(state, person, world.now)
         }
     };

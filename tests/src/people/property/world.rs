@@ -13,6 +13,7 @@ use porteiro_service::{
         decide::{self, AccountFacts, Facts, Policy},
         state::{Need, Notice, Pending, Refusal, Subject, Transport},
     },
+    registers::REGISTERS,
     settings::Registration,
 };
 use porteiro_testkit::SeededEntropy;
@@ -139,11 +140,19 @@ impl World {
 
     /// As `flow::open` begins each kind.
     pub fn open(&self, random: &Random) -> State {
-        let kind = random.pick(Kind::ALL);
-        let mut state = State::new(kind, Transport::Browser, "en", "two words".into());
+        let kinds = [
+            Kind::SignIn,
+            Kind::Register,
+            Kind::Recover,
+            Kind::Reauthenticate,
+            Kind::Enrol,
+            Kind::Purpose("confirm_device".into()),
+        ];
+        let kind = kinds[random.below(kinds.len())].clone();
+        let mut state = State::new(kind.clone(), Transport::Browser, "en", "two words".into());
         state.need.level = random.pick(&[Level::None, Level::None, Level::Aal1, Level::Aal2]);
         match kind {
-            Kind::SignIn | Kind::Recover | Kind::ConfirmDevice => {}
+            Kind::SignIn | Kind::Recover | Kind::Purpose(_) => {}
             Kind::Register => state.bootstrap = random.percent(20).then(|| "a hash".to_owned()),
             Kind::Reauthenticate | Kind::Enrol => {
                 let person = &self.people[0];
@@ -176,7 +185,8 @@ impl World {
             hold_until: person.hold_until,
         });
         Facts {
-            authorization: None,
+            standing: None,
+            opening: REGISTERS.purposes.iter().find_map(|purpose| purpose.opening()),
             policy: self.policy,
             account,
             session_alive: state.session.is_none() || self.session_is_alive,
@@ -289,7 +299,7 @@ impl World {
         state.proved_address = Some("ana@example.test".into());
         let known = state.account().map(|id| self.person(id).id);
         let found = whose.0.map(|index| self.people[index].id);
-        let proved = match (whose.0, state.kind) {
+        let proved = match (whose.0, state.kind.clone()) {
             _ if known.is_some() && known != found => false,
             (None, Kind::SignIn | Kind::Register) => {
                 state.kind = Kind::Register;
@@ -302,7 +312,7 @@ impl World {
                 });
                 true
             }
-            (None, Kind::Recover | Kind::ConfirmDevice) => {
+            (None, Kind::Recover | Kind::Purpose(_)) => {
                 state.refusal = Some(Refusal::NoAccount);
                 true
             }

@@ -9,15 +9,15 @@ use porteiro_protocol::{
 use uuid::Uuid;
 
 use super::{
-    super::{clients, pushed_authorization},
-    Continued, Delivery, Prepared, Stopped, Turned, decide,
+    super::clients,
+    Continued, Prepared, Stopped, Turned, decide,
     decide::refuse,
     hint::{Hint, read_hint},
-    object, place, prepare, reference, respond,
+    object, place, prepare, pushed, reference, respond, start,
 };
 use crate::{
     App,
-    flow::{self, Answer, FlowError, Started},
+    flow::{Answer, Delivery, FlowError, Started},
     http::RequestContext,
     members,
     store::StoreError,
@@ -64,17 +64,18 @@ pub async fn begin(app: &Arc<App>, context: &RequestContext, raw: RawRequest) ->
             return stop(app, Stopped::Client(Box::new(Turned::new(&prepared, refused)))).await;
         }
     };
-    match flow::start(app, context, continued, &prepared).await? {
+    let otherwise = Turned::new(
+        &prepared,
+        refuse(ErrorCode::InteractionRequired, "there is no screen to send the person to"),
+    );
+    match start(app, context, continued, prepared).await? {
         Started::Done { delivery, cookies } => Ok(Begun::Delivered { delivery, cookies }),
         Started::Blocked { refused } => {
-            let turned = Turned::new(&prepared, refused);
-            stop(app, Stopped::Client(Box::new(turned))).await
+            stop(app, Stopped::Client(Box::new(Turned { refused, ..otherwise }))).await
         }
         Started::Flow(answer) => {
-            let otherwise = if decide::may_redirect_errors(&prepared.client) {
-                let refused =
-                    refuse(ErrorCode::InteractionRequired, "there is no screen to send the person to");
-                Some(delivered(respond::refusal(app, &Turned::new(&prepared, refused)).await)?)
+            let otherwise = if decide::may_redirect_errors(&otherwise.client) {
+                Some(delivered(respond::refusal(app, &otherwise).await)?)
             } else {
                 None
             };
@@ -132,7 +133,7 @@ pub async fn continued_from(
                 Err(error) => return Ok(Err(error.into())),
             };
             // Parameters beside it count for nothing (RFC 9126 §4).
-            match pushed_authorization::find(app, uri, &client_id).await? {
+            match pushed::find(app, uri, &client_id).await? {
                 Some(found) => Ok(Ok(Continued {
                     pushed: Some(found.id),
                     signed: found.signed,

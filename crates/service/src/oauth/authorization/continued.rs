@@ -1,13 +1,8 @@
 //! The request a flow leads back to, and how its answer travels.
 
-use porteiro_protocol::{
-    authorization_request::RawRequest,
-    id::{AccountId, OrganizationId},
-};
+use porteiro_protocol::{authorization_request::RawRequest, id::AccountId, time::OffsetDateTime};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
-
-use super::super::device::Asking;
 
 /// The request a flow leads back to. It is checked again whenever it is used.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -26,15 +21,6 @@ pub struct Continued {
     /// Only whom the answer would call this will do (`sub` of the claims parameter).
     #[serde(default)]
     pub subject: Option<Uuid>,
-    /// The person said which account it is.
-    pub confirmed: bool,
-    /// In which organization the person said they act.
-    #[serde(default)]
-    pub organization: Option<OrganizationId>,
-    /// What the person is being shown, by its digest: what they say elsewhere meanwhile is no answer here.
-    pub shown: Option<String>,
-    /// What the person allowed in this flow, by its digest: nothing else.
-    pub consented: Option<String>,
 }
 
 impl Continued {
@@ -48,10 +34,6 @@ impl Continued {
             device: None,
             hinted: None,
             subject: None,
-            confirmed: false,
-            organization: None,
-            shown: None,
-            consented: None,
         }
     }
 
@@ -63,6 +45,19 @@ impl Continued {
             (None, false) => Way::Redirect,
         }
     }
+}
+
+/// The device behind a request, as far as the person who confirms it should know.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Asking {
+    pub id: Uuid,
+    pub user_code: String,
+    pub address: String,
+    pub user_agent: String,
+    #[serde(with = "time::serde::rfc3339")]
+    pub at: OffsetDateTime,
+    /// Whether it asked from the network the person is in.
+    pub same_network: bool,
 }
 
 /// How an answer reaches its client.

@@ -15,11 +15,14 @@ use super::{
         apis::Api,
         clients::{Client, OrganizationMode, Profile, Trust},
         details::check_types,
-        device, scopes,
+        scopes,
     },
     Way,
 };
 use crate::permissions::{self, Reach};
+
+/// RFC 8628 §3.4.
+pub const DEVICE_GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
 /// Everything a check may look at.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +78,7 @@ fn grant(asked: &Asked<'_>) -> Result<(), Refused> {
         (Way::Redirect | Way::Direct, _) if !asked.client.may_use_grant("authorization_code") => {
             unregistered("the client did not register the authorization_code grant")
         }
-        (Way::Device, _) if !asked.client.may_use_grant(device::GRANT_TYPE) => {
+        (Way::Device, _) if !asked.client.may_use_grant(DEVICE_GRANT) => {
             unregistered("the client did not register the device_code grant")
         }
         (Way::Device, _) if asked.client.trust == Trust::Unverified => {

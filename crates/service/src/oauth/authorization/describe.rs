@@ -10,9 +10,9 @@ use super::{
         clients::{Client, Trust},
         scopes,
     },
-    Choice, Prepared, decide,
+    Prepared, decide,
 };
-use crate::permissions;
+use crate::{flow::Choice, permissions};
 
 pub fn describe(prepared: &Prepared, locale: &str) -> Value {
     let authority = &prepared.authority;

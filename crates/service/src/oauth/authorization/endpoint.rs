@@ -13,9 +13,10 @@ use porteiro_protocol::{
 };
 use serde_json::json;
 
-use super::{Begun, Delivery, begin};
+use super::{Begun, begin};
 use crate::{
     App,
+    flow::Delivery,
     http::{Access, OAuthError, RequestContext, Route, Sent, form_post_page, prefers_json},
 };
 
@@ -90,7 +91,7 @@ fn deliver(delivery: &Delivery, json: bool) -> Response {
         Delivery::Browser(AuthorizationResponse::FormPost { action, fields }) => {
             form_post_page(action, fields)
         }
-        Delivery::Direct(_) | Delivery::Device(_) => axum::Json(delivery.to_json()).into_response(),
+        Delivery::Direct(_) | Delivery::Elsewhere(_) => axum::Json(delivery.to_json()).into_response(),
     }
 }
 

@@ -1,10 +1,10 @@
 //! The end of a good authorization: a grant, and the code that is its first generation.
 
 use porteiro_protocol::{
-    assurance::{Decay, Level, Proof, amr, auth_time},
+    assurance::{Decay, Level, amr, auth_time},
     authorization_request::Refused,
     error::ErrorCode,
-    id::{AccountId, Id, SessionId, ordered_floor},
+    id::{AccountId, Id, ordered_floor},
     time::{Duration, OffsetDateTime},
 };
 use serde_json::json;
@@ -13,20 +13,17 @@ use zeroize::Zeroizing;
 use super::{
     super::{
         acting::{self, Acting},
-        device::{self, Asking},
         grants::{self, GrantId, NewGrant, Terms},
-        pushed_authorization,
     },
     Continued, Prepared, Turned, decide,
     decide::refuse,
-    life, place,
-    respond::{self, Confirmed, Delivery},
-    store,
+    life, place, pushed, respond, store,
 };
 use crate::{
     App, audit,
     audit::EventKind,
     client_policies,
+    flow::{Authentication, Completing, Delivery},
     http::RequestContext,
     members::{self, Whom},
     organizations::Proved,
@@ -35,104 +32,47 @@ use crate::{
     trail::{self, Actor, ActorKind, Target, TrailKind},
 };
 
-/// Who sits there, and how they proved it.
+/// What a person may be granted, checked once more while nobody can change it.
 #[derive(Debug)]
-pub struct Sitting<'a> {
-    pub account: AccountId,
-    pub session: SessionId,
-    pub proofs: &'a [Proof],
-    pub level: Level,
-    pub now: OffsetDateTime,
+pub struct Admitted {
+    terms: Terms,
+    /// As whom they act, and under which version of the organization's authority.
+    acting: Option<(Acting, i64)>,
 }
 
 /// Writes the grant. A refusal is an answer to the client too, and commits.
-pub async fn issue(
+pub(super) async fn issue(
     app: &App,
     tx: &Tx,
     context: &RequestContext,
     continued: &Continued,
     prepared: &Prepared,
-    sitting: &Sitting<'_>,
+    completing: Completing<'_>,
 ) -> Result<Delivery, StoreError> {
-    let client = &prepared.client;
+    let (client, authentication) = (&prepared.client, completing.authentication);
     if let Some(pushed) = continued.pushed
-        && !pushed_authorization::consume(tx, pushed, &client.id).await?
+        && !pushed::consume(tx, pushed, &client.id).await?
     {
         return turned(app, prepared, ErrorCode::InvalidRequestUri, "the pushed request was used before")
             .await;
     }
     let challenge = prepared.request.code_challenge.as_bytes();
-    // Of a device nobody else could have chosen it.
-    if continued.device.is_none()
-        && !store::use_challenge(tx, &client.id, challenge, end_of_day(sitting.now)).await?
-    {
+    if !store::use_challenge(tx, &client.id, challenge, end_of_day(authentication.now)).await? {
         let text = "this code_challenge was used before: make a new verifier for every request";
         return turned(app, prepared, ErrorCode::InvalidRequest, text).await;
     }
-    if continued.hinted.is_some_and(|hinted| hinted != sitting.account) {
-        let text = "somebody else signed in than was asked for";
-        return turned(app, prepared, ErrorCode::LoginRequired, text).await;
-    }
-    let terms = terms(prepared, sitting);
-    let acting = match acting(tx, prepared, &terms.proved(sitting.now)).await? {
-        Ok(acting) => acting,
+    let admitted = match admit(tx, continued, prepared, authentication).await? {
+        Ok(admitted) => admitted,
         Err(refused) => return turned(app, prepared, refused.code, &refused.description).await,
     };
-    let subject = acting.as_ref().map_or(sitting.account.uuid(), |(acting, _)| acting.membership.uuid());
-    if continued.subject.is_some_and(|named| named != subject) {
-        let text = "somebody else signed in than was asked for";
-        return turned(app, prepared, ErrorCode::LoginRequired, text).await;
-    }
-    // A yes to a device is a yes to that one.
-    if continued.consented.is_some() && continued.device.is_none() {
-        store::remember(tx, sitting.account, client, &prepared.authority).await?;
+    let consented = completing.continuation.consented.is_some();
+    if consented {
+        store::remember(tx, authentication.account, client, &prepared.authority).await?;
     }
     let id: GrantId = Id::ordered(app.clock.now(), &*app.entropy);
-    let code = match &continued.device {
-        None => Code::issued(app, sitting.account, id)?,
-        Some(asking) => {
-            if !device::approve(tx, asking.id, sitting.account, id).await? {
-                return decided_before(tx, asking, sitting.account).await;
-            }
-            Code::of_device(prepared)
-        }
-    };
-    let offline = prepared.authority.scope().contains("offline_access");
-    let new = NewGrant {
-        id,
-        account: sitting.account,
-        client_id: &client.id,
-        session: sitting.session,
-        code_hash: code.hash,
-        code_seconds: code.seconds,
-        life: life::life(client, offline, prepared.way()),
-        offline,
-        code_challenge: challenge,
-        redirect_uri: prepared.redirect_uri.as_deref(),
-        bound_key: prepared.request.dpop_jkt.as_deref().and_then(thumbprint),
-        authority: &prepared.authority,
-        acting: acting.as_ref().map(|(acting, version)| (acting, *version)),
-        definition: prepared.definition,
-        terms: &terms,
-    };
-    grants::insert(tx, &new).await?;
-    if let Some((acting, _)) = &acting {
-        let actor = Actor { kind: ActorKind::Member, id: acting.membership.to_string(), act: None };
-        let event = trail::Event::done(TrailKind::GrantCreated, actor, Target::new("client", &client.id));
-        trail::record(app, tx, context, acting.organization, &event).await?;
-    }
-    let payload = json!({
-        "grant_id": id,
-        "client_id": client.id,
-        "audience": prepared.authority.audience(),
-        "scope": prepared.authority.scope(),
-        "consented": continued.consented.is_some(),
-        "device": continued.device.is_some(),
-    });
-    let event = audit::Event { kind: EventKind::GrantIssued, subject: sitting.account.uuid(), payload };
-    audit::record(app, tx, context, event).await?;
-    let Some(code) = code.text else { return Ok(Delivery::Device(Confirmed::Now)) };
-    let mut parameters = vec![("code", code.as_str())];
+    let (text, code) = issue_code(app, authentication.account, id)?;
+    write_grant(app, tx, context, prepared, authentication, &admitted, &code, consented).await?;
+    let mut parameters = vec![("code", text.as_str())];
     if let Some(state) = &prepared.request.state {
         parameters.push(("state", state));
     }
@@ -142,42 +82,102 @@ pub async fn issue(
         .map_err(|error| StoreError::Inconsistent(error.to_string()))
 }
 
-/// The code of a new grant.
-struct Code {
-    /// To be handed over now; none where the device has it already.
-    text: Option<Zeroizing<String>>,
-    hash: [u8; 32],
-    seconds: f64,
+/// Whether this person may be granted what is asked, as whom the request names.
+pub async fn admit(
+    tx: &Tx,
+    continued: &Continued,
+    prepared: &Prepared,
+    authentication: &Authentication<'_>,
+) -> Result<Result<Admitted, Refused>, StoreError> {
+    let somebody_else = || refuse(ErrorCode::LoginRequired, "somebody else signed in than was asked for");
+    if continued.hinted.is_some_and(|hinted| hinted != authentication.account) {
+        return Ok(Err(somebody_else()));
+    }
+    let terms = terms(prepared, authentication);
+    let acting = match acting(tx, prepared, &terms.proved(authentication.now)).await? {
+        Ok(acting) => acting,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let subject =
+        acting.as_ref().map_or(authentication.account.uuid(), |(acting, _)| acting.membership.uuid());
+    if continued.subject.is_some_and(|named| named != subject) {
+        return Ok(Err(somebody_else()));
+    }
+    Ok(Ok(Admitted { terms, acting }))
 }
 
-impl Code {
-    /// A code lives this long (decisions: 60 s, once).
-    const SECONDS: f64 = 60.0;
-
-    fn issued(app: &App, account: AccountId, grant: GrantId) -> Result<Self, StoreError> {
-        let route = Route { owner: account.uuid(), row: grant.uuid(), generation: 0 };
-        let code = app
-            .secrets
-            .handles
-            .issue(HandleKind::Code, route, &*app.entropy)
-            .map_err(|error| StoreError::Inconsistent(error.to_string()))?;
-        Ok(Self { text: Some(code.text), hash: code.hash, seconds: Self::SECONDS })
+/// Writes the grant and says so in the logs.
+#[expect(clippy::too_many_arguments, reason = "who is granted what, by which proof and under which code")]
+pub async fn write_grant(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    prepared: &Prepared,
+    authentication: &Authentication<'_>,
+    admitted: &Admitted,
+    code: &Code,
+    consented: bool,
+) -> Result<(), StoreError> {
+    let (client, account) = (&prepared.client, authentication.account);
+    let offline = prepared.authority.scope().contains("offline_access");
+    let new = NewGrant {
+        id: code.grant,
+        account,
+        client_id: &client.id,
+        session: authentication.session,
+        code_hash: code.hash,
+        code_seconds: code.seconds,
+        life: life::life(client, offline, prepared.way()),
+        offline,
+        code_challenge: prepared.request.code_challenge.as_bytes(),
+        redirect_uri: prepared.redirect_uri.as_deref(),
+        bound_key: prepared.request.dpop_jkt.as_deref().and_then(thumbprint),
+        authority: &prepared.authority,
+        acting: admitted.acting.as_ref().map(|(acting, version)| (acting, *version)),
+        definition: prepared.definition,
+        terms: &admitted.terms,
+    };
+    grants::insert(tx, &new).await?;
+    if let Some((acting, _)) = &admitted.acting {
+        let actor = Actor { kind: ActorKind::Member, id: acting.membership.to_string(), act: None };
+        let event = trail::Event::done(TrailKind::GrantCreated, actor, Target::new("client", &client.id));
+        trail::record(app, tx, context, acting.organization, &event).await?;
     }
-
-    /// The device code, which is its own verifier.
-    const fn of_device(prepared: &Prepared) -> Self {
-        let hash = *prepared.request.code_challenge.as_bytes();
-        Self { text: None, hash, seconds: device::NOTICED_SECONDS }
-    }
+    let payload = json!({
+        "grant_id": code.grant,
+        "client_id": client.id,
+        "audience": prepared.authority.audience(),
+        "scope": prepared.authority.scope(),
+        "consented": consented,
+        "device": prepared.device.is_some(),
+    });
+    let event = audit::Event { kind: EventKind::GrantIssued, subject: account.uuid(), payload };
+    audit::record(app, tx, context, event).await
 }
 
-/// Too late, or in another window: what they said there holds.
-async fn decided_before(tx: &Tx, asking: &Asking, account: AccountId) -> Result<Delivery, StoreError> {
-    Ok(Delivery::Device(match device::outcome(tx, asking.id, account).await? {
-        Some(device::State::Approved) => Confirmed::Before,
-        Some(device::State::Denied) => Confirmed::Not(ErrorCode::AccessDenied),
-        Some(device::State::Pending) | None => Confirmed::Not(ErrorCode::ExpiredToken),
-    }))
+/// The code by which a grant is redeemed.
+#[derive(Debug)]
+pub struct Code {
+    pub grant: GrantId,
+    pub hash: [u8; 32],
+    pub seconds: f64,
+}
+
+/// A code lives this long (decisions: 60 s, once).
+const CODE_SECONDS: f64 = 60.0;
+
+fn issue_code(
+    app: &App,
+    account: AccountId,
+    grant: GrantId,
+) -> Result<(Zeroizing<String>, Code), StoreError> {
+    let route = Route { owner: account.uuid(), row: grant.uuid(), generation: 0 };
+    let issued = app
+        .secrets
+        .handles
+        .issue(HandleKind::Code, route, &*app.entropy)
+        .map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    Ok((issued.text, Code { grant, hash: issued.hash, seconds: CODE_SECONDS }))
 }
 
 /// As whom the person acts, asked once more while nobody can change it; `None` where no organization is.
@@ -218,18 +218,18 @@ async fn turned(
         .map_err(|error| StoreError::Inconsistent(error.to_string()))
 }
 
-fn terms(prepared: &Prepared, sitting: &Sitting<'_>) -> Terms {
-    let when = auth_time(sitting.proofs, sitting.level, sitting.now, &Decay::default());
+fn terms(prepared: &Prepared, authentication: &Authentication<'_>) -> Terms {
+    let when = auth_time(authentication.proofs, authentication.level, authentication.now, &Decay::default());
     Terms {
-        level: sitting.level,
-        auth_time: when.unwrap_or(sitting.now).unix_timestamp(),
+        level: authentication.level,
+        auth_time: when.unwrap_or(authentication.now).unix_timestamp(),
         // `mfa` means AAL2, and proofs that lapsed do not make it.
-        amr: amr(sitting.proofs)
+        amr: amr(authentication.proofs)
             .into_iter()
-            .filter(|value| *value != "mfa" || sitting.level == Level::Aal2)
+            .filter(|value| *value != "mfa" || authentication.level == Level::Aal2)
             .map(str::to_owned)
             .collect(),
-        credentials: sitting.proofs.iter().filter_map(|proof| proof.credential).collect(),
+        credentials: authentication.proofs.iter().filter_map(|proof| proof.credential).collect(),
         nonce: prepared.request.nonce.clone(),
         details: prepared.authority.details().to_vec(),
         actor: None,

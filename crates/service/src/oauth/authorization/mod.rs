@@ -18,8 +18,11 @@ mod issue;
 mod life;
 mod object;
 mod place;
+mod purpose;
+pub mod pushed;
 mod reference;
 mod respond;
+mod starting;
 mod store;
 
 use std::sync::Arc;
@@ -30,33 +33,30 @@ use porteiro_protocol::{
     authority::Authority,
     authorization_request::{AuthorizationRequest, Prompt, RawRequest, Refused, ResponseMode, Undeliverable},
     error::ErrorCode,
-    id::{AccountId, OrganizationId},
+    id::AccountId,
 };
-use serde::Serialize;
 use serde_json::json;
 
 pub use begin::{Begun, Beside, begin, continued_from, naming};
-pub use continued::{Continued, Way};
+pub use continued::{Asking, Continued, Way};
 pub use describe::{describe, in_words};
 pub use hint::{Hint, read_hint};
-pub use issue::{Sitting, issue};
+pub use issue::{Admitted, Code, admit, write_grant};
 pub use object::limited;
-pub use place::is_named;
-pub use respond::{Confirmed, Delivery, refusal};
+pub use purpose::{AuthorizationPurpose, Request};
+pub use starting::start;
 pub use store::{allowed_clients, forget, forget_in_organization, remembered};
 
 use self::place::Place;
 use super::{
     apis::{self, Api},
     clients::{self, Client},
-    device::Asking,
 };
 use crate::{
     App,
+    flow::{Choice, Continuation, Standing},
     http::{OAuthError, Route},
     members::Member,
-    organizations::Status,
-    refusals::Refusal,
     secrets::sha256,
     store::{Reader, StoreError},
 };
@@ -72,6 +72,9 @@ pub struct Prepared {
     pub request: AuthorizationRequest,
     pub redirect_uri: Option<String>,
     pub device: Option<Asking>,
+    /// What is asked for, whoever allows it.
+    asked: Authority,
+    /// The same, for the organization the person acts for, once that is known.
     pub authority: Authority,
     pub api: Option<Api>,
     /// Of the client and the APIs by which it was checked.
@@ -94,7 +97,6 @@ pub enum Stopped {
 #[derive(Debug, Clone)]
 pub struct Turned {
     pub client: Client,
-    pub way: Way,
     pub redirect_uri: Option<String>,
     pub mode: ResponseMode,
     pub state: Option<String>,
@@ -132,7 +134,6 @@ impl Turned {
     pub fn new(prepared: &Prepared, refused: Refused) -> Self {
         Self {
             client: prepared.client.clone(),
-            way: prepared.way(),
             redirect_uri: prepared.redirect_uri.clone(),
             mode: decide::mode(&prepared.request),
             state: prepared.request.state.clone(),
@@ -198,6 +199,7 @@ pub async fn prepare(
                 request,
                 redirect_uri,
                 device,
+                asked: authority.clone(),
                 authority,
                 api,
                 definition,
@@ -208,7 +210,6 @@ pub async fn prepare(
         Err(refused) => Err(Stopped::Client(Box::new(Turned {
             mode: error_mode(&client, raw),
             client,
-            way: continued.way(),
             redirect_uri,
             state: raw.state().map(str::to_owned),
             refused,
@@ -221,58 +222,6 @@ fn error_mode(client: &Client, raw: &RawRequest) -> ResponseMode {
     let mode = raw.error_mode();
     let reads = client.metadata.authorization_signed_response_alg.is_some();
     if mode.is_signed() && !reads { ResponseMode::Query } else { mode }
-}
-
-/// What the flow engine must know of the request it leads back to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
-    pub refused: Option<Refused>,
-    /// What is remembered of it, where authority was refused.
-    pub why: Option<Box<Refusal>>,
-    pub needs_choice: bool,
-    /// Organizations of which the person must choose one.
-    pub choices: Vec<Choice>,
-    /// What the organization asks of whoever acts for it.
-    pub level: Level,
-    pub max_age: Option<u32>,
-    pub needs_consent: bool,
-    /// Of everything a person decides about.
-    pub digest: Option<String>,
-}
-
-/// An organization a person may act for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Choice {
-    pub id: OrganizationId,
-    pub slug: String,
-    pub name: String,
-    pub role: String,
-    /// Why it cannot be chosen, where it cannot.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unavailable: Option<Unavailable>,
-}
-
-/// Why somebody cannot act for an organization they belong to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unavailable {
-    Suspended,
-}
-
-impl From<&Member> for Choice {
-    fn from(member: &Member) -> Self {
-        let organization = &member.organization;
-        Self {
-            id: organization.id,
-            slug: organization.slug.clone(),
-            name: organization.name.clone(),
-            role: member.primary_role.clone(),
-            unavailable: match organization.status {
-                Status::Enabled => None,
-                Status::Suspended => Some(Unavailable::Suspended),
-            },
-        }
-    }
 }
 
 /// Who asks, how far they are trusted, for what, and where the answer goes. If any of it changes, a yes is void.
@@ -295,35 +244,41 @@ fn digest(prepared: &Prepared) -> String {
 pub async fn standing(
     reader: &impl Reader,
     continued: &Continued,
+    continuation: &Continuation,
     prepared: &mut Result<Box<Prepared>, Stopped>,
     account: Option<AccountId>,
 ) -> Result<Standing, StoreError> {
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(Stopped::Page { code, detail }) => return Ok(refused(decide::refuse(*code, detail))),
-        Err(Stopped::Client(turned)) => return Ok(refused(turned.refused.clone())),
+        Err(Stopped::Page { code, detail }) => return Ok(Standing::refused(decide::refuse(*code, detail))),
+        Err(Stopped::Client(turned)) => return Ok(Standing::refused(turned.refused.clone())),
     };
+    // Of whoever it was before.
+    prepared.member = None;
+    prepared.authority = prepared.asked.clone();
     if let (Some(hinted), Some(account)) = (continued.hinted, account)
         && hinted != account
     {
         let text = "the person could not do what was asked";
-        return Ok(refused(decide::refuse(ErrorCode::LoginRequired, text)));
+        return Ok(Standing::refused(decide::refuse(ErrorCode::LoginRequired, text)));
     }
     let mut choices = Vec::new();
     if let Some(account) = account {
-        let place = place::find(reader, continued, prepared, account).await?;
+        let place = place::find(reader, continuation.organization, prepared, account).await?;
         if continued.subject.is_some_and(|subject| !place.may_be(subject, account)) {
             let text = "the person could not do what was asked";
-            return Ok(refused(decide::refuse(ErrorCode::LoginRequired, text)));
+            return Ok(Standing::refused(decide::refuse(ErrorCode::LoginRequired, text)));
         }
         match place {
             Place::Nowhere => {}
             Place::Here(member) => {
-                prepared.authority = prepared.authority.clone().acting_for(member.organization.id);
+                prepared.authority = prepared.asked.clone().acting_for(member.organization.id);
                 prepared.member = Some(*member);
             }
             Place::Choose(members) => choices = members.iter().map(Choice::from).collect(),
-            Place::Refused(why_not, why) => return Ok(Standing { why: Some(why), ..refused(why_not) }),
+            Place::Refused(why_not, why) => {
+                return Ok(Standing { why: Some(why), ..Standing::refused(why_not) });
+            }
         }
     }
     let policy = prepared.member.as_ref().map(|member| &member.organization.policy);
@@ -341,8 +296,8 @@ pub async fn standing(
         None => None,
     };
     let digest = digest(prepared);
-    let needs_consent = continued.consented.as_ref() != Some(&digest)
-        && (continued.shown.is_some()
+    let needs_consent = continuation.consented.as_ref() != Some(&digest)
+        && (continuation.shown.is_some()
             || continued.device.is_some()
             || decide::needs_consent(
                 &prepared.client,
@@ -351,7 +306,7 @@ pub async fn standing(
                 &prepared.authority,
                 before.as_ref(),
             ));
-    let needs_choice = !continued.confirmed && prepared.request.prompts(Prompt::SelectAccount);
+    let needs_choice = !continuation.confirmed && prepared.request.prompts(Prompt::SelectAccount);
     Ok(Standing {
         refused: None,
         why: None,
@@ -362,17 +317,4 @@ pub async fn standing(
         needs_consent,
         digest: Some(digest),
     })
-}
-
-const fn refused(refused: Refused) -> Standing {
-    Standing {
-        refused: Some(refused),
-        why: None,
-        needs_choice: false,
-        choices: Vec::new(),
-        level: Level::None,
-        max_age: None,
-        needs_consent: false,
-        digest: None,
-    }
 }

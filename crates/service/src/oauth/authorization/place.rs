@@ -52,7 +52,7 @@ impl Place {
 }
 
 /// Whether this person is whom the request names, where it names anybody by what the answer would call them.
-pub async fn is_named(
+pub(super) async fn is_named(
     reader: &impl Reader,
     continued: &Continued,
     prepared: &Prepared,
@@ -60,7 +60,7 @@ pub async fn is_named(
 ) -> Result<bool, StoreError> {
     match continued.subject {
         None => Ok(true),
-        Some(subject) => Ok(find(reader, continued, prepared, account).await?.may_be(subject, account)),
+        Some(subject) => Ok(find(reader, None, prepared, account).await?.may_be(subject, account)),
     }
 }
 
@@ -110,14 +110,14 @@ fn refusal(prepared: &Prepared, member: Option<&Member>, rule: Rule, would_pass:
 
 pub(super) async fn find(
     reader: &impl Reader,
-    continued: &Continued,
+    chosen: Option<OrganizationId>,
     prepared: &Prepared,
     account: AccountId,
 ) -> Result<Place, StoreError> {
     if !is_needed(prepared) {
         return Ok(Place::Nowhere);
     }
-    let member = match wanted(reader, continued.organization, prepared).await? {
+    let member = match wanted(reader, chosen, prepared).await? {
         Wanted::Unknown => {
             let text = "an organization they belong to and the client may act for";
             return Ok(unavailable(prepared, None, Rule::NotAMember, text));

@@ -1,64 +1,14 @@
 //! The answer on its way to the client: in the query, posted, or signed (JARM).
 
 use porteiro_protocol::{
-    authorization_request::{AuthorizationResponse, ResponseMode, redirect_response},
-    error::ErrorCode,
+    authorization_request::{ResponseMode, redirect_response},
     jose::Algorithm,
     time::numeric_date,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
-use super::{super::clients::Client, Turned, Way};
-use crate::{App, oauth::keys::SignError};
-
-/// What the person's browser or app is to do next.
-#[derive(Clone, PartialEq, Eq)]
-pub enum Delivery {
-    Browser(AuthorizationResponse),
-    /// Straight into the answer, for a first-party app that has no redirect URI.
-    Direct(Vec<(String, String)>),
-    /// Nowhere from here: the device hears of it when it polls.
-    Device(Confirmed),
-}
-
-/// What a person's word about a device came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confirmed {
-    Now,
-    /// They had said yes already, in another window.
-    Before,
-    Not(ErrorCode),
-}
-
-impl std::fmt::Debug for Delivery {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("<delivery>")
-    }
-}
-
-impl Delivery {
-    /// As the flow API says it.
-    pub fn to_json(&self) -> Value {
-        let object = |fields: &[(String, String)]| {
-            Value::Object(fields.iter().map(|(name, value)| (name.clone(), json!(value))).collect())
-        };
-        match self {
-            Self::Browser(AuthorizationResponse::Redirect { location }) => {
-                json!({"type": "redirect", "uri": location})
-            }
-            Self::Browser(AuthorizationResponse::FormPost { action, fields }) => {
-                json!({"type": "form_post", "action": action, "fields": object(fields)})
-            }
-            Self::Direct(fields) => json!({"type": "authorization", "response": object(fields)}),
-            Self::Device(Confirmed::Now | Confirmed::Before) => {
-                json!({"type": "device", "outcome": "approved"})
-            }
-            Self::Device(Confirmed::Not(error)) => {
-                json!({"type": "device", "outcome": "refused", "error": error.as_str()})
-            }
-        }
-    }
-}
+use super::{super::clients::Client, Turned};
+use crate::{App, flow::Delivery, oauth::keys::SignError};
 
 /// JARM §2.1: short, since it is read at once.
 const SIGNED_SECONDS: i64 = 120;
@@ -93,10 +43,6 @@ pub async fn deliver(
 
 /// A refusal, told to the client.
 pub async fn refusal(app: &App, turned: &Turned) -> Result<Delivery, SignError> {
-    match turned.way {
-        Way::Device => return Ok(Delivery::Device(Confirmed::Not(turned.refused.code))),
-        Way::Redirect | Way::Direct => {}
-    }
     let mut parameters = vec![
         ("error", turned.refused.code.as_str()),
         ("error_description", turned.refused.description.as_str()),

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     App,
-    flow::{self, Answer, FlowError, Started},
+    flow::{Answer, FlowError, Started},
     http::{OAuthError, RequestContext, Route},
 };
 
@@ -80,7 +80,7 @@ async fn begin(
         .await
         .map_err(OAuthError::from)?
         .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
-    match flow::start(app, context, continued, &prepared).await? {
+    match authorization::start(app, context, continued, prepared).await? {
         Started::Flow(answer) => Ok(answer),
         Started::Blocked { refused } => Err(OAuthError::new(refused.code, refused.description).into()),
         Started::Done { .. } => Err(FlowError::Internal("nobody was asked".into()).into()),

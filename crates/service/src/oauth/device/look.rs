@@ -5,11 +5,14 @@ use std::net::IpAddr;
 use porteiro_protocol::{id::Id, user_code::UserCode};
 use serde_json::Value;
 
-use super::{Asking, continued, row, store};
+use super::{DevicePurpose, continued, row, store};
 use crate::{
-    flow::step::{Effect, Step, Stopped, text},
+    flow::{
+        Continuation,
+        step::{Effect, Step, Stopped, text},
+    },
     limits::network,
-    oauth::authorization,
+    oauth::authorization::{self, Asking},
 };
 
 /// One answer for what was never given out, has expired, was decided, or is somebody else's.
@@ -18,7 +21,7 @@ fn unknown() -> Stopped {
     Stopped::Invalid { field: "user_code", detail }
 }
 
-pub async fn look(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+pub(super) async fn look(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let app = step.app;
     let code = UserCode::parse(text(input, "user_code")?).ok_or_else(unknown)?;
     let account = step.state.account().map(Id::uuid).ok_or_else(unknown)?;
@@ -36,5 +39,6 @@ pub async fn look(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let continued = continued(found.request, asking);
     // Nobody is shown what would be refused in the end: the client may be gone, or may not ask this any more.
     let prepared = authorization::prepare(app, &app.store, &continued).await?.map_err(|_| unknown())?;
-    Ok(Effect::Device { level: prepared.level, continued: Box::new(continued) })
+    let continuation = Box::new(Continuation::new(DevicePurpose::NAME, &continued)?);
+    Ok(Effect::Found { level: prepared.level, continuation, code: code.to_string() })
 }

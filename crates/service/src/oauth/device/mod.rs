@@ -12,24 +12,25 @@
 mod endpoint;
 mod grant;
 mod look;
+mod purpose;
 mod store;
 
 use std::sync::Arc;
 
 use porteiro_protocol::{
     authorization_request::RawRequest, entropy::Entropy, error::ErrorCode, form::Parameters, id::AccountId,
-    time::OffsetDateTime, user_code::UserCode,
+    user_code::UserCode,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
 pub use grant::grant;
-pub use look::look;
-pub use store::{approve, claim, outcome, release, sweep};
+pub use purpose::DevicePurpose;
+pub use store::sweep;
 
 use super::{
-    authorization::{self, Continued},
+    authorization::{self, Asking, Continued, decide::DEVICE_GRANT},
     client_auth::AuthenticatedClient,
     grants::{self, Why},
     logout,
@@ -53,30 +54,17 @@ pub const SWEEPING: JobKind<App> = JobKind::<App>::new("device_requests.sweep", 
 })
 .every(|_| 600);
 
-pub const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:device_code";
+pub const GRANT_TYPE: &str = DEVICE_GRANT;
 /// How long a person may take to confirm.
 const SECONDS: i32 = 300;
 /// How long after their yes the device may take to notice: as long as it may be told to wait, and again.
-pub const NOTICED_SECONDS: f64 = 120.0;
+const NOTICED_SECONDS: f64 = 120.0;
 /// RFC 8628 §3.2: between two polls, unless the device is told otherwise.
 const INTERVAL: i32 = 5;
 
 text_enum! {
     /// What became of it.
     State { Pending = "pending", Approved = "approved", Denied = "denied" }
-}
-
-/// The device behind a request, as far as the person who confirms it should know.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Asking {
-    pub id: Uuid,
-    pub user_code: String,
-    pub address: String,
-    pub user_agent: String,
-    #[serde(with = "time::serde::rfc3339")]
-    pub at: OffsetDateTime,
-    /// Whether it asked from the network the person is in.
-    pub same_network: bool,
 }
 
 /// Where a request came from, as it is kept.
@@ -92,7 +80,7 @@ fn continued(request: RawRequest, device: Asking) -> Continued {
 }
 
 /// Their no. The later word counts: it also ends what the same person said yes to a moment ago, in another window.
-pub async fn refuse(
+async fn refuse(
     app: &App,
     tx: &Tx,
     context: &RequestContext,

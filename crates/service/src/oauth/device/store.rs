@@ -121,7 +121,7 @@ pub(super) async fn find(store: &Store, id: Uuid, account: Uuid) -> Result<Optio
 }
 
 /// It is theirs to decide from here on.
-pub async fn claim(tx: &Tx, id: Uuid, account: AccountId) -> Result<bool, StoreError> {
+pub(super) async fn claim(tx: &Tx, id: Uuid, account: AccountId) -> Result<bool, StoreError> {
     let claimed = tx
         .execute(
             "UPDATE device_request SET account_id = $2
@@ -134,7 +134,7 @@ pub async fn claim(tx: &Tx, id: Uuid, account: AccountId) -> Result<bool, StoreE
 }
 
 /// They are somebody else: whoever they are may look it up.
-pub async fn release(tx: &Tx, id: Uuid, account: AccountId) -> Result<(), StoreError> {
+pub(super) async fn release(tx: &Tx, id: Uuid, account: AccountId) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE device_request SET account_id = NULL
          WHERE request_id = $1 AND account_id = $2 AND state = 'pending'",
@@ -145,7 +145,12 @@ pub async fn release(tx: &Tx, id: Uuid, account: AccountId) -> Result<(), StoreE
 }
 
 /// Their yes. `false` where it came too late.
-pub async fn approve(tx: &Tx, id: Uuid, account: AccountId, grant: GrantId) -> Result<bool, StoreError> {
+pub(super) async fn approve(
+    tx: &Tx,
+    id: Uuid,
+    account: AccountId,
+    grant: GrantId,
+) -> Result<bool, StoreError> {
     let approved = tx
         .execute(
             "UPDATE device_request SET state = 'approved', grant_id = $3
@@ -189,7 +194,7 @@ pub(super) async fn approved(
 }
 
 /// What they decided before; none where they did not.
-pub async fn outcome(tx: &Tx, id: Uuid, account: AccountId) -> Result<Option<State>, StoreError> {
+pub(super) async fn outcome(tx: &Tx, id: Uuid, account: AccountId) -> Result<Option<State>, StoreError> {
     let rows = tx
         .query(
             "SELECT state FROM device_request WHERE request_id = $1 AND account_id = $2 AND state <> 'pending'",

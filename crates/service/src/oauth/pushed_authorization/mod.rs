@@ -10,7 +10,6 @@
 
 mod endpoint;
 mod limits;
-mod store;
 
 use std::sync::Arc;
 
@@ -20,13 +19,15 @@ use porteiro_protocol::{
     form::Parameters,
     id::Id,
 };
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-pub use store::{consume, keep, sweep};
+pub use super::authorization::pushed::{SECONDS, sweep};
 
 use super::{
-    authorization::{self, Beside, Continued},
+    authorization::{
+        self, Beside, Continued,
+        pushed::{self, PREFIX, Stored},
+    },
     client_auth::AuthenticatedClient,
 };
 use crate::{
@@ -34,7 +35,6 @@ use crate::{
     http::{OAuthError, Route},
     jobs::JobKind,
     secrets::{HandleKind, Route as HandleRoute},
-    store::StoreError,
 };
 
 pub fn routes() -> Vec<Route> {
@@ -46,25 +46,6 @@ pub const SWEEPING: JobKind<App> = JobKind::<App>::new("pushed_requests.sweep", 
     Box::pin(async move { Ok(sweep(&app.store).await.map(|_| ())?) })
 })
 .every(|_| 60);
-
-const PREFIX: &str = "urn:ietf:params:oauth:request_uri:";
-/// How long a client may take from pushing to sending the person.
-pub const SECONDS: i32 = 90;
-
-/// What is kept.
-#[derive(Debug, Serialize, Deserialize)]
-struct Stored {
-    request: RawRequest,
-    signed: bool,
-}
-
-/// A pushed request that may be used now.
-#[derive(Debug)]
-pub struct Found {
-    pub id: Uuid,
-    pub request: RawRequest,
-    pub signed: bool,
-}
 
 /// The pushed request itself, for ids.
 enum PushedRequest {}
@@ -112,16 +93,6 @@ async fn push(
         OAuthError::new(ErrorCode::ServerError, "")
     })?;
     let stored = Stored { request: continued.request, signed: continued.signed };
-    store::insert(&app.store, id.uuid(), &client.id, &handle.hash, &stored).await?;
+    pushed::insert(&app.store, id.uuid(), &client.id, &handle.hash, &stored).await?;
     Ok(format!("{PREFIX}{}", handle.text.as_str()))
-}
-
-/// The request behind an address, if it is this client's and still good.
-pub async fn find(app: &App, uri: &str, client_id: &str) -> Result<Option<Found>, StoreError> {
-    let presented =
-        uri.strip_prefix(PREFIX).and_then(|text| app.secrets.handles.open(HandleKind::Pushed, text));
-    let Some(presented) = presented else { return Ok(None) };
-    let id = presented.route.row;
-    let stored = store::find(&app.store, id, client_id, &presented.hash).await?;
-    Ok(stored.map(|stored| Found { id, request: stored.request, signed: stored.signed }))
 }

@@ -1,0 +1,218 @@
+//! A device to be let in, as what a flow leads to: an authorization whose answer waits for the device.
+
+use porteiro_protocol::{
+    authorization_request::Refused, error::ErrorCode, id::AccountId, user_code::UserCode,
+};
+use serde_json::{Value, json};
+
+use super::{NOTICED_SECONDS, State, look, refuse, store};
+use crate::{
+    App,
+    branding::Audience,
+    flow::{
+        self, Authentication, Completing, Continuation, Delivery, Opening, Purpose, Source, Standing, Work,
+        actions::Action,
+        happening,
+        state::{Refusal, Stage},
+        tell,
+    },
+    http::RequestContext,
+    mail::templates::{self, Happening},
+    oauth::{
+        authorization::{Asking, Code, Prepared, Request, admit, write_grant},
+        grants::GrantId,
+    },
+    store::{StoreError, Tx},
+};
+
+/// A person lets a device in.
+#[derive(Debug)]
+pub struct DevicePurpose;
+
+impl DevicePurpose {
+    pub(super) const NAME: &'static str = "confirm_device";
+}
+
+static OPENING: Opening = Opening {
+    stage: Stage::Device,
+    actions: &[Action::DeviceLook],
+    find: |step, input| Box::pin(look::look(step, input)),
+    // Shown to be compared, not looked up.
+    brought: |request| request.user_code.as_deref().and_then(UserCode::parse).map(|code| code.to_string()),
+    shown_as: "user_code",
+};
+
+impl Purpose for DevicePurpose {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        app: &'a App,
+        source: Source<'a>,
+        continuation: &'a Continuation,
+    ) -> Work<'a, Box<dyn flow::Prepared>> {
+        Box::pin(async move {
+            let request = Request::prepare(app, source, continuation).await?;
+            let asking = asking(&request)?;
+            Ok(Box::new(DeviceRequest { request, asking }) as Box<_>)
+        })
+    }
+
+    fn opening(&self) -> Option<&'static Opening> {
+        Some(&OPENING)
+    }
+
+    fn claim<'a>(&'a self, tx: &'a Tx, continuation: &'a Continuation, account: AccountId) -> Work<'a, bool> {
+        Box::pin(async move {
+            let continued: super::Continued = continuation.read()?;
+            match continued.device {
+                Some(asking) => store::claim(tx, asking.id, account).await,
+                None => Ok(false),
+            }
+        })
+    }
+}
+
+fn asking(request: &Request) -> Result<Asking, StoreError> {
+    let asking = request.continued.device.clone();
+    asking.ok_or_else(|| StoreError::Inconsistent("a device flow without its device".into()))
+}
+
+#[derive(Debug)]
+struct DeviceRequest {
+    request: Request,
+    asking: Asking,
+}
+
+/// What a person's word about a device came to.
+enum Decided {
+    Now,
+    /// They had said yes already, in another window.
+    Before,
+    Not(ErrorCode),
+}
+
+impl Decided {
+    /// The device hears of it when it polls; the person is told at once.
+    fn delivery(&self) -> Delivery {
+        Delivery::Elsewhere(match self {
+            Self::Now | Self::Before => json!({"type": "device", "outcome": "approved"}),
+            Self::Not(error) => json!({"type": "device", "outcome": "refused", "error": error.as_str()}),
+        })
+    }
+}
+
+impl flow::Prepared for DeviceRequest {
+    fn stand<'a>(
+        &'a mut self,
+        source: Source<'a>,
+        continuation: &'a Continuation,
+        account: Option<AccountId>,
+    ) -> Work<'a, Standing> {
+        self.request.stand(source, continuation, account)
+    }
+
+    fn is_good(&self) -> bool {
+        self.request.is_good()
+    }
+
+    fn describe(&self, locale: &str) -> Option<Value> {
+        self.request.describe(locale)
+    }
+
+    fn audience(&self) -> Option<Audience<'_>> {
+        self.request.audience()
+    }
+
+    fn complete<'a>(
+        &'a self,
+        app: &'a App,
+        tx: &'a Tx,
+        context: &'a RequestContext,
+        completing: Completing<'a>,
+    ) -> Work<'a, Delivery> {
+        Box::pin(async move {
+            let decided = self.approve(app, tx, context, completing).await?;
+            let account = completing.authentication.account;
+            match decided {
+                Decided::Now => self.notify(app, tx, account, completing.locale).await?,
+                Decided::Before | Decided::Not(ErrorCode::ExpiredToken) => {}
+                // What turned out to be impossible is a no.
+                Decided::Not(_) => refuse(app, tx, context, self.asking.id, account).await?,
+            }
+            Ok(decided.delivery())
+        })
+    }
+
+    fn tell<'a>(&'a self, _app: &'a App, refusal: Refusal, refused: Refused) -> Work<'a, Option<Delivery>> {
+        let turned = self.request.turned(refusal, refused);
+        Box::pin(async move { Ok(turned.map(|turned| Decided::Not(turned.refused.code).delivery())) })
+    }
+
+    fn withdraw<'a>(
+        &'a self,
+        app: &'a App,
+        tx: &'a Tx,
+        context: &'a RequestContext,
+        account: AccountId,
+    ) -> Work<'a, ()> {
+        Box::pin(refuse(app, tx, context, self.asking.id, account))
+    }
+
+    fn release<'a>(&'a self, tx: &'a Tx, account: AccountId) -> Work<'a, ()> {
+        Box::pin(store::release(tx, self.asking.id, account))
+    }
+}
+
+impl DeviceRequest {
+    /// Writes the grant. Its code is the device code, which is its own verifier.
+    async fn approve(
+        &self,
+        app: &App,
+        tx: &Tx,
+        context: &RequestContext,
+        completing: Completing<'_>,
+    ) -> Result<Decided, StoreError> {
+        let (prepared, authentication) = (self.request.good()?, completing.authentication);
+        let admitted = match admit(tx, &self.request.continued, prepared, authentication).await? {
+            Ok(admitted) => admitted,
+            Err(refused) => return Ok(Decided::Not(refused.code)),
+        };
+        let code = code(app, prepared);
+        if !store::approve(tx, self.asking.id, authentication.account, code.grant).await? {
+            return self.decided_before(tx, authentication).await;
+        }
+        let consented = completing.continuation.consented.is_some();
+        write_grant(app, tx, context, prepared, authentication, &admitted, &code, consented).await?;
+        Ok(Decided::Now)
+    }
+
+    /// Too late, or in another window: what they said there holds.
+    async fn decided_before(
+        &self,
+        tx: &Tx,
+        authentication: &Authentication<'_>,
+    ) -> Result<Decided, StoreError> {
+        Ok(match store::outcome(tx, self.asking.id, authentication.account).await? {
+            Some(State::Approved) => Decided::Before,
+            Some(State::Denied) => Decided::Not(ErrorCode::AccessDenied),
+            Some(State::Pending) | None => Decided::Not(ErrorCode::ExpiredToken),
+        })
+    }
+
+    /// Whoever was talked into typing a stranger's code learns of it, and how to take it back.
+    async fn notify(&self, app: &App, tx: &Tx, account: AccountId, locale: &str) -> Result<(), StoreError> {
+        let client = &self.request.good()?.client;
+        let client = client.metadata.client_name.as_deref().unwrap_or(&client.id);
+        // What the device calls itself is not ours to repeat.
+        let what = Happening { place: Some(&self.asking.address), ..happening(app, None) };
+        tell(app, tx, account, locale, |locale| templates::device_connected(locale, client, &what)).await
+    }
+}
+
+fn code(app: &App, prepared: &Prepared) -> Code {
+    let grant: GrantId = porteiro_protocol::id::Id::ordered(app.clock.now(), &*app.entropy);
+    Code { grant, hash: *prepared.request.code_challenge.as_bytes(), seconds: NOTICED_SECONDS }
+}
