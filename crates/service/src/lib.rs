@@ -11,6 +11,7 @@ pub mod bootstrap;
 pub mod branding;
 pub mod client_policies;
 pub mod credentials;
+pub mod endings;
 pub mod flow;
 pub mod health;
 pub mod http;
@@ -34,7 +35,7 @@ use std::sync::Arc;
 use axum::Router;
 
 pub use porteiro_base::{Core, api, fetch, jobs, limits, mail, secrets, settings, sms, store};
-
+pub use registers::Registers;
 pub use state::{App, Parts};
 
 /// Every route there is. A route cannot exist without saying who may call it.

@@ -1,7 +1,8 @@
 //! Sets that grow with the features, for floors that know none of them. One line per entry.
 
 use crate::{
-    App, Core,
+    App, Core, api_keys,
+    endings::Dependent,
     flow::{self, Purpose},
     impersonation,
     jobs::{self, Host, JobKind},
@@ -13,10 +14,19 @@ use crate::{
 pub struct Registers {
     /// What a flow can lead to.
     pub purposes: &'static [&'static dyn Purpose],
+    /// What ends with authority, in the order in which rows are locked.
+    pub dependents: &'static [Dependent],
 }
 
-pub const REGISTERS: Registers =
-    Registers { purposes: &[&oauth::authorization::AuthorizationPurpose, &oauth::device::DevicePurpose] };
+pub const REGISTERS: Registers = Registers {
+    purposes: &[&oauth::authorization::AuthorizationPurpose, &oauth::device::DevicePurpose],
+    dependents: &[
+        oauth::authorization::DEPENDENT,
+        oauth::logout::DEPENDENT,
+        api_keys::DEPENDENT,
+        impersonation::DEPENDENT,
+    ],
+};
 
 /// Every kind of job.
 pub const JOBS: &[JobKind<App>] = &[

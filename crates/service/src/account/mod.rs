@@ -15,13 +15,9 @@ use serde_json::json;
 use crate::{
     App, accounts, audit,
     credentials::{self, CredentialKind},
+    endings::{self, Cause, Gone},
     flow::{self, decide},
     http::{Access, RequestContext, Route},
-    oauth::{
-        authorization,
-        grants::{Ending, Why},
-        logout,
-    },
     sessions::{self, Ended, SignedIn},
     store::{StoreError, Turn},
 };
@@ -103,8 +99,8 @@ async fn remove_credential(
             let keep = Some(signed_in.session_id);
             let ended = sessions::forget_credential(&tx, signed_in.account_id, id, keep).await?;
             let reason = Ended::CredentialChanged;
-            logout::sessions_ended(app, &tx, context, signed_in.account_id, &ended, reason).await?;
-            logout::credential_gone(app, &tx, context, signed_in.account_id, id, keep).await?;
+            endings::sessions_ended(app, &tx, context, signed_in.account_id, &ended, reason).await?;
+            endings::credential_removed(app, &tx, context, signed_in.account_id, id, keep).await?;
             let payload = json!({"credential_id": id, "kind": credential.kind});
             let event = audit::Event {
                 kind: audit::EventKind::CredentialRemoved,
@@ -133,7 +129,7 @@ async fn end_session(
             lock_account(&tx, signed_in).await?;
             let ended = sessions::end(&tx, session, signed_in.account_id, reason).await?;
             if ended {
-                logout::sessions_ended(app, &tx, context, signed_in.account_id, &[session], reason).await?;
+                endings::sessions_ended(app, &tx, context, signed_in.account_id, &[session], reason).await?;
             }
             Ok(ended)
         })
@@ -151,7 +147,7 @@ async fn end_other_sessions(
             let keep = Some(signed_in.session_id);
             let reason = Ended::EndedByOwner;
             let ended = sessions::end_others(&tx, signed_in.account_id, keep, reason).await?;
-            logout::sessions_ended(app, &tx, context, signed_in.account_id, &ended, reason).await?;
+            endings::sessions_ended(app, &tx, context, signed_in.account_id, &ended, reason).await?;
             Ok(ended.len())
         })
         .await
@@ -168,11 +164,8 @@ async fn withdraw(
     app.store
         .run_tx_in_turn(turn(signed_in), "account.withdraw", |tx| async move {
             lock_account(&tx, signed_in).await?;
-            let forgotten = authorization::forget(&tx, account, client_id).await?;
-            let all = Ending::of_account(account, Why::Owner);
-            let ending = Ending { client_id: Some(client_id), ..all };
-            let gone = logout::end_grants(app, &tx, context, &ending).await?;
-            if !forgotten && gone.revoked.is_empty() && !gone.more {
+            let gone = endings::end(app, &tx, context, Cause::Consent { account, client_id }).await?;
+            if gone == Gone::default() {
                 return Ok(false);
             }
             let payload = json!({"client_id": client_id});

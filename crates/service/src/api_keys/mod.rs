@@ -8,6 +8,7 @@
 //!    everywhere at once, for the tokens it got as well ([`token_alive`]).
 
 mod decide;
+mod ending;
 mod making;
 mod store;
 
@@ -23,10 +24,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 pub use decide::{NewKeyRequest, NewPersonalKeyRequest, Wanted, missing, wanted};
+pub use ending::DEPENDENT;
 pub use making::{Made, Place, make_at_console, revoke_at_console, write};
-pub use store::{
-    Key, KeyKind, NewKey, Whose, count_living, find, insert, list, revoke, revoke_of_membership, show,
-};
+pub use store::{Key, KeyKind, NewKey, Whose, count_living, find, insert, list, revoke, show};
 
 use crate::{
     App, audit,

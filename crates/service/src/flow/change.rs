@@ -15,8 +15,8 @@ use super::{
 use crate::{
     App, accounts, audit,
     credentials::{self, CredentialKind, NewCredential, recovery_code},
+    endings,
     http::RequestContext,
-    oauth::logout,
     sessions,
     store::{StoreError, Tx},
 };
@@ -96,8 +96,8 @@ async fn replace(
         credentials::remove(tx, account, old.id).await?;
         let ended = sessions::forget_credential(tx, account, old.id, state.session).await?;
         let reason = sessions::Ended::CredentialChanged;
-        logout::sessions_ended(app, tx, context, account, &ended, reason).await?;
-        logout::credential_gone(app, tx, context, account, old.id, state.session).await?;
+        endings::sessions_ended(app, tx, context, account, &ended, reason).await?;
+        endings::credential_removed(app, tx, context, account, old.id, state.session).await?;
         let proved = state.proofs.iter().any(|proof| proof.credential == Some(old.id.uuid()));
         state.proofs.retain(|proof| proof.credential != Some(old.id.uuid()));
         if proved && new.kind == CredentialKind::Password {

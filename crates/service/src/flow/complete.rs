@@ -25,9 +25,9 @@ use crate::{
     audit::{self, EventKind},
     bootstrap, credentials,
     credentials::{CredentialKind, NewCredential, email},
+    endings::{self, Why},
     http::{DEVICE_COOKIE, RequestContext, SESSION_COOKIE, set_cookie},
     mail::templates,
-    oauth::{grants::Why, logout},
     platform,
     secrets::{HandleKind, Issued, Route},
     sessions::{self, Ended},
@@ -220,12 +220,12 @@ async fn sign_in(
         && sessions::end_presented(tx, &old, Ended::SignedOut).await?
     {
         let (account, session) = (old.route.owner.into(), old.route.row.into());
-        logout::sessions_ended(app, tx, context, account, &[session], Ended::SignedOut).await?;
+        endings::sessions_ended(app, tx, context, account, &[session], Ended::SignedOut).await?;
     }
     if state.kind == Kind::Recover {
         let ended = sessions::end_others(tx, account, None, Ended::Recovered).await?;
         let why = (Ended::Recovered, Why::Recovered);
-        logout::everything_ended(app, tx, context, account, &ended, why).await?;
+        endings::everything_ended(app, tx, context, account, &ended, why).await?;
         accounts::set_hold(tx, account, None).await?;
         unbind_lost(app, tx, context, state, account, &gathered.credentials).await?;
         log(app, tx, context, account, EventKind::AccountRecovered, json!({"methods": methods(state)}))
@@ -233,7 +233,7 @@ async fn sign_in(
     }
     let session = sealed(sessions::prepare(app, account))?;
     let ended = sessions::open(tx, account, &session, &state.proofs, context).await?;
-    logout::sessions_ended(app, tx, context, account, &ended, Ended::TooMany).await?;
+    endings::sessions_ended(app, tx, context, account, &ended, Ended::TooMany).await?;
     let new_device = !knows_device(app, context, account);
     let level = decide::level(state, app.clock.now());
     let payload = json!({"session_id": session.id, "methods": methods(state), "level": level, "new_device": new_device});

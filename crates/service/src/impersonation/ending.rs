@@ -1,15 +1,54 @@
 //! What ends an impersonation besides its time and whoever began it.
 
 use porteiro_protocol::{entropy::Entropy, id::AccountId};
+use serde_json::json;
 
 use super::{store, store::Impersonation, target};
 use crate::{
     App,
+    endings::{Cause, Dependent, Gone, Membership},
     http::RequestContext,
     oauth::grants::{self, Why},
     store::{StoreError, Tx},
     trail::{self, Actor, TrailKind},
 };
+
+pub const DEPENDENT: Dependent = Dependent {
+    name: "impersonations",
+    end: |app, tx, context, cause| {
+        Box::pin(async move { end(app, tx, context, cause).await.map(|()| Gone::default()) })
+    },
+};
+
+async fn end(app: &App, tx: &Tx, context: &RequestContext, cause: Cause<'_>) -> Result<(), StoreError> {
+    let (actor, client_id, why) = match cause {
+        Cause::Sessions { account, why, .. } | Cause::Account { account, why } => (account, None, why),
+        Cause::Credential { account, .. } => (account, None, Why::CredentialChanged),
+        Cause::Consent { account, client_id } => (account, Some(client_id), Why::Owner),
+        Cause::Grant { account, client_id, why } => (account, Some(client_id), why),
+        Cause::Membership(member) => return end_of_member(app, tx, context, member).await,
+        // What somebody is in an organization does not let them act as others.
+        Cause::MemberGrants { .. } | Cause::Client { .. } => return Ok(()),
+    };
+    end_of_actor(app, tx, context, actor, client_id, why).await
+}
+
+/// Whoever acts as a member stops when the membership ends.
+async fn end_of_member(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    member: Membership<'_>,
+) -> Result<(), StoreError> {
+    for operator in store::end_of_member(tx, member.organization, member.id).await? {
+        let kind = TrailKind::ImpersonationEnded;
+        let event = trail::Event::done(kind, member.actor.clone(), target(member.id))
+            .because(Some(member.why.as_str().to_owned()))
+            .changing(json!({"acted": operator}), json!(null));
+        trail::record(app, tx, context, member.organization, &event).await?;
+    }
+    Ok(())
+}
 
 /// Whoever loses the session or grant they acted with, or their account, acts as nobody any more. `client_id`: only what
 /// they do by that client.

@@ -23,7 +23,7 @@ use porteiro_protocol::{
 use serde_json::Value;
 
 pub use self::{
-    ending::{end_of_actor, end_of_actor_at_console},
+    ending::{DEPENDENT, end_of_actor, end_of_actor_at_console},
     store::{Impersonation, New, end, find, insert},
 };
 use crate::{

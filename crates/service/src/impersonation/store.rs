@@ -122,6 +122,27 @@ pub(super) async fn end_of_actor(
     rows.iter().map(Impersonation::try_from).collect::<Result<_, _>>().map_err(Into::into)
 }
 
+/// Ends whatever is done as one member; who acted.
+pub(super) async fn end_of_member(
+    tx: &Tx,
+    organization: OrganizationId,
+    membership: MembershipId,
+) -> Result<Vec<AccountId>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE impersonation SET ended_at = now()
+             WHERE organization_id = $1 AND membership_id = $2 AND ended_at IS NULL AND ends_at > now()
+             RETURNING impersonation_id, actor_id",
+            &[&organization.uuid(), &membership.uuid()],
+        )
+        .await?;
+    let read = |row| {
+        let (one, _) = Decode::keyed::<Uuid>("impersonation", "impersonation_id", row)?;
+        Ok(one.get::<Uuid>("actor_id")?.into())
+    };
+    rows.iter().map(read).collect()
+}
+
 /// Ends one that is not over; `only_late`: only if its time is up. `None` where somebody else was first.
 pub async fn end(
     tx: &Tx,

@@ -11,9 +11,9 @@ use porteiro_protocol::{
 };
 
 pub use joining::join;
+pub(crate) use store::MEMBERS;
 pub use store::{
-    Filter, NewMember, Position, Source, State, Whom, find, find_with_grant, hold, insert, list, of_account,
-    place_of,
+    Filter, NewMember, Position, Source, State, Whom, find, hold, insert, list, of_account, place_of,
 };
 
 use crate::organizations::{Organization, Status};

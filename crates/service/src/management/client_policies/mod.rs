@@ -18,13 +18,10 @@ use super::{
 use crate::{
     App,
     client_policies::{self, ClientPolicy, Decision},
+    endings::{self, Cause, Gone},
     http::RequestContext,
     management::Caller,
-    oauth::{
-        clients,
-        grants::{Ending, Why},
-        logout::{self, Gone},
-    },
+    oauth::clients,
     organizations::{self, ThirdParty},
     store::{StoreError, Tx},
     trail::{self, Target, TrailKind},
@@ -80,7 +77,7 @@ pub async fn set(
             let ended = match &client {
                 Some(client) if !client_policies::allows(&tx, &organization, client).await? => {
                     let gone = end(app, &tx, context, organization.id, client_id).await?;
-                    number(gone.revoked.len(), gone.more)
+                    number(gone.grants, gone.more)
                 }
                 Some(_) | None => json!(0),
             };
@@ -110,7 +107,7 @@ pub async fn end_disallowed(
     for client in client_policies::present(tx, organization).await? {
         if !client_policies::decide::allowed(client.named, client.trust, third_party) {
             let gone = end(app, tx, context, organization, &client.client_id).await?;
-            ended += gone.revoked.len();
+            ended += gone.grants;
             many |= gone.more;
         }
     }
@@ -132,6 +129,5 @@ pub async fn end(
 ) -> Result<Gone, StoreError> {
     organizations::check_again(tx, organization).await?;
     members::cut_client(tx, organization, client_id).await?;
-    let ending = Ending::of_client_in(organization, client_id, Why::ClientBlocked);
-    logout::end_grants(app, tx, context, &ending).await
+    endings::end(app, tx, context, Cause::Client { organization, client_id }).await
 }

@@ -12,15 +12,11 @@ use serde_json::json;
 
 use super::store::{self, End};
 use crate::{
-    App, api_keys,
+    App,
     audit::{self, EventKind},
+    endings::{self, Cause, Gone, Membership, Why},
     http::RequestContext,
     members::Member,
-    oauth::{
-        authorization,
-        grants::{Ending, Revoked, Why},
-        logout::{self, Gone},
-    },
     store::{StoreError, Tx},
     trail::{self, Actor, Target, TrailKind},
 };
@@ -67,28 +63,10 @@ pub async fn end_grants(
     actor: &Actor,
     why: Why,
 ) -> Result<Gone, StoreError> {
-    let organization = member.organization.id;
     // A client's own tokens have no grant; they end by the row.
-    let Some(account) = member.account else { return Ok(Gone { revoked: Vec::new(), more: false }) };
-    authorization::forget_in_organization(tx, account, organization, client_id).await?;
-    let all = Ending::of_account(account, why);
-    let ending = Ending { membership: Some(member.id), client_id, tells: true, ..all };
-    let gone = logout::end_grants(app, tx, context, &ending).await?;
-    let mut targets: Vec<Target> =
-        clients(&gone.revoked).into_iter().map(|client| Target::new("client", client)).collect();
-    // Which other clients there are is not known before all grants were looked at.
-    targets.extend(gone.more.then(|| Target::new("member", member.id)));
-    for target in targets {
-        let event = trail::Event::done(TrailKind::GrantRevoked, actor.clone(), target)
-            .because(Some(why.as_str().to_owned()))
-            .changing(json!({"member": member.id}), json!(null));
-        trail::record(app, tx, context, organization, &event).await?;
-    }
-    Ok(gone)
-}
-
-fn clients(revoked: &[Revoked]) -> std::collections::BTreeSet<&str> {
-    revoked.iter().map(|one| one.client_id.as_str()).collect()
+    let Some(account) = member.account else { return Ok(Gone::default()) };
+    let member = Membership { organization: member.organization.id, id: member.id, actor, why };
+    endings::end(app, tx, context, Cause::MemberGrants { member, account, client_id }).await
 }
 
 /// What lives on a member's authority ends: personal keys, and whoever acts as them.
@@ -101,16 +79,6 @@ pub async fn end_borrowed(
     actor: &Actor,
     why: Why,
 ) -> Result<(), StoreError> {
-    let ended =
-        |kind, target| trail::Event::done(kind, actor.clone(), target).because(Some(why.as_str().to_owned()));
-    for key in api_keys::revoke_of_membership(tx, organization, member, why.as_str()).await? {
-        let event = ended(TrailKind::ApiKeyRevoked, Target::new("api_key", key));
-        trail::record(app, tx, context, organization, &event).await?;
-    }
-    for (_, operator) in store::end_impersonations(tx, organization, member).await? {
-        let event = ended(TrailKind::ImpersonationEnded, Target::new("member", member))
-            .changing(json!({"acted": operator}), json!(null));
-        trail::record(app, tx, context, organization, &event).await?;
-    }
-    Ok(())
+    let member = Membership { organization, id: member, actor, why };
+    endings::end(app, tx, context, Cause::Membership(member)).await.map(|_| ())
 }

@@ -1,6 +1,6 @@
 //! Statements that change a membership. Whoever calls one holds the organization's lock.
 
-use porteiro_protocol::id::{AccountId, Id, MembershipId, OrganizationId};
+use porteiro_protocol::id::{AccountId, MembershipId, OrganizationId};
 use uuid::Uuid;
 
 use crate::{
@@ -171,29 +171,4 @@ pub async fn cut_client(tx: &Tx, organization: OrganizationId, client_id: &str) 
     )
     .await
     .map(|_| ())
-}
-
-/// Names an impersonation.
-#[derive(Debug)]
-pub enum Impersonation {}
-
-/// Whoever acts as this member stops; which they were, and who acted.
-pub async fn end_impersonations(
-    tx: &Tx,
-    organization: OrganizationId,
-    id: MembershipId,
-) -> Result<Vec<(Id<Impersonation>, AccountId)>, StoreError> {
-    let rows = tx
-        .query(
-            "UPDATE impersonation SET ended_at = now()
-             WHERE organization_id = $1 AND membership_id = $2 AND ended_at IS NULL AND ends_at > now()
-             RETURNING impersonation_id, actor_id",
-            &[&organization.uuid(), &id.uuid()],
-        )
-        .await?;
-    let read = |row| {
-        let (one, id) = Decode::keyed::<Uuid>("impersonation", "impersonation_id", row)?;
-        Ok((id.into(), one.get::<Uuid>("actor_id")?.into()))
-    };
-    rows.iter().map(read).collect()
 }

@@ -13,10 +13,6 @@ pub use listing::{Filter, Position, list};
 
 use super::{Ended, Member};
 use crate::{
-    oauth::{
-        clients::Client,
-        grants::{GrantId, not_ended, not_ended_there},
-    },
     organizations::Organization,
     permissions,
     store::{Decode, Reader, RowError, StoreError, Tx, text_enum},
@@ -39,7 +35,7 @@ pub enum Whom<'a> {
 }
 
 /// Everything about members, with what their roles permit. `WHERE` follows.
-const MEMBERS: &str = "SELECT o.organization_id, o.slug, o.name, o.status, o.policy, o.locale, o.authority_version,
+pub(crate) const MEMBERS: &str = "SELECT o.organization_id, o.slug, o.name, o.status, o.policy, o.locale, o.authority_version,
         o.version, o.created_at, m.membership_id, m.account_id, m.client_id, m.display_name,
         CASE WHEN m.state = 'active' AND a.state <> 'active' THEN 'disabled' ELSE m.state END AS state,
         m.source, m.disabled_at, m.disabled_by, m.disable_reason,
@@ -105,29 +101,6 @@ pub async fn find(
             reader.rows("members.find_client", &sql, &[&organization, &client_id]).await?
         }
     };
-    rows.first().map(Member::try_from).transpose().map_err(Into::into)
-}
-
-/// The member a token names, if the grant it came from is theirs and lives. One statement.
-pub async fn find_with_grant(
-    reader: &impl Reader,
-    organization: OrganizationId,
-    id: MembershipId,
-    grant: GrantId,
-    client: &Client,
-) -> Result<Option<Member>, StoreError> {
-    let sql = format!(
-        "{MEMBERS} JOIN oauth_grant g ON g.account_id = m.account_id AND g.organization_id = m.organization_id
-              AND g.membership_id = m.membership_id
-         WHERE m.organization_id = $1 AND m.membership_id = $2 AND g.grant_id = $3 AND g.client_id = $4
-           AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now() AND g.created_at >= $5
-           AND g.created_at >= m.grants_from AND {not_ended} AND {not_ended_there}",
-        not_ended = not_ended!(),
-        not_ended_there = not_ended_there!(),
-    );
-    let params: crate::store::Params<'_> =
-        &[&organization.uuid(), &id.uuid(), &grant.uuid(), &client.id, &client.grants_from];
-    let rows = reader.rows("members.find_with_grant", &sql, params).await?;
     rows.first().map(Member::try_from).transpose().map_err(Into::into)
 }
 

@@ -128,7 +128,7 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
         (Some(organization), grant) => {
             let Ok(id) = claims.subject.parse::<MembershipId>() else { return Ok(None) };
             let member = match grant {
-                Some(grant) => members::find_with_grant(&app.store, organization, id, grant, &client).await?,
+                Some(grant) => grants::find_member(&app.store, organization, id, grant, &client).await?,
                 None => members::find(&app.store, organization, Whom::Id(id))
                     .await?
                     .filter(|member| member.client_id.as_deref() == Some(client.id.as_str()))

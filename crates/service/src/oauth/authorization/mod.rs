@@ -12,6 +12,7 @@ mod begin;
 mod continued;
 pub mod decide;
 mod describe;
+mod ending;
 mod endpoint;
 mod hint;
 mod issue;
@@ -40,12 +41,13 @@ use serde_json::json;
 pub use begin::{Begun, Beside, begin, continued_from, naming};
 pub use continued::{Asking, Continued, Way};
 pub use describe::{describe, in_words};
+pub use ending::DEPENDENT;
 pub use hint::{Hint, read_hint};
 pub use issue::{Admitted, Code, admit, write_grant};
 pub use object::limited;
 pub use purpose::{AuthorizationPurpose, Request};
 pub use starting::start;
-pub use store::{allowed_clients, forget, forget_in_organization, remembered};
+pub use store::{allowed_clients, remembered};
 
 use self::place::Place;
 use super::{

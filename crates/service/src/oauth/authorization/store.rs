@@ -62,14 +62,9 @@ pub async fn remember(
 }
 
 /// Forgets what a person allowed a client.
-pub async fn forget(tx: &Tx, account: AccountId, client_id: &str) -> Result<bool, StoreError> {
-    let forgotten = tx
-        .execute(
-            "DELETE FROM consent WHERE account_id = $1 AND client_id = $2",
-            &[&account.uuid(), &client_id],
-        )
-        .await?;
-    Ok(forgotten > 0)
+pub async fn forget(tx: &Tx, account: AccountId, client_id: &str) -> Result<u64, StoreError> {
+    tx.execute("DELETE FROM consent WHERE account_id = $1 AND client_id = $2", &[&account.uuid(), &client_id])
+        .await
 }
 
 /// Forgets what a person allowed while acting for an organization: to one client, or to all.
@@ -78,14 +73,13 @@ pub async fn forget_in_organization(
     account: AccountId,
     organization: OrganizationId,
     client_id: Option<&str>,
-) -> Result<(), StoreError> {
+) -> Result<u64, StoreError> {
     tx.execute(
         "DELETE FROM consent
          WHERE account_id = $1 AND organization_id = $2 AND ($3::text IS NULL OR client_id = $3)",
         &[&account.uuid(), &organization.uuid(), &client_id],
     )
     .await
-    .map(|_| ())
 }
 
 /// Which clients a person has allowed something.

@@ -22,26 +22,20 @@ use uuid::Uuid;
 pub use grouped::Presenter;
 pub use store::{
     Begun, Ending, EndingId, Held, NewActing, Owner, Revoked, Step, begin_ending, diagnose, end_superseded,
-    find_acting, finish_ending, first_told, insert, insert_acting, is_alive, list, list_of_membership,
-    lock_ending, look_again, reach, refusable, revoke_acting, revoke_one, statement, step,
+    find_acting, find_member, finish_ending, first_told, insert, insert_acting, is_alive, list,
+    list_of_membership, lock_ending, look_again, reach, refusable, revoke_acting, revoke_one, statement,
+    step,
 };
 pub(crate) use store::{meant, not_ended, not_ended_there};
 
 use super::acting::Acting;
-use crate::{organizations::Proved, store::text_enum};
+pub use crate::endings::Why;
+use crate::organizations::Proved;
 
 /// The grant itself, for ids.
 #[derive(Debug)]
 pub enum Grant {}
 pub type GrantId = Id<Grant>;
-
-text_enum! {
-    /// Why a grant ended before its time.
-    Why { Reuse = "reuse", Client = "revoked_by_client", Owner = "revoked_by_owner", SessionEnded = "session_ended",
-          Recovered = "recovered", CredentialChanged = "credential_changed", AccountDisabled = "account_disabled",
-          MembershipEnded = "membership_ended", Organization = "revoked_by_organization",
-          ClientBlocked = "client_blocked", ActingEnded = "acting_ended" }
-}
 
 /// How and when the person signed in, and what the client asked to be told; frozen when the code was issued.
 #[derive(Debug, Clone, Serialize, Deserialize)]

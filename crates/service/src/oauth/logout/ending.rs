@@ -21,11 +21,15 @@ use super::{
 use crate::{
     App,
     audit::{self, EventKind, Origin},
+    endings::{Cause, Dependent, Gone, Membership},
     http::RequestContext,
-    impersonation,
     jobs::{self, JobError, JobKind},
     store::{StoreError, Tx},
+    trail::{self, Target, TrailKind},
 };
+
+pub const DEPENDENT: Dependent =
+    Dependent { name: "grants", end: |app, tx, context, cause| Box::pin(end(app, tx, context, cause)) };
 
 const JOB: &str = "grants.end";
 /// The job that ends the rest.
@@ -41,21 +45,63 @@ struct Rest {
     ending: EndingId,
 }
 
-/// What ending grants came to so far.
-#[derive(Debug)]
-pub struct Gone {
-    pub revoked: Vec<Revoked>,
-    /// There may be more of them: dead already, and revoked by a job.
-    pub more: bool,
+/// Which grants end, and whether their clients are told.
+async fn end(app: &App, tx: &Tx, context: &RequestContext, cause: Cause<'_>) -> Result<Gone, StoreError> {
+    let ending = match cause {
+        Cause::Sessions { account, sessions, offline_too, why } => {
+            let all = Ending::of_account(account, why);
+            Ending { sessions: Some(sessions), offline_too, tells: true, ..all }
+        }
+        Cause::Account { account, why } => Ending { tells: true, ..Ending::of_account(account, why) },
+        Cause::Credential { account, credential, keep } => {
+            let all = Ending::of_account(account, Why::CredentialChanged);
+            Ending { credential: Some(credential), spared: keep, ..all }
+        }
+        Cause::Consent { account, client_id } => {
+            Ending { client_id: Some(client_id), ..Ending::of_account(account, Why::Owner) }
+        }
+        Cause::MemberGrants { member, account, client_id } => {
+            let all = Ending::of_account(account, member.why);
+            let ending = Ending { membership: Some(member.id), client_id, tells: true, ..all };
+            return end_of_member(app, tx, context, member, &ending).await;
+        }
+        Cause::Client { organization, client_id } => {
+            Ending::of_client_in(organization, client_id, Why::ClientBlocked)
+        }
+        Cause::Grant { .. } | Cause::Membership(_) => return Ok(Gone::default()),
+    };
+    end_grants(app, tx, context, &ending).await.map(|(_, gone)| gone)
+}
+
+/// What a member allowed clients here, and a line for each client in the organization's trail.
+async fn end_of_member(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    member: Membership<'_>,
+    ending: &Ending<'_>,
+) -> Result<Gone, StoreError> {
+    let (revoked, gone) = end_grants(app, tx, context, ending).await?;
+    let clients: BTreeSet<&str> = revoked.iter().map(|one| one.client_id.as_str()).collect();
+    let mut targets: Vec<Target> = clients.into_iter().map(|client| Target::new("client", client)).collect();
+    // Which other clients there are is not known before all grants were looked at.
+    targets.extend(gone.more.then(|| Target::new("member", member.id)));
+    for target in targets {
+        let event = trail::Event::done(TrailKind::GrantRevoked, member.actor.clone(), target)
+            .because(Some(member.why.as_str().to_owned()))
+            .changing(json!({"member": member.id}), json!(null));
+        trail::record(app, tx, context, member.organization, &event).await?;
+    }
+    Ok(gone)
 }
 
 /// Ends grants for whoever ended what they hang on, in that transaction.
-pub async fn end_grants(
+async fn end_grants(
     app: &App,
     tx: &Tx,
     context: &RequestContext,
     ending: &Ending<'_>,
-) -> Result<Gone, StoreError> {
+) -> Result<(Vec<Revoked>, Gone), StoreError> {
     let id: EndingId = Id::ordered(app.clock.now(), &*app.entropy);
     let rest = Rest { owner: ending.owner, ending: id };
     grants::begin_ending(tx, id, ending, &context.into()).await?;
@@ -63,15 +109,8 @@ pub async fn end_grants(
     let events = step.revoked.iter().map(|one| event(one, ending.why)).collect();
     audit::record_all(app, tx, context, events).await?;
     let more = move_on(app, tx, rest, &step, true).await?;
-    match (ending.owner, ending.membership) {
-        (Owner::Account(account), None) => {
-            let whose = impersonation::end_of_actor(app, tx, context, account, ending.client_id, ending.why);
-            Box::pin(whose).await?;
-        }
-        // What somebody is in an organization does not let them act as others.
-        (Owner::Account(_), Some(_)) | (Owner::Organization(_), _) => {}
-    }
-    Ok(Gone { revoked: step.revoked, more })
+    let gone = Gone { consents: 0, grants: step.revoked.len(), more };
+    Ok((step.revoked, gone))
 }
 
 pub(super) fn event(one: &Revoked, why: Why) -> audit::Event {

@@ -1,8 +1,8 @@
 //! Sign-out: OpenID Connect RP-Initiated Logout 1.0 and Back-Channel Logout 1.0.
 //!
-//! 1. Whatever ends sessions calls [`sessions_ended`] in its transaction: the grants that hang on them end, and every
-//!    client that has a part in them and wants to know is told once, by a job. However many grants there are, the
-//!    transaction does one batch, and a job the rest (`ending.rs`).
+//! 1. Grants end with what they hang on ([`DEPENDENT`]), and every client that has a part in an ended session and wants to
+//!    know is told once, by a job. However many grants there are, the transaction does one batch, and a job the rest
+//!    (`ending.rs`).
 //! 2. A client may send the person here to sign out. With an ID token of this very session that is enough; without one
 //!    the person is asked first, or any page could sign people out (ASVS 10.6.2).
 //! 3. The person goes back only to an address the client registered, and only if a token of ours says which client.
@@ -14,101 +14,28 @@ mod endpoint;
 use std::{collections::BTreeSet, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use porteiro_protocol::{
-    form::Parameters,
-    id::{AccountId, CredentialId, SessionId},
-};
-use serde_json::{Value, json};
+use porteiro_protocol::form::Parameters;
+use serde_json::Value;
 
 pub use backchannel::{NOTIFICATION, token};
-pub use ending::{ENDING, Gone, end_grants};
+pub use ending::{DEPENDENT, ENDING};
 
 use super::{
     authorization::{Hint, read_hint},
     clients::{self, Trust},
-    grants::{Ending, Revoked, Why},
+    grants::{Revoked, Why},
 };
 use crate::{
     App, accounts, audit,
-    audit::EventKind,
+    endings::{self, Cause},
     flow::{self, FlowError},
     http::{RequestContext, Route},
-    impersonation,
     sessions::{self, Ended, SignedIn},
     store::{StoreError, Turn, Tx},
 };
 
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
-}
-
-/// Sessions of one account ended: what hangs on them ends with them, and every client that has a part in them hears of it.
-pub async fn sessions_ended(
-    app: &App,
-    tx: &Tx,
-    context: &RequestContext,
-    account: AccountId,
-    sessions: &[SessionId],
-    reason: Ended,
-) -> Result<(), StoreError> {
-    if sessions.is_empty() {
-        return Ok(());
-    }
-    note_sessions(app, tx, context, account, sessions, reason).await?;
-    let (offline_too, why) = match reason {
-        Ended::SignedOut | Ended::EndedByOwner | Ended::EndedByPlatform | Ended::TooMany => {
-            (false, Why::SessionEnded)
-        }
-        Ended::Recovered => (true, Why::Recovered),
-        Ended::CredentialChanged => (true, Why::CredentialChanged),
-        Ended::AccountDisabled => (true, Why::AccountDisabled),
-    };
-    let all = Ending::of_account(account, why);
-    let ending = Ending { sessions: Some(sessions), offline_too, tells: true, ..all };
-    end_grants(app, tx, context, &ending).await.map(|_| ())
-}
-
-async fn note_sessions(
-    app: &App,
-    tx: &Tx,
-    context: &RequestContext,
-    account: AccountId,
-    sessions: &[SessionId],
-    reason: Ended,
-) -> Result<(), StoreError> {
-    let event = |session: &SessionId| {
-        let payload = json!({"session_id": session, "reason": reason});
-        audit::Event { kind: EventKind::SessionEnded, subject: account.uuid(), payload }
-    };
-    audit::record_all(app, tx, context, sessions.iter().map(event).collect()).await
-}
-
-/// All sessions of an account ended, and with them everything it had ever allowed.
-pub async fn everything_ended(
-    app: &App,
-    tx: &Tx,
-    context: &RequestContext,
-    account: AccountId,
-    sessions: &[SessionId],
-    (reason, why): (Ended, Why),
-) -> Result<(), StoreError> {
-    note_sessions(app, tx, context, account, sessions, reason).await?;
-    let all = Ending::of_account(account, why);
-    end_grants(app, tx, context, &Ending { tells: true, ..all }).await.map(|_| ())
-}
-
-/// A credential is gone: so is what was allowed on the strength of it, wherever and however long ago.
-pub async fn credential_gone(
-    app: &App,
-    tx: &Tx,
-    context: &RequestContext,
-    account: AccountId,
-    credential: CredentialId,
-    keep: Option<SessionId>,
-) -> Result<(), StoreError> {
-    let all = Ending::of_account(account, Why::CredentialChanged);
-    let ending = Ending { credential: Some(credential), spared: keep, ..all };
-    end_grants(app, tx, context, &ending).await.map(|_| ())
 }
 
 /// One grant ended, and its client knows: it is written down.
@@ -120,8 +47,8 @@ pub async fn note(
     why: Why,
 ) -> Result<(), StoreError> {
     audit::record(app, tx, context, ending::event(revoked, why)).await?;
-    let client_id = Some(revoked.client_id.as_str());
-    Box::pin(impersonation::end_of_actor(app, tx, context, revoked.account, client_id, why)).await
+    let cause = Cause::Grant { account: revoked.account, client_id: &revoked.client_id, why };
+    endings::end(app, tx, context, cause).await.map(|_| ())
 }
 
 /// One grant ended while its session goes on, and its client is told.
@@ -244,7 +171,7 @@ async fn end(app: &Arc<App>, context: &RequestContext, signed_in: &SignedIn) -> 
             accounts::lock(&tx, signed_in.account_id).await?;
             let (account, session) = (signed_in.account_id, signed_in.session_id);
             if sessions::end(&tx, session, account, Ended::SignedOut).await? {
-                sessions_ended(app, &tx, context, account, &[session], Ended::SignedOut).await?;
+                endings::sessions_ended(app, &tx, context, account, &[session], Ended::SignedOut).await?;
             }
             Ok(())
         })

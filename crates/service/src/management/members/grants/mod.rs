@@ -53,7 +53,7 @@ pub async fn revoke(
             }
             let (actor, why) = (&caller.actor, Why::Organization);
             let gone = cut::end_grants(app, &tx, context, &member, client_id, actor, why).await?;
-            Ok(Ok(gone.revoked.len()))
+            Ok(Ok(gone.grants))
         })
         .await
 }

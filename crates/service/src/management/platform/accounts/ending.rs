@@ -11,8 +11,8 @@ use super::super::super::members::{self, cut};
 use crate::{
     App, accounts,
     audit::{self, EventKind},
+    endings::{self, Why},
     http::RequestContext,
-    oauth::{grants::Why, logout},
     sessions::{self, Ended},
     store::{StoreError, Tx},
     trail::{self, Actor, ActorKind, Target, TrailKind},
@@ -35,7 +35,7 @@ pub async fn disable(
     let ended = sessions::end_others(tx, account, None, Ended::AccountDisabled).await?;
     // What outlived its session, too, and whatever they do as others.
     let why = (Ended::AccountDisabled, Why::AccountDisabled);
-    logout::everything_ended(app, tx, context, account, &ended, why).await?;
+    endings::everything_ended(app, tx, context, account, &ended, why).await?;
     for (organization, member) in memberships {
         let actor = Actor { kind: ActorKind::Platform, id: "platform".into(), act: None };
         let why = Why::AccountDisabled;

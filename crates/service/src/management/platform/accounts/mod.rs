@@ -15,13 +15,13 @@ use crate::{
     App, accounts,
     accounts::Account,
     audit::{self, EventKind},
+    endings::{self, Why},
     http::{RequestContext, Route},
     impersonation,
     management::{
         Caller,
         standing::{self, Lost},
     },
-    oauth::{grants::Why, logout},
     sessions::{self, Ended},
     store::{StoreError, Turn, Tx},
 };
@@ -111,7 +111,7 @@ async fn end_sessions(
             }
             let reason = Ended::EndedByPlatform;
             let ended = sessions::end_others(&tx, account, None, reason).await?;
-            Box::pin(logout::sessions_ended(app, &tx, context, account, &ended, reason)).await?;
+            Box::pin(endings::sessions_ended(app, &tx, context, account, &ended, reason)).await?;
             // Also where they have no session left and act by a grant that outlived it.
             let why = Why::SessionEnded;
             Box::pin(impersonation::end_of_actor(app, &tx, context, account, None, why)).await?;

@@ -2,8 +2,14 @@
 
 use porteiro_protocol::id::{AccountId, MembershipId, OrganizationId};
 
-use super::{Held, are_many, held, not_ended, not_ended_there};
-use crate::store::{Decode, Reader, StoreError, Tx};
+use super::{
+    super::{super::clients::Client, GrantId},
+    Held, are_many, held, not_ended, not_ended_there,
+};
+use crate::{
+    members::{MEMBERS, Member},
+    store::{Decode, Reader, StoreError, Tx},
+};
 
 /// Living grants of one member.
 pub async fn list_of_membership(
@@ -80,4 +86,27 @@ pub async fn refusable(
         Ok((row.get("roles")?, row.get("scope")?, row.get("audience")?, row.get("number")?))
     };
     rows.iter().map(read).collect()
+}
+
+/// The member a token names, if the grant it came from is theirs and lives. One statement.
+pub async fn find_member(
+    reader: &impl Reader,
+    organization: OrganizationId,
+    id: MembershipId,
+    grant: GrantId,
+    client: &Client,
+) -> Result<Option<Member>, StoreError> {
+    let sql = format!(
+        "{MEMBERS} JOIN oauth_grant g ON g.account_id = m.account_id AND g.organization_id = m.organization_id
+              AND g.membership_id = m.membership_id
+         WHERE m.organization_id = $1 AND m.membership_id = $2 AND g.grant_id = $3 AND g.client_id = $4
+           AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now() AND g.created_at >= $5
+           AND g.created_at >= m.grants_from AND {not_ended} AND {not_ended_there}",
+        not_ended = not_ended!(),
+        not_ended_there = not_ended_there!(),
+    );
+    let params: crate::store::Params<'_> =
+        &[&organization.uuid(), &id.uuid(), &grant.uuid(), &client.id, &client.grants_from];
+    let rows = reader.rows("members.find_with_grant", &sql, params).await?;
+    rows.first().map(Member::try_from).transpose().map_err(Into::into)
 }

@@ -22,7 +22,7 @@ pub use acting::{NewActing, find_acting, insert_acting, revoke_acting};
 pub use batches::{Begun, Step, are_many, finish_ending, first_told, lock_ending, reach, step};
 pub use ending::{Ending, EndingId, Owner, Revoked, begin_ending, revoke_one};
 pub(crate) use living::{meant, not_ended, not_ended_there};
-pub use membership::{list_of_membership, look_again, refusable};
+pub use membership::{find_member, list_of_membership, look_again, refusable};
 pub use reuse::end_superseded;
 
 use super::{

@@ -1,0 +1,47 @@
+//! Personal keys end with the membership whose authority they borrow.
+
+use super::store;
+use crate::{
+    App,
+    endings::{Cause, Dependent, Gone, Membership},
+    http::RequestContext,
+    store::{StoreError, Tx},
+    trail::{self, Target, TrailKind},
+};
+
+pub const DEPENDENT: Dependent = Dependent {
+    name: "API keys",
+    end: |app, tx, context, cause| {
+        Box::pin(async move { end(app, tx, context, cause).await.map(|()| Gone::default()) })
+    },
+};
+
+async fn end(app: &App, tx: &Tx, context: &RequestContext, cause: Cause<'_>) -> Result<(), StoreError> {
+    match cause {
+        Cause::Membership(member) => end_of_member(app, tx, context, member).await,
+        // A key is no session and no grant: it lives as long as the membership, and is checked at every use.
+        Cause::Sessions { .. }
+        | Cause::Account { .. }
+        | Cause::Credential { .. }
+        | Cause::Consent { .. }
+        | Cause::Grant { .. }
+        | Cause::MemberGrants { .. }
+        | Cause::Client { .. } => Ok(()),
+    }
+}
+
+async fn end_of_member(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    member: Membership<'_>,
+) -> Result<(), StoreError> {
+    let Membership { organization, id, actor, why } = member;
+    for key in store::revoke_of_membership(tx, organization, id, why.as_str()).await? {
+        let kind = TrailKind::ApiKeyRevoked;
+        let event = trail::Event::done(kind, actor.clone(), Target::new("api_key", key))
+            .because(Some(why.as_str().to_owned()));
+        trail::record(app, tx, context, organization, &event).await?;
+    }
+    Ok(())
+}

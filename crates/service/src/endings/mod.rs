@@ -1,0 +1,165 @@
+//! What ends with authority.
+//!
+//! 1. Whoever ends a session, an account, a credential, a membership or a client's permission says so here, in the same
+//!    transaction, as a [`Cause`].
+//! 2. Every feature that keeps something alive on that authority brings one [`Dependent`]: it ends its own rows. They are
+//!    listed in `registers.rs` and run in that order, which is also the order of their locks.
+//! 3. A cause is matched without a catch-all: a new one makes each dependent say what it does.
+
+use std::{ops::AddAssign, pin::Pin};
+
+use porteiro_protocol::id::{AccountId, CredentialId, MembershipId, OrganizationId, SessionId};
+use serde_json::json;
+
+use crate::{
+    App,
+    audit::{self, EventKind},
+    http::RequestContext,
+    sessions,
+    store::{StoreError, Tx, text_enum},
+    trail::Actor,
+};
+
+text_enum! {
+    /// Why a grant ended before its time.
+    Why { Reuse = "reuse", Client = "revoked_by_client", Owner = "revoked_by_owner", SessionEnded = "session_ended",
+          Recovered = "recovered", CredentialChanged = "credential_changed", AccountDisabled = "account_disabled",
+          MembershipEnded = "membership_ended", Organization = "revoked_by_organization",
+          ClientBlocked = "client_blocked", ActingEnded = "acting_ended" }
+}
+
+/// Authority that ended.
+#[derive(Debug, Clone, Copy)]
+pub enum Cause<'a> {
+    /// Sessions of one account. `offline_too`: what was meant to outlive them ends as well.
+    Sessions { account: AccountId, sessions: &'a [SessionId], offline_too: bool, why: Why },
+    /// Everything the account ever allowed.
+    Account { account: AccountId, why: Why },
+    /// A credential was removed. What was begun in the session `keep` goes on.
+    Credential { account: AccountId, credential: CredentialId, keep: Option<SessionId> },
+    /// A person withdrew what they allowed a client.
+    Consent { account: AccountId, client_id: &'a str },
+    /// One grant was revoked.
+    Grant { account: AccountId, client_id: &'a str, why: Why },
+    /// What a member allowed clients in an organization: one client, or all.
+    MemberGrants { member: Membership<'a>, account: AccountId, client_id: Option<&'a str> },
+    /// A membership. What the member allowed clients is a cause of its own.
+    Membership(Membership<'a>),
+    /// An organization does not allow a client any more.
+    Client { organization: OrganizationId, client_id: &'a str },
+}
+
+/// Whose membership, who ended what hangs on it, and why.
+#[derive(Debug, Clone, Copy)]
+pub struct Membership<'a> {
+    pub organization: OrganizationId,
+    pub id: MembershipId,
+    pub actor: &'a Actor,
+    pub why: Why,
+}
+
+/// What ended, as far as it is known when the transaction commits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Gone {
+    pub consents: u64,
+    pub grants: usize,
+    /// There may be more grants: dead already, and revoked by a job.
+    pub more: bool,
+}
+
+impl AddAssign for Gone {
+    fn add_assign(&mut self, other: Self) {
+        self.consents += other.consents;
+        self.grants += other.grants;
+        self.more |= other.more;
+    }
+}
+
+pub type Ending<'a> = Pin<Box<dyn Future<Output = Result<Gone, StoreError>> + Send + 'a>>;
+
+/// A feature whose rows end with authority of others.
+pub struct Dependent {
+    pub name: &'static str,
+    /// Ends its rows inside the caller's transaction.
+    pub end: for<'a> fn(&'a App, &'a Tx, &'a RequestContext, Cause<'a>) -> Ending<'a>,
+}
+
+impl std::fmt::Debug for Dependent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Ends everything that depends on the authority, in the order of the register.
+pub async fn end(app: &App, tx: &Tx, context: &RequestContext, cause: Cause<'_>) -> Result<Gone, StoreError> {
+    let mut gone = Gone::default();
+    for dependent in app.registers.dependents {
+        gone += (dependent.end)(app, tx, context, cause).await?;
+    }
+    Ok(gone)
+}
+
+/// Sessions of one account ended: what hangs on them ends with them, and every client that has a part in them is told.
+pub async fn sessions_ended(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    account: AccountId,
+    ended: &[SessionId],
+    reason: sessions::Ended,
+) -> Result<(), StoreError> {
+    if ended.is_empty() {
+        return Ok(());
+    }
+    log_sessions(app, tx, context, account, ended, reason).await?;
+    let (offline_too, why) = match reason {
+        sessions::Ended::SignedOut
+        | sessions::Ended::EndedByOwner
+        | sessions::Ended::EndedByPlatform
+        | sessions::Ended::TooMany => (false, Why::SessionEnded),
+        sessions::Ended::Recovered => (true, Why::Recovered),
+        sessions::Ended::CredentialChanged => (true, Why::CredentialChanged),
+        sessions::Ended::AccountDisabled => (true, Why::AccountDisabled),
+    };
+    end(app, tx, context, Cause::Sessions { account, sessions: ended, offline_too, why }).await.map(|_| ())
+}
+
+/// All sessions of an account ended, and with them everything it ever allowed.
+pub async fn everything_ended(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    account: AccountId,
+    ended: &[SessionId],
+    (reason, why): (sessions::Ended, Why),
+) -> Result<(), StoreError> {
+    log_sessions(app, tx, context, account, ended, reason).await?;
+    end(app, tx, context, Cause::Account { account, why }).await.map(|_| ())
+}
+
+/// A credential was removed: what was allowed on the strength of it ends, wherever and however long ago that was.
+pub async fn credential_removed(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    account: AccountId,
+    credential: CredentialId,
+    keep: Option<SessionId>,
+) -> Result<(), StoreError> {
+    end(app, tx, context, Cause::Credential { account, credential, keep }).await.map(|_| ())
+}
+
+async fn log_sessions(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    account: AccountId,
+    ended: &[SessionId],
+    reason: sessions::Ended,
+) -> Result<(), StoreError> {
+    let event = |session: &SessionId| {
+        let payload = json!({"session_id": session, "reason": reason});
+        audit::Event { kind: EventKind::SessionEnded, subject: account.uuid(), payload }
+    };
+    audit::record_all(app, tx, context, ended.iter().map(event).collect()).await
+}

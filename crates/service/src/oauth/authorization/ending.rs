@@ -1,0 +1,27 @@
+//! Consents that end with what they were given for.
+
+use super::store;
+use crate::{
+    endings::{Cause, Dependent, Gone},
+    store::{StoreError, Tx},
+};
+
+pub const DEPENDENT: Dependent =
+    Dependent { name: "consents", end: |_, tx, _, cause| Box::pin(end(tx, cause)) };
+
+async fn end(tx: &Tx, cause: Cause<'_>) -> Result<Gone, StoreError> {
+    let consents = match cause {
+        Cause::Consent { account, client_id } => store::forget(tx, account, client_id).await?,
+        Cause::MemberGrants { member, account, client_id } => {
+            store::forget_in_organization(tx, account, member.organization, client_id).await?
+        }
+        // A person is asked again where the client changes, not where a session or an account ends.
+        Cause::Sessions { .. }
+        | Cause::Account { .. }
+        | Cause::Credential { .. }
+        | Cause::Grant { .. }
+        | Cause::Membership(_)
+        | Cause::Client { .. } => 0,
+    };
+    Ok(Gone { consents, ..Gone::default() })
+}
