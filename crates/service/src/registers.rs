@@ -6,7 +6,9 @@ use crate::{
     flow::{self, Purpose},
     impersonation,
     jobs::{self, Host, JobKind},
-    limits, mail, oauth, sms,
+    limits, mail,
+    oauth::{self, token_request::Grant},
+    sms,
 };
 
 /// What the floors below read through [`App::registers`].
@@ -16,6 +18,8 @@ pub struct Registers {
     pub purposes: &'static [&'static dyn Purpose],
     /// What ends with authority, in the order in which rows are locked.
     pub dependents: &'static [Dependent],
+    /// What serves the grant types of the token endpoint.
+    pub grants: &'static [Grant],
 }
 
 pub const REGISTERS: Registers = Registers {
@@ -25,6 +29,12 @@ pub const REGISTERS: Registers = Registers {
         oauth::logout::DEPENDENT,
         api_keys::DEPENDENT,
         impersonation::DEPENDENT,
+    ],
+    grants: &[
+        oauth::code_grant::GRANT,
+        oauth::refresh::GRANT,
+        oauth::client_credentials::GRANT,
+        oauth::device::GRANT,
     ],
 };
 
@@ -52,5 +62,16 @@ impl Host for App {
 
     fn job_kinds(&self) -> &'static [JobKind<Self>] {
         JOBS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oauth::grant_types::NAMES;
+
+    #[test]
+    fn every_grant_type_is_served_by_one_grant() {
+        assert_eq!(NAMES, REGISTERS.grants.iter().map(|grant| grant.name).collect::<Vec<_>>());
     }
 }

@@ -134,8 +134,8 @@ async fn there_is_no_password_grant() {
         refused(&client.token(&app, grant, &login).await, "unsupported_grant_type");
     }
     let metadata = app.get("/.well-known/oauth-authorization-server").await.json();
-    assert_eq!(metadata["grant_types_supported"], json!(porteiro_service::oauth::token::grants::NAMES));
-    assert!(!porteiro_service::oauth::token::grants::NAMES.contains(&"password"));
+    assert_eq!(metadata["grant_types_supported"], json!(porteiro_service::oauth::grant_types::NAMES));
+    assert!(!porteiro_service::oauth::grant_types::NAMES.contains(&"password"));
 }
 
 /// RFC 9700 §4.15: a client is never taken for a person, and chooses neither its own name nor anybody's.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use porteiro_service::{http::Access, oauth::token::grants::GRANTS, organizations::Policy};
+use porteiro_service::{http::Access, oauth::grant_types::GRANT_TYPES, organizations::Policy};
 
 use super::{
     TESTED,
@@ -147,6 +147,6 @@ fn every_door_of_the_service_is_looked_at() {
     let asked = routes.iter().filter(|route| matches!(route.access, Access::Client | Access::Token(_)));
     let names: BTreeSet<String> = asked.map(named).collect();
     assert_eq!(names, ENDPOINTS.iter().map(|(name, _)| (*name).to_owned()).collect());
-    let given: BTreeSet<&str> = GRANTS.iter().map(|grant| grant.name).collect();
+    let given: BTreeSet<&str> = GRANT_TYPES.iter().map(|grant| grant.name).collect();
     assert_eq!(given, GIVEN.iter().map(|(name, _)| *name).collect());
 }

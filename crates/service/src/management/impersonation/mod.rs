@@ -34,7 +34,7 @@ use crate::{
     members::{self, Member, Whom},
     oauth::{
         acting::{self, Acting},
-        authorization::decide::still_allowed,
+        authority::still_allowed,
         grants::{self, GrantId, Live, NewActing, Terms},
     },
     organizations, platform,

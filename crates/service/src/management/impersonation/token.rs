@@ -12,11 +12,9 @@ use crate::{
     oauth::{
         acting,
         apis::Api,
-        authorization::decide::still_allowed,
-        token::{
-            TokenResponse,
-            issue::{self, Speaker},
-        },
+        authority::still_allowed,
+        minting::{self, Speaker},
+        token_request::TokenResponse,
     },
     refusals::Rule,
     trail::{self, TrailKind},
@@ -61,7 +59,7 @@ pub(super) async fn mint(
     record(app, context, it, &event).await?;
     let apis = app.directory.apis(&app.store).await?;
     let speaker = Speaker::Person(&going.live);
-    issue::access_token(app, &apis, &token.client, &speaker, authority, token.binding).await
+    minting::access_token(app, &apis, &token.client, &speaker, authority, token.binding).await
 }
 
 async fn record(

@@ -27,7 +27,7 @@ pub use remembered::Signatures;
 use super::{
     acting,
     apis::Apis,
-    authorization::decide::still_allowed,
+    authority::still_allowed,
     binding::{self, Remember},
     clients::Client,
     grants,

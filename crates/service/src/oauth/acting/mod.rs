@@ -15,6 +15,7 @@ use super::apis::Api;
 use crate::{
     members::{Member, Unusable},
     permissions::{self, Reach},
+    refusals::Rule,
 };
 
 /// Somebody in an organization, as a grant and its tokens name them.
@@ -66,4 +67,21 @@ pub fn check(member: &Member, authority: &Authority, api: Option<&Api>) -> Resul
     let asked = permissions(authority, api);
     let missing: Vec<Permission> = held.missing(&asked).into_iter().cloned().collect();
     if missing.is_empty() { Ok(()) } else { Err(Refused::Lacks(missing)) }
+}
+
+/// Which rule refused, and what would have passed.
+pub fn explain(lacking: &Refused) -> (Rule, String) {
+    match lacking {
+        Refused::Unusable(Unusable::Suspended) => {
+            (Rule::OrganizationSuspended, "the same once the organization is resumed".into())
+        }
+        Refused::Unusable(Unusable::Disabled | Unusable::Removed) => {
+            (Rule::MemberDisabled, "nothing, until they are enabled and ask anew".into())
+        }
+        Refused::Lacks(missing) => {
+            let missing: Vec<&str> = missing.iter().map(Permission::as_str).collect();
+            let missing = missing.join(" ");
+            (Rule::PermissionNotHeld, format!("the same without {missing}, or a role that permits {missing}"))
+        }
+    }
 }

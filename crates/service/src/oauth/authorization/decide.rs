@@ -13,16 +13,15 @@ use super::{
     super::{
         acting,
         apis::Api,
+        authority::may_ask,
         clients::{Client, OrganizationMode, Profile, Trust},
         details::check_types,
+        grant_types::DEVICE_CODE,
         scopes,
     },
     Way,
 };
 use crate::permissions::{self, Reach};
-
-/// RFC 8628 §3.4.
-pub const DEVICE_GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
 /// Everything a check may look at.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +77,7 @@ fn grant(asked: &Asked<'_>) -> Result<(), Refused> {
         (Way::Redirect | Way::Direct, _) if !asked.client.may_use_grant("authorization_code") => {
             unregistered("the client did not register the authorization_code grant")
         }
-        (Way::Device, _) if !asked.client.may_use_grant(DEVICE_GRANT) => {
+        (Way::Device, _) if !asked.client.may_use_grant(DEVICE_CODE) => {
             unregistered("the client did not register the device_code grant")
         }
         (Way::Device, _) if asked.client.trust == Trust::Unverified => {
@@ -289,55 +288,6 @@ fn default_scope(asked: &Asked<'_>, api: Option<&Api>) -> Result<Scope, Refused>
         .ok()
         .filter(|scope: &Scope| !scope.is_empty())
         .ok_or_else(|| refuse(ErrorCode::InvalidScope, "scope is missing: say what is asked for"))
-}
-
-fn may_ask(client: &Client, api: Option<&Api>, name: &str) -> Result<(), Refused> {
-    if scopes::is_standard(name) {
-        if api.is_some() && !scopes::is_open(name) {
-            return Err(refuse(ErrorCode::InvalidScope, "a scope is for our own API alone"));
-        }
-        return match client.trust {
-            Trust::Unverified | Trust::Verified if !scopes::is_open(name) => {
-                Err(refuse(ErrorCode::InvalidScope, "a scope is only for clients of the same house"))
-            }
-            Trust::Unverified | Trust::Verified | Trust::FirstParty => Ok(()),
-        };
-    }
-    if let Some(own) = permissions::find(name) {
-        if api.is_some() {
-            return Err(refuse(ErrorCode::InvalidScope, "a scope is for our own API alone"));
-        }
-        return match (own.reach, client.trust) {
-            (Reach::Organization, Trust::Verified | Trust::FirstParty)
-            | (Reach::Platform, Trust::FirstParty) => Ok(()),
-            (Reach::Organization, Trust::Unverified)
-            | (Reach::Platform, Trust::Unverified | Trust::Verified) => {
-                Err(refuse(ErrorCode::InvalidScope, "a scope is not open to clients of this trust"))
-            }
-        };
-    }
-    let known = api.and_then(|api| api.scope(name)).ok_or_else(|| {
-        refuse(
-            ErrorCode::InvalidScope,
-            "not all of these scopes belong to one API; ask for one API at a time",
-        )
-    })?;
-    match client.trust {
-        Trust::Unverified if !known.open_to_unverified => {
-            Err(refuse(ErrorCode::InvalidScope, "a scope is not open to clients that nobody has checked"))
-        }
-        Trust::Unverified | Trust::Verified | Trust::FirstParty => Ok(()),
-    }
-}
-
-/// Whether what was granted may still be given to this client: it, its trust and the API may have changed since. The schemas
-/// of details are for [`Details::check`](super::super::details::Details::check).
-pub fn still_allowed(client: &Client, api: Option<&Api>, authority: &Authority) -> Result<(), Refused> {
-    if client.ceiling().is_some_and(|ceiling| !ceiling.covers_all(authority.scope())) {
-        return Err(refuse(ErrorCode::InvalidScope, "the client does not have all of these scopes any more"));
-    }
-    authority.scope().iter().try_for_each(|name| may_ask(client, api, name))?;
-    check_types(client, api, authority.details())
 }
 
 /// Whether a person must be asked. What they said before counts only where the client is surely the same one: it proves

@@ -13,7 +13,6 @@ use super::{
     super::{
         acting,
         clients::{Client, OrganizationMode},
-        token::because,
     },
     Continued, Prepared,
     decide::refuse,
@@ -146,7 +145,7 @@ pub(super) async fn find(
     };
     Ok(match acting::check(&member, &prepared.authority, prepared.api.as_ref()) {
         Err(lacking @ acting::Refused::Unusable(_)) => {
-            let (rule, would_pass) = because(&lacking);
+            let (rule, would_pass) = acting::explain(&lacking);
             unavailable(prepared, Some(&member), rule, &would_pass)
         }
         Ok(()) | Err(acting::Refused::Lacks(_))
@@ -158,7 +157,7 @@ pub(super) async fn find(
         Ok(()) => Place::Here(Box::new(member)),
         Err(lacking @ acting::Refused::Lacks(_)) => {
             let text = "not all of these scopes are held in the organization; ask for less";
-            let (rule, would_pass) = because(&lacking);
+            let (rule, would_pass) = acting::explain(&lacking);
             let why = refusal(prepared, Some(&member), rule, would_pass);
             Place::Refused(refuse(ErrorCode::InvalidScope, text), Box::new(why))
         }

@@ -1,4 +1,4 @@
-//! How clients prove who they are. One line in [`METHODS`], and discovery and registration follow.
+//! How clients prove who they are, each by the method it registered ([`METHODS`](super::clients::METHODS)).
 //!
 //! 1. What was presented is read: a Basic header, a secret in the form, a signed assertion, or only a name, with which
 //!    a certificate may come (RFC 8705).
@@ -20,65 +20,14 @@ use porteiro_protocol::{error::ErrorCode, form::Parameters};
 pub use authorities::ClientAuthorities;
 
 use super::{
-    clients::{Client, UNAVAILABLE},
+    clients::{AuthMethod, Client, UNAVAILABLE},
     verifying,
 };
 use crate::{
     App,
     http::{OAuthError, RequestContext},
     limits::{self, Bucket, CLIENT_FAILURE, CLIENT_SECRET, Rule, network},
-    settings::Settings,
-    store::text_enum,
 };
-
-text_enum! {
-    /// A `token_endpoint_auth_method` (RFC 7591 §2, OpenID Connect Core §9, RFC 8705 §2).
-    AuthMethod {
-        None = "none",
-        SecretBasic = "client_secret_basic",
-        SecretPost = "client_secret_post",
-        PrivateKeyJwt = "private_key_jwt",
-        TlsClientAuth = "tls_client_auth",
-        SelfSignedTls = "self_signed_tls_client_auth",
-    }
-}
-
-/// One method, and whether these settings are enough to serve it.
-#[derive(Debug)]
-pub struct Method {
-    pub name: &'static str,
-    pub served: fn(&Settings) -> bool,
-}
-
-const fn method(method: AuthMethod, served: fn(&Settings) -> bool) -> Method {
-    Method { name: method.as_str(), served }
-}
-
-/// Every method there is.
-pub const METHODS: &[Method] = &[
-    method(AuthMethod::None, |_| true),
-    method(AuthMethod::SecretBasic, |_| true),
-    method(AuthMethod::SecretPost, |_| true),
-    method(AuthMethod::PrivateKeyJwt, |_| true),
-    method(AuthMethod::TlsClientAuth, |settings| {
-        settings.takes_client_certificates() && settings.mtls_ca_file.is_some()
-    }),
-    method(AuthMethod::SelfSignedTls, Settings::takes_client_certificates),
-];
-
-/// Their names, for registration.
-pub const NAMES: &[&str] = &[
-    "none",
-    "client_secret_basic",
-    "client_secret_post",
-    "private_key_jwt",
-    "tls_client_auth",
-    "self_signed_tls_client_auth",
-];
-
-pub fn is_served(settings: &Settings, name: &str) -> bool {
-    METHODS.iter().any(|method| method.name == name && (method.served)(settings))
-}
 
 /// A client that has proved itself. Only [`authenticate`] makes one.
 #[derive(Debug)]
@@ -248,17 +197,5 @@ async fn prove(
         | (None | SecretBasic | SecretPost | TlsClientAuth | SelfSignedTls, Presented::Assertion { .. }) => {
             Ok(false)
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_tables_name_the_same_methods() {
-        let rows: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
-        let known: Vec<&str> = AuthMethod::ALL.iter().map(|method| method.as_str()).collect();
-        assert_eq!((rows.as_slice(), known.as_slice()), (NAMES, NAMES));
     }
 }

@@ -10,11 +10,9 @@ use super::{
     acting::{self, Acting},
     apis::Api,
     clients::{Client, Trust},
-    token::{
-        TokenRequest, TokenResponse,
-        issue::{self, Speaker},
-        refused,
-    },
+    minting::{self, Speaker},
+    redeem::refused,
+    token_request::{Grant, TokenRequest, TokenResponse},
 };
 use crate::{
     App, client_policies,
@@ -23,7 +21,9 @@ use crate::{
     organizations::{self, Name},
 };
 
-pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
+pub const GRANT: Grant = Grant { name: "client_credentials", run: |request| Box::pin(grant(request)) };
+
+async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     let TokenRequest { app, client, form, .. } = request;
     if client.is_public() {
         return Err(OAuthError::new(
@@ -42,7 +42,7 @@ pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthErro
             ));
         }
         let speaker = Speaker::Client(None);
-        return issue::access_token(app, &apis, client, &speaker, &authority, request.binding).await;
+        return minting::access_token(app, &apis, client, &speaker, &authority, request.binding).await;
     };
     let authority = authority.acting_for(member.organization.id);
     if let Err(lacking) = acting::check(&member, &authority, Some(api)) {
@@ -55,7 +55,7 @@ pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthErro
     }
     let acting = Acting::from(&member);
     let speaker = Speaker::Client(Some(&acting));
-    issue::access_token(app, &apis, client, &speaker, &authority, request.binding).await
+    minting::access_token(app, &apis, client, &speaker, &authority, request.binding).await
 }
 
 /// One answer for whatever is wrong with an organization.

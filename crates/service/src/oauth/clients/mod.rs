@@ -3,6 +3,7 @@
 mod console;
 mod keys;
 mod last_use;
+mod methods;
 pub mod profile;
 mod store;
 mod subject;
@@ -23,13 +24,15 @@ pub use keys::{
     FetchedKeys, Jwks, NoKeys, UNAVAILABLE, Unverified, client_keys, newer_client_keys, verify_signed,
 };
 pub use last_use::LastUse;
+use methods::NAMES as METHOD_NAMES;
+pub use methods::{AuthMethod, METHODS, is_served};
 pub use store::{
     Client, NewClient, OrganizationMode, Profile, Trust, disable, disable_in, enable, enable_in, find,
     insert, set_trust,
 };
 pub use subject::subject;
 
-use super::{client_auth, token::grants};
+use super::grant_types;
 use crate::{
     App,
     store::{Store, StoreError},
@@ -119,10 +122,10 @@ pub async fn used(app: &App, client: &Client) {
 
 /// What the tables serve: a client can ask for nothing else.
 pub const ALLOWED: Allowed<'static> = Allowed {
-    auth_methods: client_auth::NAMES,
-    grant_types: grants::NAMES,
+    auth_methods: METHOD_NAMES,
+    grant_types: grant_types::NAMES,
     default_grant_types: &["authorization_code"],
-    response_types: grants::RESPONSE_TYPES,
+    response_types: grant_types::RESPONSE_TYPES,
     signing_algs: &["ES256", "EdDSA", "RS256", "PS256"],
 };
 

@@ -14,11 +14,9 @@ use super::{
     apis::Apis,
     clients::Profile,
     details::Narrowed,
-    token::{
-        TokenRequest, TokenResponse, for_person, issue, narrowed,
-        person::{Shown, invalid_grant, same_organization},
-        present, replay,
-    },
+    minting,
+    redeem::{Shown, for_person, invalid_grant, narrowed, present, replay, same_organization},
+    token_request::{Grant, TokenRequest, TokenResponse},
 };
 use crate::{
     http::OAuthError,
@@ -26,7 +24,9 @@ use crate::{
 };
 use porteiro_protocol::error::ErrorCode;
 
-pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
+pub const GRANT: Grant = Grant { name: "authorization_code", run: |request| Box::pin(grant(request)) };
+
+async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     let form = request.form;
     let code =
         form.get("code").ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "code is missing"))?;
@@ -57,7 +57,8 @@ pub(super) async fn redeem(
     let (live, refresh) = present(request, handle, &shown, &apis).await?;
     let mut response = for_person(request, &apis, &live, &shown).await?;
     if live.authority.scope().contains("openid") {
-        response.id_token = Some(issue::id_token(app, request.client, &live, &response.access_token).await?);
+        response.id_token =
+            Some(minting::id_token(app, request.client, &live, &response.access_token).await?);
     }
     if may_refresh(&request) {
         response.refresh_token = Some(refresh.text.to_string());

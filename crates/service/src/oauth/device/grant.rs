@@ -8,15 +8,16 @@ use crate::{
     oauth::{
         clients::Trust,
         code_grant,
-        token::{
-            TokenRequest, TokenResponse,
-            person::{Shown, invalid_grant},
-        },
+        grant_types::DEVICE_CODE,
+        redeem::{Shown, invalid_grant},
+        token_request::{Grant, TokenRequest, TokenResponse},
     },
     secrets::{HandleKind, Presented, Route},
 };
 
-pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
+pub const GRANT: Grant = Grant { name: DEVICE_CODE, run: |request| Box::pin(grant(request)) };
+
+async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     let app = request.app;
     match request.client.trust {
         // What a client may do is what it may do now, not when it asked.

@@ -25,12 +25,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-pub use grant::grant;
+pub use grant::GRANT;
 pub use purpose::DevicePurpose;
 pub use store::sweep;
 
 use super::{
-    authorization::{self, Asking, Continued, decide::DEVICE_GRANT},
+    authorization::{self, Asking, Continued},
     client_auth::AuthenticatedClient,
     grants::{self, Why},
     logout,
@@ -54,7 +54,6 @@ pub const SWEEPING: JobKind<App> = JobKind::<App>::new("device_requests.sweep", 
 })
 .every(|_| 600);
 
-pub const GRANT_TYPE: &str = DEVICE_GRANT;
 /// How long a person may take to confirm.
 const SECONDS: i32 = 300;
 /// How long after their yes the device may take to notice: as long as it may be told to wait, and again.

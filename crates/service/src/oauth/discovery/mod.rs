@@ -20,10 +20,10 @@ use porteiro_protocol::{
 use serde::Serialize;
 
 use super::{
-    client_auth, clients,
+    clients,
+    grant_types::GRANT_TYPES,
     keys::{Documents, SignError},
     scopes,
-    token::grants,
 };
 use crate::{
     App,
@@ -72,7 +72,7 @@ async fn signed<T: Serialize>(
 fn authorization_server(app: &App) -> AuthorizationServer {
     let issuer = app.issuer();
     let settings = &app.checked.settings;
-    let grants: Vec<_> = grants::GRANTS.iter().filter(|grant| (grant.served)(settings)).collect();
+    let grants: Vec<_> = GRANT_TYPES.iter().filter(|grant| (grant.served)(settings)).collect();
     let response_types: Vec<_> = grants.iter().filter_map(|grant| grant.response_type).collect();
     let algorithms: Vec<_> = Algorithm::ALL.iter().map(|one| one.as_str()).collect();
     AuthorizationServer {
@@ -84,7 +84,7 @@ fn authorization_server(app: &App) -> AuthorizationServer {
         response_modes_supported: ResponseMode::ALL.iter().map(|mode| mode.as_str()).collect(),
         grant_types_supported: grants.iter().map(|grant| grant.name).collect(),
         mtls_endpoint_aliases: aliases(app),
-        token_endpoint_auth_methods_supported: client_auth::METHODS
+        token_endpoint_auth_methods_supported: clients::METHODS
             .iter()
             .filter(|method| (method.served)(settings))
             .map(|method| method.name)

@@ -24,8 +24,7 @@ use super::{
     access_token::Claims,
     apis::Api,
     binding::{self, Binding, Remember},
-    client_auth,
-    token::issue,
+    client_auth, minting,
 };
 use crate::{
     App,
@@ -178,7 +177,7 @@ async fn mint(
         role: usable.member.as_ref().map(|member| member.primary_role.as_str()),
         cnf: binding.confirmation(),
     };
-    let access_token = issue::sign(app, api.algorithm, "at+jwt", &claims).await?;
+    let access_token = minting::sign(app, api.algorithm, "at+jwt", &claims).await?;
     Ok(json!({
         "access_token": access_token,
         "token_type": binding.token_type(),

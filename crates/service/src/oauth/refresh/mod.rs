@@ -11,18 +11,17 @@ use porteiro_protocol::{error::ErrorCode, scope::Scope};
 
 use super::{
     apis::Apis,
-    token::{
-        TokenRequest, TokenResponse, for_person, narrowed,
-        person::{Shown, invalid_grant, same_organization},
-        present, replay,
-    },
+    redeem::{Shown, for_person, invalid_grant, narrowed, present, replay, same_organization},
+    token_request::{Grant, TokenRequest, TokenResponse},
 };
 use crate::{
     http::OAuthError,
     secrets::{HandleKind, Presented},
 };
 
-pub async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
+pub const GRANT: Grant = Grant { name: "refresh_token", run: |request| Box::pin(grant(request)) };
+
+async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     let TokenRequest { app, context, client, form, .. } = request;
     let token = form
         .get("refresh_token")

@@ -9,13 +9,13 @@ use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 use super::super::{
     apis::Api,
     clients::{ALLOWED, Profile, Trust},
+    grant_types::GRANT_TYPES,
     scopes,
-    token::grants::GRANTS,
 };
 
 /// What a client that nobody has checked may use.
 fn is_open(grant: &str) -> bool {
-    GRANTS.iter().any(|known| known.name == grant && known.open_to_unverified)
+    GRANT_TYPES.iter().any(|known| known.name == grant && known.open_to_unverified)
 }
 
 /// What a client gets that names no grants: it may stay signed in, unless its profile has no refresh tokens (decision

@@ -29,10 +29,7 @@ use subtle::ConstantTimeEq;
 pub use self::expiry::{EXPIRY, expire};
 
 use self::answer::Registered;
-use super::{
-    client_auth,
-    clients::{self, Client, ClientSecret, Profile},
-};
+use super::clients::{self, Client, ClientSecret, Profile};
 use crate::{
     App,
     audit::{self, EventKind},
@@ -229,7 +226,7 @@ async fn open(
 /// What holds for everybody who registers without being asked who they are.
 async fn settle(app: &App, profile: Profile, metadata: &mut ClientMetadata) -> Result<(), OAuthError> {
     clients::check(profile, metadata)?;
-    if !client_auth::is_served(&app.checked.settings, &metadata.token_endpoint_auth_method) {
+    if !clients::is_served(&app.checked.settings, &metadata.token_endpoint_auth_method) {
         let detail = "token_endpoint_auth_method needs certificates, which this server is not set up for";
         return Err(OAuthError::new(ErrorCode::InvalidClientMetadata, detail));
     }

@@ -2,31 +2,23 @@
 //!
 //! 1. The form is read, each parameter once.
 //! 2. The client proves itself.
-//! 3. `grant_type` picks a row of [`grants::GRANTS`], which the client must hold.
+//! 3. `grant_type` picks a row of [`GRANT_TYPES`], which the client must hold.
 //! 4. What the tokens are bound to is proved, where anything is.
-//! 5. The grant decides; [`issue`] signs.
+//! 5. The grant decides (`registers.rs` lists who serves which); `minting` signs.
 //! 6. A code or refresh token that was used before ends its grant, however the request was refused ([`replay`]).
 
 mod endpoint;
-pub mod grants;
-pub mod issue;
-pub(super) mod person;
-pub(super) mod refused;
-pub(super) mod replay;
 
 use std::sync::Arc;
 
-use porteiro_protocol::{error::ErrorCode, form::Parameters, id::OrganizationId};
-use serde::Serialize;
-use serde_json::Value;
-
-use grants::Grant;
-pub use person::{for_person, narrowed, present};
-pub use refused::because;
+use porteiro_protocol::{error::ErrorCode, form::Parameters};
 
 use super::{
     binding::{self, Binding, Remember},
     clients::{self, Client},
+    grant_types::{GRANT_TYPES, GrantType},
+    redeem::replay,
+    token_request::{Grant, TokenRequest, TokenResponse},
 };
 use crate::{
     App,
@@ -37,48 +29,13 @@ pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
-/// A token request whose client has proved itself.
-#[derive(Debug, Clone, Copy)]
-pub struct TokenRequest<'a> {
-    pub app: &'a Arc<App>,
-    pub context: &'a RequestContext,
-    pub client: &'a Client,
-    pub form: &'a Parameters,
-    pub binding: Binding,
-}
-
-/// RFC 6749 §5.1. Members without a value are absent.
-#[derive(Serialize)]
-pub struct TokenResponse {
-    pub access_token: String,
-    pub token_type: &'static str,
-    pub expires_in: i64,
-    pub scope: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub refresh_token: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub id_token: Option<String>,
-    /// The organization the token speaks for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub organization: Option<OrganizationId>,
-    /// What was granted, as RFC 9396 §7 wants it told.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub authorization_details: Vec<Value>,
-}
-
-impl std::fmt::Debug for TokenResponse {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("<tokens>")
-    }
-}
-
 async fn respond(
     app: &Arc<App>,
     context: &RequestContext,
     client: &Client,
     form: &Parameters,
 ) -> Result<TokenResponse, OAuthError> {
-    let (grant, binding) = match begun(app, context, client, form).await {
+    let (grant, binding) = match begin(app, context, client, form).await {
         Ok(begun) => begun,
         Err(error) => return Err(replay::looked_at(app, context, client, form, error).await),
     };
@@ -88,7 +45,7 @@ async fn respond(
 }
 
 /// Which grant, and what its tokens are bound to.
-async fn begun(
+async fn begin(
     app: &App,
     context: &RequestContext,
     client: &Client,
@@ -97,21 +54,22 @@ async fn begun(
     let name = form
         .get("grant_type")
         .ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "grant_type is missing"))?;
-    let grant = grants::GRANTS
-        .iter()
-        .find(|grant| grant.name == name && (grant.served)(&app.checked.settings))
+    let known = GRANT_TYPES.iter().find(|known| known.name == name && (known.served)(&app.checked.settings));
+    let served = app.registers.grants.iter().find(|grant| grant.name == name);
+    let (known, grant) = known
+        .zip(served)
         .ok_or_else(|| OAuthError::new(ErrorCode::UnsupportedGrantType, "this grant is not served"))?;
     if !client.may_use_grant(grant.name) {
         return Err(OAuthError::new(ErrorCode::UnauthorizedClient, "this client may not use this grant"));
     }
-    let remember = remember(app, client, grant, form);
+    let remember = remember(app, client, known, form);
     let binding = binding::of_request(app, context, client, endpoint::PATH, remember).await?;
     Ok((grant, binding))
 }
 
 /// Whether a proof of possession is worth remembering: not beside a code or token that is not ours, which the grant will
 /// refuse.
-fn remember(app: &App, client: &Client, grant: &Grant, form: &Parameters) -> Remember {
+fn remember(app: &App, client: &Client, grant: &GrantType, form: &Parameters) -> Remember {
     let Some((name, kind)) = grant.presents else { return Remember::Yes };
     match form.get(name).and_then(|text| app.secrets.handles.open(kind, text)) {
         Some(presented) => Remember::within(client, presented.route.row),

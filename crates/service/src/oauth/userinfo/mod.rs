@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use super::{
     access_token::{self, Bearer, Carried},
     clients::Client,
+    minting,
     scopes::STANDARD_SCOPES,
-    token::issue,
 };
 use crate::{
     App,
@@ -68,7 +68,7 @@ async fn sign(app: &App, client: &Client, mut claims: Map<String, Value>) -> Res
     claims.insert("iss".into(), json!(app.issuer()));
     claims.insert("aud".into(), json!(client.id));
     claims.insert("iat".into(), json!(numeric_date(app.clock.now())));
-    issue::sign(app, algorithm, "JWT", &claims).await.map(Answer::Signed)
+    minting::sign(app, algorithm, "JWT", &claims).await.map(Answer::Signed)
 }
 
 fn unreadable() -> OAuthError {

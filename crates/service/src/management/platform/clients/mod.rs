@@ -22,10 +22,7 @@ use crate::{
         Caller,
         standing::{self, Lost},
     },
-    oauth::{
-        client_auth,
-        clients::{self, ALLOWED, Client, ClientSecret, OrganizationMode, Profile, Trust},
-    },
+    oauth::clients::{self, ALLOWED, Client, ClientSecret, OrganizationMode, Profile, Trust},
     organizations,
     store::{StoreError, Tx},
 };
@@ -92,7 +89,7 @@ async fn create(
 fn checked(app: &App, new: &New<'_>) -> Result<ClientMetadata, String> {
     let metadata = ClientMetadata::parse(new.metadata, &ALLOWED).map_err(|error| error.detail)?;
     clients::check(new.profile, &metadata).map_err(|error| error.detail)?;
-    if !client_auth::is_served(&app.checked.settings, &metadata.token_endpoint_auth_method) {
+    if !clients::is_served(&app.checked.settings, &metadata.token_endpoint_auth_method) {
         return Err(
             "token_endpoint_auth_method needs certificates, which this server is not set up for".into()
         );

@@ -12,19 +12,16 @@ use porteiro_protocol::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::TokenResponse;
-use crate::{
-    App,
-    http::OAuthError,
-    oauth::{
-        acting::Acting,
-        apis::Api,
-        binding::Binding,
-        clients::Client,
-        grants::{GrantId, Live},
-        keys::SignError,
-    },
+use super::{
+    acting::Acting,
+    apis::Api,
+    binding::Binding,
+    clients::Client,
+    grants::{GrantId, Live},
+    keys::SignError,
+    token_request::TokenResponse,
 };
+use crate::{App, http::OAuthError};
 
 /// Where our own APIs' tokens are not said otherwise.
 const OWN_SECONDS: i32 = 300;

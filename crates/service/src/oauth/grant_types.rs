@@ -1,20 +1,13 @@
-//! THE grant table. One line here, and discovery, registration and the per-client permission follow.
+//! The grant types. One line here, and discovery, registration and the per-client permission follow; what serves a grant
+//! is one line in `registers.rs`.
 
-use std::pin::Pin;
+use crate::{secrets::HandleKind, settings::Settings};
 
-use super::{TokenRequest, TokenResponse};
-use crate::{
-    http::OAuthError,
-    oauth::{client_credentials, code_grant, device, refresh},
-    secrets::HandleKind,
-    settings::Settings,
-};
-
-type Answer<'a> = Pin<Box<dyn Future<Output = Result<TokenResponse, OAuthError>> + Send + 'a>>;
-type Run = for<'a> fn(TokenRequest<'a>) -> Answer<'a>;
+/// RFC 8628 §3.4.
+pub const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
 /// One grant type.
-pub struct Grant {
+pub struct GrantType {
     /// The value of `grant_type`.
     pub name: &'static str,
     /// The `response_type` it needs at the authorization endpoint, if it begins there.
@@ -26,64 +19,68 @@ pub struct Grant {
     pub presents: Option<(&'static str, HandleKind)>,
     /// Whether this deployment can serve it.
     pub served: fn(&Settings) -> bool,
-    pub(super) run: Run,
 }
 
-impl std::fmt::Debug for Grant {
+impl std::fmt::Debug for GrantType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
     }
 }
 
 /// Every grant that is served.
-pub const GRANTS: &[Grant] = &[
-    Grant {
+pub const GRANT_TYPES: &[GrantType] = &[
+    GrantType {
         name: "authorization_code",
         response_type: Some("code"),
         open_to_unverified: true,
         presents: Some(("code", HandleKind::Code)),
         served: |_| true,
-        run: |request| Box::pin(code_grant::grant(request)),
     },
-    Grant {
+    GrantType {
         name: "refresh_token",
         response_type: None,
         open_to_unverified: true,
         presents: Some(("refresh_token", HandleKind::Refresh)),
         served: |_| true,
-        run: |request| Box::pin(refresh::grant(request)),
     },
-    Grant {
+    GrantType {
         name: "client_credentials",
         response_type: None,
         open_to_unverified: false,
         presents: None,
         served: |_| true,
-        run: |request| Box::pin(client_credentials::grant(request)),
     },
-    Grant {
-        name: device::GRANT_TYPE,
+    GrantType {
+        name: DEVICE_CODE,
         response_type: None,
         // A stranger could ask in the name of a device nobody has (decision record 0064).
         open_to_unverified: false,
         presents: Some(("device_code", HandleKind::DeviceCode)),
         served: |settings| settings.device_page_path.is_some(),
-        run: |request| Box::pin(device::grant(request)),
     },
 ];
 
 /// Their names, for what clients may ask for.
-pub const NAMES: &[&str] = &["authorization_code", "refresh_token", "client_credentials", device::GRANT_TYPE];
+pub const NAMES: &[&str] = &names();
 pub const RESPONSE_TYPES: &[&str] = &["code"];
+
+const fn names() -> [&'static str; GRANT_TYPES.len()] {
+    let mut names = [""; GRANT_TYPES.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = GRANT_TYPES[at].name;
+        at += 1;
+    }
+    names
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_names_are_those_of_the_table() {
-        assert_eq!(NAMES, GRANTS.iter().map(|grant| grant.name).collect::<Vec<_>>());
-        let types: Vec<_> = GRANTS.iter().filter_map(|grant| grant.response_type).collect();
+    fn the_response_types_are_those_of_the_table() {
+        let types: Vec<_> = GRANT_TYPES.iter().filter_map(|grant| grant.response_type).collect();
         assert_eq!(RESPONSE_TYPES, types);
     }
 }

@@ -1,5 +1,8 @@
 //! What redeeming a code and refreshing have in common: a grant is presented, and its person is spoken for.
 
+pub mod refused;
+pub mod replay;
+
 use std::sync::Arc;
 
 use porteiro_protocol::{
@@ -11,23 +14,20 @@ use porteiro_protocol::{
 use serde_json::{Value, json};
 
 use super::{
-    TokenRequest, TokenResponse,
-    issue::{self, Speaker},
-    refused, replay,
+    acting,
+    apis::{Api, Apis},
+    authority::still_allowed,
+    clients::Client,
+    details::{Narrowed, Unfit, check_types},
+    grants::{self, Live, Outcome, Presentation, Rechecked, Versions},
+    minting::{self, Speaker},
+    token_request::{TokenRequest, TokenResponse},
 };
 use crate::{
     App, audit, client_policies,
     http::OAuthError,
     limits::{self, Bucket, LIMIT_LOGGED},
     members::{self, Whom},
-    oauth::{
-        acting,
-        apis::{Api, Apis},
-        authorization::decide::still_allowed,
-        clients::Client,
-        details::{Narrowed, Unfit, check_types},
-        grants::{self, Live, Outcome, Presentation, Rechecked, Versions},
-    },
     organizations::{self, Name},
     secrets::{HandleKind, Issued, Presented, Route},
     store::StoreError,
@@ -56,7 +56,7 @@ pub async fn present(
     apis: &Arc<Apis>,
 ) -> Result<(Box<Live>, Issued), OAuthError> {
     let app = request.app;
-    issue::ready(app, request.client, handle.route.generation)?;
+    minting::ready(app, request.client, handle.route.generation)?;
     let route = Route { generation: handle.route.generation + 1, ..handle.route };
     let next = app.secrets.handles.issue(HandleKind::Refresh, route, &*app.entropy).map_err(|error| {
         tracing::error!(%error, "a token could not be made");
@@ -261,7 +261,7 @@ pub async fn for_person(
     let authority = asked(request, live, shown)
         .map_err(|widening| OAuthError::new(widening.code(), widening.to_string()))?;
     defined(request.app, request.client, apis.find(authority.audience()), &authority)?;
-    issue::access_token(
+    minting::access_token(
         request.app,
         apis,
         request.client,

@@ -1,13 +1,15 @@
 //! Authority that was asked for and refused at the token endpoint: the standard's error, and a reference by which whoever
 //! may read the trail learns why.
 
-use porteiro_protocol::{authority::Widening, error::ErrorCode, permission::Permission};
+use porteiro_protocol::{authority::Widening, error::ErrorCode};
 
-use super::{TokenRequest, person::invalid_grant};
+use super::{
+    super::{acting, grants::Live, token_request::TokenRequest},
+    invalid_grant,
+};
 use crate::{
     http::OAuthError,
     members::{Member, Unusable},
-    oauth::{acting, grants::Live},
     refusals::{self, Holder, Refusal, Rule},
     trail::{Actor, ActorKind},
 };
@@ -47,7 +49,7 @@ pub async fn unheld(
     asked: &[String],
     lacking: &acting::Refused,
 ) -> OAuthError {
-    let (rule, would_pass) = because(lacking);
+    let (rule, would_pass) = acting::explain(lacking);
     let refusal = Refusal {
         organization: Some(found.organization.id),
         client_id: Some(request.client.id.clone()),
@@ -73,21 +75,4 @@ pub async fn unheld(
 
 fn member(id: String) -> Actor {
     Actor { kind: ActorKind::Member, id, act: None }
-}
-
-/// Which rule refused, and what would have passed.
-pub fn because(lacking: &acting::Refused) -> (Rule, String) {
-    match lacking {
-        acting::Refused::Unusable(Unusable::Suspended) => {
-            (Rule::OrganizationSuspended, "the same once the organization is resumed".into())
-        }
-        acting::Refused::Unusable(Unusable::Disabled | Unusable::Removed) => {
-            (Rule::MemberDisabled, "nothing, until they are enabled and ask anew".into())
-        }
-        acting::Refused::Lacks(missing) => {
-            let missing: Vec<&str> = missing.iter().map(Permission::as_str).collect();
-            let missing = missing.join(" ");
-            (Rule::PermissionNotHeld, format!("the same without {missing}, or a role that permits {missing}"))
-        }
-    }
 }
