@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use porteiro_service::store::{
-    StoreError,
+    StoreError, TxError,
     migrations::{self, SchemaState},
 };
 use porteiro_testkit::{Database, TestApp};
@@ -42,6 +42,24 @@ async fn a_commit_whose_answer_is_lost_is_an_unknown_outcome_never_a_success() {
 
     faults.before_commit.store(false, Ordering::Relaxed);
     assert_eq!(mark(&app, "healed").await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_refusal_leaves_nothing_behind_unless_it_is_recorded() {
+    let app = TestApp::new().await;
+    for (name, recorded) in [("refused", false), ("recorded", true)] {
+        let outcome: Result<(), TxError<&str>> = app
+            .app
+            .store
+            .try_tx("test.refused", |tx| async move {
+                tx.execute("INSERT INTO schedule (name) VALUES ($1)", &[&name]).await?;
+                Err(if recorded { TxError::Recorded("no") } else { TxError::Refused("no") })
+            })
+            .await;
+        assert!(matches!(outcome, Err(TxError::Refused("no") | TxError::Recorded("no"))), "{outcome:?}");
+        assert_eq!(marked(&app, name).await, recorded, "{name}");
+    }
+    assert_eq!(mark(&app, "next").await.unwrap(), 1, "the connection is good again");
 }
 
 #[tokio::test]

@@ -6,7 +6,10 @@ use axum::{
 };
 use serde::Serialize;
 
-use crate::{limits::Limited, store::StoreError};
+use crate::{
+    limits::Limited,
+    store::{StoreError, TxError},
+};
 
 macro_rules! codes {
     ($($variant:ident = $code:literal, $status:ident, $title:literal;)+) => {
@@ -134,6 +137,30 @@ impl From<ProblemCode> for Problem {
 impl From<StoreError> for Problem {
     fn from(_: StoreError) -> Self {
         ProblemCode::Unavailable.into()
+    }
+}
+
+/// How a transaction ends whose work may refuse.
+pub type TxProblem = TxError<Problem>;
+
+impl From<Problem> for TxProblem {
+    fn from(problem: Problem) -> Self {
+        Self::Refused(problem)
+    }
+}
+
+impl From<ProblemCode> for TxProblem {
+    fn from(code: ProblemCode) -> Self {
+        Self::Refused(code.into())
+    }
+}
+
+impl From<TxProblem> for Problem {
+    fn from(error: TxProblem) -> Self {
+        match error {
+            TxError::Store(error) => error.into(),
+            TxError::Refused(problem) | TxError::Recorded(problem) => problem,
+        }
     }
 }
 

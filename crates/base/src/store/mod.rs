@@ -4,7 +4,7 @@
 //! - [`Store::read`]: one `SELECT`; repeated once if the connection broke, since nothing changed.
 //! - [`Store::write`]: one guarded statement, its own transaction; never repeated after a broken connection.
 //! - [`Store::run_tx`]: several statements, retried as a whole on serialization failure; [`Store::run_tx_in_turn`] where
-//!   they wait for a row that many may be after.
+//!   they wait for a row that many may be after; [`Store::try_tx`] where the work may refuse.
 //!
 //! A connection lost while a change was under way is [`StoreError::Unknown`]: it may have happened, and nobody
 //! is told that it did.
@@ -14,6 +14,7 @@ mod connect;
 mod error;
 pub mod migrations;
 pub mod partitions;
+mod refusal;
 mod row;
 mod text_enum;
 mod turn;
@@ -34,11 +35,13 @@ pub use crate::text_enum;
 pub use conditions::Conditions;
 pub use connect::{ConnectError, connect_once};
 pub use error::{RowError, StoreError};
+pub use refusal::TxError;
 pub use row::Decode;
 pub use turn::Turn;
 pub use tx::Tx;
 
 use crate::settings::Settings;
+use refusal::Ending;
 
 pub type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
@@ -144,9 +147,7 @@ impl Store {
         Ok(connection.query(&prepared, params).await?)
     }
 
-    /// Several statements as one transaction, run again from the start on a serialization failure or deadlock.
-    ///
-    /// The work returns its outcome; a refusal that has consequences is an outcome too, and commits. An error
+    /// Several statements as one transaction, run again from the start on a serialization failure or deadlock. An error
     /// rolls back.
     pub async fn run_tx<T, W, F>(&self, name: &'static str, work: W) -> Result<T, StoreError>
     where
@@ -166,6 +167,38 @@ impl Store {
     where
         W: Fn(Tx) -> F,
         F: Future<Output = Result<T, StoreError>>,
+    {
+        self.in_turn(turn, name, work).await
+    }
+
+    /// [`Store::run_tx`] for work that may refuse; [`TxError`] says whether what it wrote stays.
+    pub async fn try_tx<T, R, W, F>(&self, name: &'static str, work: W) -> Result<T, TxError<R>>
+    where
+        W: Fn(Tx) -> F,
+        F: Future<Output = Result<T, TxError<R>>>,
+    {
+        observed(name, tx::run(self, name, work)).await
+    }
+
+    /// [`Store::run_tx_in_turn`] for work that may refuse.
+    pub async fn try_tx_in_turn<T, R, W, F>(
+        &self,
+        turn: Turn,
+        name: &'static str,
+        work: W,
+    ) -> Result<T, TxError<R>>
+    where
+        W: Fn(Tx) -> F,
+        F: Future<Output = Result<T, TxError<R>>>,
+    {
+        self.in_turn(turn, name, work).await
+    }
+
+    async fn in_turn<T, E, W, F>(&self, turn: Turn, name: &'static str, work: W) -> Result<T, E>
+    where
+        E: Ending,
+        W: Fn(Tx) -> F,
+        F: Future<Output = Result<T, E>>,
     {
         observed(name, async {
             let _held = self.turns.wait(turn).await?;
@@ -208,19 +241,17 @@ impl Reader for Tx {
 }
 
 /// Counts and times an operation under its name.
-async fn observed<T>(
+async fn observed<T, E: Ending>(
     name: &'static str,
-    work: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
     let started = Instant::now();
     let outcome = work.await;
-    let label = match &outcome {
-        Ok(_) => "ok",
-        Err(error) => error.label(),
-    };
+    let failure = outcome.as_ref().err().and_then(Ending::store);
+    let label = failure.map_or("ok", StoreError::label);
     metrics::histogram!("porteiro_store_seconds", "operation" => name, "outcome" => label)
         .record(started.elapsed().as_secs_f64());
-    if let Err(error) = &outcome {
+    if let Some(error) = failure {
         tracing::warn!(operation = name, outcome = label, %error, "database operation failed");
     }
     outcome

@@ -8,7 +8,7 @@ use std::sync::{
 use deadpool_postgres::Object;
 use tokio_postgres::Row;
 
-use super::{Params, Store, StoreError};
+use super::{Params, Store, StoreError, refusal::Ending};
 
 /// Bounds a statement, but not the COMMIT: a cancelled commit wait can make an unreplicated change visible
 /// that later vanishes.
@@ -53,10 +53,10 @@ impl Tx {
 
 impl Tx {
     /// Does something and takes it back, whatever came of it: to see what would be.
-    pub async fn tentatively<T>(
+    pub async fn tentatively<T, E: From<StoreError>>(
         &self,
-        work: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
         self.batch("SAVEPOINT tentatively").await?;
         let outcome = work.await;
         self.batch("ROLLBACK TO SAVEPOINT tentatively").await?;
@@ -84,15 +84,16 @@ impl Drop for Guard {
     }
 }
 
-pub(super) async fn run<T, W, F>(store: &Store, name: &'static str, work: W) -> Result<T, StoreError>
+pub(super) async fn run<T, E, W, F>(store: &Store, name: &'static str, work: W) -> Result<T, E>
 where
+    E: Ending,
     W: Fn(Tx) -> F,
-    F: Future<Output = Result<T, StoreError>>,
+    F: Future<Output = Result<T, E>>,
 {
     let mut attempt = 1;
     loop {
         match once(store, &work).await {
-            Err(error) if error.is_retryable() && attempt < ATTEMPTS => {
+            Err(error) if error.store().is_some_and(StoreError::is_retryable) && attempt < ATTEMPTS => {
                 metrics::counter!("porteiro_store_retries_total", "operation" => name).increment(1);
                 tokio::time::sleep(std::time::Duration::from_millis(u64::from(5 * attempt * attempt))).await;
                 attempt += 1;
@@ -102,30 +103,31 @@ where
     }
 }
 
-async fn once<T, W, F>(store: &Store, work: &W) -> Result<T, StoreError>
+async fn once<T, E, W, F>(store: &Store, work: &W) -> Result<T, E>
 where
+    E: Ending,
     W: Fn(Tx) -> F,
-    F: Future<Output = Result<T, StoreError>>,
+    F: Future<Output = Result<T, E>>,
 {
     let connection = store.connection().await?;
     let sent = Arc::clone(&store.sent);
     let tx = Tx { connection: Arc::new(Guard { connection: Some(connection) }), sent };
     tx.batch(BEGIN).await.map_err(StoreError::nothing_changed)?;
-    // Until COMMIT is sent, a broken connection means a rollback: nothing changed.
-    let outcome = work(tx.clone()).await.map_err(StoreError::nothing_changed);
+    let outcome = work(tx.clone()).await;
     let mut guard = Arc::try_unwrap(tx.connection)
         .map_err(|_| StoreError::Inconsistent("a transaction outlived its work".into()))?;
     match outcome {
-        Ok(value) => {
-            guard.get()?.batch_execute(COMMIT).await?;
-            drop(guard.connection.take());
-            Ok(value)
-        }
-        Err(error) => {
+        Err(error) if !error.keeps() => {
             if guard.get()?.batch_execute("ROLLBACK").await.is_ok() {
                 drop(guard.connection.take());
             }
-            Err(error)
+            // Until COMMIT is sent, a broken connection means a rollback: nothing changed.
+            Err(error.undone())
+        }
+        kept => {
+            guard.get()?.batch_execute(COMMIT).await.map_err(StoreError::from)?;
+            drop(guard.connection.take());
+            kept
         }
     }
 }

@@ -21,8 +21,10 @@ pub mod refusals;
 pub mod roles;
 pub mod standing;
 pub mod trail;
+mod transaction;
 
 pub use caller::{By, Caller};
 pub use endpoint::routes;
 pub use guard::{guard, require_fresh};
 pub use presented::Presented;
+pub use transaction::{change, explained};

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     api_keys,
-    http::{Problem, ProblemCode},
+    http::{Problem, ProblemCode, TxProblem},
     members::{self, Member, Whom},
     organizations::{self, Organization, Status},
     platform,
@@ -24,32 +24,34 @@ pub struct Standing {
     pub held: Held,
 }
 
-/// What was there when the call was let in, and is not any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lost {
-    Organization,
-    Suspended,
-    Authority,
-}
-
 /// Takes the organization's lock. Between being let in and here, the caller may have been disabled or demoted: what they
 /// hold is read again.
-pub async fn enter(tx: &Tx, caller: &Caller, permission: &str) -> Result<Result<Standing, Lost>, StoreError> {
-    let Some(place) = &caller.organization else { return Ok(Err(Lost::Organization)) };
-    let Some(organization) = organizations::lock(tx, place.id).await? else {
-        return Ok(Err(Lost::Organization));
-    };
+///
+/// # Errors
+/// When the organization, its status or what the caller holds there is not what it was.
+pub async fn enter(tx: &Tx, caller: &Caller, permission: &str) -> Result<Standing, TxProblem> {
+    let place = caller.organization()?;
+    let organization = organizations::lock(tx, place.id).await?.ok_or(ProblemCode::NotFound)?;
     if organization.status == Status::Suspended {
-        return Ok(Err(Lost::Suspended));
+        return Err(ProblemCode::OrganizationSuspended.into());
     }
-    Ok(still(tx, caller, permission).await?.map(|held| Standing { organization, held }))
+    let held = still(tx, caller, permission).await?;
+    Ok(Standing { organization, held })
 }
 
 /// What the caller holds now, if it is still enough. For whoever took another lock, or of the platform.
-pub async fn still(tx: &Tx, caller: &Caller, permission: &str) -> Result<Result<Held, Lost>, StoreError> {
-    let Some(held) = held_now(tx, caller).await? else { return Ok(Err(Lost::Authority)) };
+///
+/// # Errors
+/// When it is not enough any more.
+pub async fn still(tx: &Tx, caller: &Caller, permission: &str) -> Result<Held, TxProblem> {
     let asked = Permission::parse(permission).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
-    Ok(if held.covers(&asked) { Ok(held) } else { Err(Lost::Authority) })
+    let held = held_now(tx, caller).await?.filter(|held| held.covers(&asked));
+    Ok(held.ok_or_else(lost)?)
+}
+
+/// The caller was let in with more than they hold now.
+pub fn lost() -> Problem {
+    Problem::new(ProblemCode::Forbidden, "what you held here has changed meanwhile")
 }
 
 /// All they can pass on, now; `None` when they would not be let in any more. Whoever changes who may do what in an
@@ -86,16 +88,6 @@ pub async fn held_now(tx: &Tx, caller: &Caller) -> Result<Option<Held>, StoreErr
 /// The policy may have been raised too.
 fn is_admitted(caller: &Caller, member: &Member) -> bool {
     caller.proved.is_none_or(|proved| member.organization.policy.admits(&proved).is_ok())
-}
-
-impl From<Lost> for Problem {
-    fn from(lost: Lost) -> Self {
-        match lost {
-            Lost::Organization => ProblemCode::NotFound.into(),
-            Lost::Suspended => ProblemCode::OrganizationSuspended.into(),
-            Lost::Authority => Self::new(ProblemCode::Forbidden, "what you held here has changed meanwhile"),
-        }
-    }
 }
 
 /// Beyond what somebody holds, and what of it.

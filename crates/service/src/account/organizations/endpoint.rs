@@ -122,6 +122,6 @@ async fn leave(
 ) -> Result<Response, Problem> {
     require_fresh(&app, &me).await?;
     let organization = organization.parse().map_err(|_| ProblemCode::NotFound)?;
-    Box::pin(management::members::leave(&app, &context, me.account_id, organization)).await??;
+    Box::pin(management::members::leave(&app, &context, me.account_id, organization)).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

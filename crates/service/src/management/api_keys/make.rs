@@ -4,13 +4,14 @@ use porteiro_protocol::{api_key::ApiKey, assurance::Level, id::AccountId, permis
 
 use super::super::{
     caller::Caller,
-    standing::{self, Lost, exceeds, held_now},
+    standing::{self, exceeds, held_now, lost},
+    transaction::explained,
 };
 use crate::{
     App,
     api_keys::{self, Key, KeyKind, Made, Place, Wanted, Whose, note},
     audit::EventKind,
-    http::{Problem, ProblemCode, RequestContext},
+    http::{Problem, ProblemCode, RequestContext, TxProblem},
     members::{self, Whom},
     organizations::{self, Name, Status},
     refusals::{self, Holder, Refusal, RefusalId, Rule},
@@ -43,22 +44,21 @@ pub(super) async fn by_caller(
 ) -> Result<Made, Problem> {
     let secret = ApiKey::generate(&*app.entropy);
     let shown = &secret;
-    let outcome = app.store.run_tx("api_keys.make", |tx| async move {
+    let outcome = app.store.try_tx("api_keys.make", |tx| async move {
         let organization = caller.organization.as_ref().map(|organization| organization.id);
         let held = match organization {
-            Some(_) => standing::enter(&tx, caller, "api-keys:write").await?.map(|standing| standing.held),
-            None => held_now(&tx, caller).await?.ok_or(Lost::Authority),
-        };
-        let held = match held {
-            Ok(held) => held,
-            Err(lost) => return Ok(Err(Problem::from(lost))),
+            Some(_) => standing::enter(&tx, caller, "api-keys:write").await?.held,
+            None => held_now(&tx, caller).await?.ok_or_else(lost)?,
         };
         let (actor, reason) = (caller.actor.clone(), caller.reason.clone());
         let maker = Maker { held, actor, account: caller.operator(), level: Level::None, reason };
         let place = Place { organization, membership: None };
         write(app, &tx, context, &maker, place, wanted, shown).await
     });
-    Ok(Made { key: outcome.await??, secret })
+    match outcome.await.map_err(Problem::from) {
+        Ok(key) => Ok(Made { key, secret }),
+        Err(problem) => Err(explained(app, context, caller, problem).await),
+    }
 }
 
 /// By a person who is signed in, for themselves in one organization.
@@ -71,33 +71,26 @@ pub(super) async fn by_person(
 ) -> Result<Made, Problem> {
     let secret = ApiKey::generate(&*app.entropy);
     let shown = &secret;
-    let outcome = app.store.run_tx("api_keys.make_personal", |tx| async move {
-        let Some(found) = organizations::find_named(&tx, &Name::parse(organization)).await? else {
-            return Ok(Err(Problem::from(ProblemCode::NotFound)));
-        };
+    let outcome = app.store.try_tx("api_keys.make_personal", |tx| async move {
+        let found = organizations::find_named(&tx, &Name::parse(organization)).await?;
+        let found = found.ok_or(ProblemCode::NotFound)?;
         organizations::lock(&tx, found.id).await?;
         let member = members::find(&tx, found.id, Whom::Account(me.account_id)).await?;
         // To whoever does not belong there, it does not exist.
-        let Some((member, held)) = member.and_then(|member| {
-            let held = member.held_to_read().ok().cloned()?;
-            Some((member, held))
-        }) else {
-            return Ok(Err(ProblemCode::NotFound.into()));
-        };
+        let member = member.ok_or(ProblemCode::NotFound)?;
+        let held = member.held_to_read().map_err(|_| ProblemCode::NotFound)?.clone();
         match member.organization.status {
-            Status::Suspended => return Ok(Err(ProblemCode::OrganizationSuspended.into())),
+            Status::Suspended => return Err(ProblemCode::OrganizationSuspended.into()),
             Status::Enabled => {}
         }
         // A key outlives the session it was made in: whoever makes one has proved what the organization asks of people.
-        if let Err(unmet) = member.organization.policy.admits(&me.into()) {
-            return Ok(Err(unmet.into()));
-        }
+        member.organization.policy.admits(&me.into()).map_err(Problem::from)?;
         let actor = Actor { kind: ActorKind::Member, id: member.id.to_string(), act: None };
         let maker = Maker { held, actor, account: member.account, level: me.level(), reason: None };
         let place = Place { organization: Some(found.id), membership: Some(member.id) };
         write(app, &tx, context, &maker, place, wanted, shown).await
     });
-    match outcome.await? {
+    match outcome.await.map_err(Problem::from) {
         Ok(key) => Ok(Made { key, secret }),
         Err(problem) if problem.code == ProblemCode::AuthorityExceeded => {
             let reference = exceeded(app, context, me, organization, wanted).await?;
@@ -140,21 +133,22 @@ async fn write(
     place: Place,
     wanted: &Wanted,
     secret: &ApiKey,
-) -> Result<Result<Key, Problem>, StoreError> {
+) -> Result<Key, TxProblem> {
     let missing = api_keys::missing(&maker.held, wanted);
     if !missing.is_empty() {
-        return Ok(Err(exceeds(&missing)));
+        return Err(exceeds(&missing).into());
     }
     let most = MOST.iter().find(|(kind, _)| *kind == wanted.kind).map_or(0, |(_, most)| *most);
     if api_keys::count_living(tx, wanted.kind, place.organization, place.membership).await? >= most {
-        return Ok(Err(Problem::new(ProblemCode::Quota, format!("at most {most} keys live at once"))));
+        let text = format!("at most {most} keys live at once");
+        return Err(Problem::new(ProblemCode::Quota, text).into());
     }
     let created_by = format!("{}:{}", maker.actor.kind.as_str(), maker.actor.id);
     let key = api_keys::write(tx, place, wanted, secret, &created_by, maker.level).await?;
     let kinds = (TrailKind::ApiKeyCreated, EventKind::ApiKeyCreated);
     let reason = maker.reason.as_deref();
     note(app, tx, context, &key, maker.account, maker.actor.clone(), kinds, reason).await?;
-    Ok(Ok(key))
+    Ok(key)
 }
 
 /// `false` when there is no such key among `whose`. Revoking twice is revoking once.

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Change, Changed, change, find};
+use super::{Change, change, find};
 use crate::{
     App,
     api::{self, Operation, Patch, Seen},
@@ -168,12 +168,8 @@ async fn changed(
     seen: Seen,
     what: &Change,
 ) -> Result<Response, Problem> {
-    match change(app, context, caller, owner, seen, what).await? {
-        Changed::Yes(brand) => Ok(api::one(brand.version, &Shown::new(app, owner, brand))),
-        Changed::NotFound => Err(ProblemCode::NotFound.into()),
-        Changed::Lost(lost) => Err(lost.into()),
-        Changed::Stale => Err(api::stale()),
-    }
+    let brand = change(app, context, caller, owner, seen, what).await?;
+    Ok(api::one(brand.version, &Shown::new(app, owner, brand)))
 }
 
 fn wrong(field: &str, why: &str) -> Problem {

@@ -9,17 +9,13 @@ use serde_json::json;
 
 pub use endpoint::routes;
 
-use super::{
-    caller::Caller,
-    platform::clients,
-    standing::{self, Lost},
-};
+use super::{caller::Caller, platform::clients, standing};
 use crate::{
     App,
     api::Seen,
     audit::EventKind,
     branding::{self, Brand, Owner, decide::Said},
-    http::RequestContext,
+    http::{ProblemCode, RequestContext, TxProblem},
     store::{StoreError, Tx},
     trail::{self, Target, TrailKind},
 };
@@ -34,14 +30,6 @@ enum Change {
     NoLogo,
 }
 
-/// What came of it.
-enum Changed {
-    Yes(Brand),
-    NotFound,
-    Lost(Lost),
-    Stale,
-}
-
 async fn find(app: &App, owner: &Owner) -> Result<Brand, StoreError> {
     Ok(branding::find(&app.store, owner).await?.unwrap_or_default())
 }
@@ -53,43 +41,36 @@ async fn change(
     owner: &Owner,
     seen: Seen,
     change: &Change,
-) -> Result<Changed, StoreError> {
-    let changed = app
-        .store
-        .run_tx("branding.change", |tx| async move {
-            if let Some(refused) = held(&tx, caller, owner).await? {
-                return Ok(refused);
-            }
+) -> Result<Brand, TxProblem> {
+    app.store
+        .try_tx("branding.change", |tx| async move {
+            held(&tx, caller, owner).await?;
             let before = branding::find(&tx, owner).await?.unwrap_or_default();
-            if before.version != seen.0 {
-                return Ok(Changed::Stale);
-            }
+            seen.check(before.version)?;
             match change {
-                Change::Said(said) if *said == before.said => return Ok(Changed::Yes(before)),
+                Change::Said(said) if *said == before.said => return Ok(before),
                 Change::Said(said) => branding::set_said(&tx, owner, said).await?,
                 Change::Logo(picture) => {
                     let digest = digest_of(&picture.bytes);
                     branding::set_logo(&tx, owner, Some((picture, &digest))).await?;
                 }
-                Change::NoLogo if before.logo.is_none() => return Ok(Changed::Yes(before)),
+                Change::NoLogo if before.logo.is_none() => return Ok(before),
                 Change::NoLogo => branding::set_logo(&tx, owner, None).await?,
             }
             let after = branding::find(&tx, owner).await?.unwrap_or_default();
             written(app, &tx, context, caller, owner, &before, &after).await?;
-            Ok(Changed::Yes(after))
+            Ok(after)
         })
-        .await?;
-    Ok(changed)
+        .await
 }
 
-/// Its owner under lock, or why nothing is changed. An organization's is the one the caller was let in to.
-async fn held(tx: &Tx, caller: &Caller, owner: &Owner) -> Result<Option<Changed>, StoreError> {
-    let stands = match owner {
-        Owner::Organization(_) => standing::enter(tx, caller, WRITE).await?.map(|standing| standing.held),
-        Owner::Client(id) if !clients::lock(tx, id).await? => return Ok(Some(Changed::NotFound)),
-        Owner::Client(_) => standing::still(tx, caller, WRITE_CLIENT).await?,
-    };
-    Ok(stands.err().map(Changed::Lost))
+/// Its owner under lock, if the caller may still change it. An organization's is the one the caller was let in to.
+async fn held(tx: &Tx, caller: &Caller, owner: &Owner) -> Result<(), TxProblem> {
+    match owner {
+        Owner::Organization(_) => standing::enter(tx, caller, WRITE).await.map(|_| ()),
+        Owner::Client(id) if !clients::lock(tx, id).await? => Err(ProblemCode::NotFound.into()),
+        Owner::Client(_) => standing::still(tx, caller, WRITE_CLIENT).await.map(|_| ()),
+    }
 }
 
 async fn written(

@@ -9,7 +9,7 @@ use axum::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Refused, set};
+use super::set;
 use crate::{
     App,
     api::{Listing, Operation, Time, one},
@@ -65,17 +65,6 @@ struct SetBody {
     decision: Decision,
 }
 
-impl From<Refused> for Problem {
-    fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::NotFound => ProblemCode::NotFound.into(),
-            Refused::UnknownClient => Self::new(ProblemCode::NotFound, "there is no such client"),
-            Refused::TooMany => Self::new(ProblemCode::Quota, "an organization names at most 1,000 clients"),
-            Refused::Standing(lost) => lost.into(),
-        }
-    }
-}
-
 async fn index(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
@@ -104,7 +93,7 @@ async fn put(
     context: RequestContext,
     Json(asked): Json<SetBody>,
 ) -> Result<Response, Problem> {
-    let said = Box::pin(set(&app, &context, &caller, &client_id, Some(asked.decision))).await??;
+    let said = Box::pin(set(&app, &context, &caller, &client_id, Some(asked.decision))).await?;
     let policy = said.ok_or(ProblemCode::NotFound)?;
     Ok(one(policy.version, &PolicyBody::from(policy)))
 }
@@ -115,6 +104,6 @@ async fn forget(
     Path((_, client_id)): Path<(String, String)>,
     context: RequestContext,
 ) -> Result<Response, Problem> {
-    Box::pin(set(&app, &context, &caller, &client_id, None)).await??;
+    Box::pin(set(&app, &context, &caller, &client_id, None)).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

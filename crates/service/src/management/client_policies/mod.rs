@@ -11,15 +11,12 @@ use serde_json::{Value, json};
 
 pub use endpoint::routes;
 
-use super::{
-    members,
-    standing::{self, Lost},
-};
+use super::{members, standing};
 use crate::{
     App,
     client_policies::{self, ClientPolicy, Decision},
     endings::{self, Cause, Gone},
-    http::RequestContext,
+    http::{Problem, ProblemCode, RequestContext, TxProblem},
     management::Caller,
     oauth::clients,
     organizations::{self, ThirdParty},
@@ -31,16 +28,6 @@ use crate::{
 pub const MOST: i64 = 1_000;
 const WRITE: &str = "client-policies:write";
 
-/// Why nothing was said about a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
-    /// Nothing was said about it before.
-    NotFound,
-    UnknownClient,
-    TooMany,
-    Standing(Lost),
-}
-
 /// Names a client, or with `None` names it no more. What was said before, and what is said now.
 pub async fn set(
     app: &Arc<App>,
@@ -48,25 +35,24 @@ pub async fn set(
     caller: &Caller,
     client_id: &str,
     decision: Option<Decision>,
-) -> Result<Result<Option<ClientPolicy>, Refused>, StoreError> {
+) -> Result<Option<ClientPolicy>, TxProblem> {
     app.store
-        .run_tx_in_turn(caller.turn(), "client_policies.set", |tx| async move {
-            let organization = match standing::enter(&tx, caller, WRITE).await? {
-                Ok(standing) => standing.organization,
-                Err(lost) => return Ok(Err(Refused::Standing(lost))),
-            };
+        .try_tx_in_turn(caller.turn(), "client_policies.set", |tx| async move {
+            let organization = standing::enter(&tx, caller, WRITE).await?.organization;
             let before = client_policies::find(&tx, organization.id, client_id).await?;
             let client = clients::find(&tx, client_id).await?;
             match (decision, &before) {
-                (None, None) => return Ok(Err(Refused::NotFound)),
+                (None, None) => return Err(ProblemCode::NotFound.into()),
                 (Some(asked), Some(before)) if before.decision == asked => {
-                    return Ok(Ok(Some(before.clone())));
+                    return Ok(Some(before.clone()));
                 }
                 (Some(_), None) if !client.as_ref().is_some_and(|it| it.is_known_to(organization.id)) => {
-                    return Ok(Err(Refused::UnknownClient));
+                    let text = "there is no such client";
+                    return Err(Problem::new(ProblemCode::NotFound, text).into());
                 }
                 (Some(_), None) if client_policies::count(&tx, organization.id).await? >= MOST => {
-                    return Ok(Err(Refused::TooMany));
+                    let text = "an organization names at most 1,000 clients";
+                    return Err(Problem::new(ProblemCode::Quota, text).into());
                 }
                 (Some(asked), Some(_) | None) => {
                     client_policies::put(&tx, organization.id, client_id, asked).await?;
@@ -89,7 +75,7 @@ pub async fn set(
                 .because(caller.reason.clone())
                 .changing(said(before.map(|policy| policy.decision)), after);
             trail::record(app, &tx, context, organization.id, &event).await?;
-            Ok(Ok(client_policies::find(&tx, organization.id, client_id).await?))
+            Ok(client_policies::find(&tx, organization.id, client_id).await?)
         })
         .await
 }

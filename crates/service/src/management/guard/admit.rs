@@ -26,7 +26,6 @@ use super::{
         presented::{self, Presented},
     },
     administering::{administer, administering, reason, recently_proved},
-    exceeded,
     refused::Asking,
     turned::Turned,
 };
@@ -60,9 +59,8 @@ pub async fn require(State(guard): State<Guard>, request: Request, next: Next) -
         <RequestContext as axum::extract::FromRequestParts<()>>::from_request_parts(&mut parts, &()).await;
     match admit(&guard, &context, &parts).await {
         Ok(caller) => {
-            parts.extensions.insert(caller.clone());
-            let response = next.run(Request::from_parts(parts, body)).await;
-            exceeded::explained(&guard.app, &context, &caller, response).await
+            parts.extensions.insert(caller);
+            next.run(Request::from_parts(parts, body)).await
         }
         Err(refused) => refused.into_response(),
     }

@@ -7,7 +7,6 @@
 mod administering;
 mod admit;
 mod contract;
-mod exceeded;
 mod rates;
 mod refused;
 mod session;

@@ -24,6 +24,7 @@ use crate::{
         self,
         templates::{self, InvitationMail, Link, Locale},
     },
+    management,
     organizations::Organization,
     roles,
     secrets::{HandleKind, Issued, Route as HandleRoute},
@@ -45,26 +46,21 @@ async fn invite(
     let mailbox = &app.secrets.identifier_key("email", email.canonical().as_bytes());
     let new_id = Id::random(&*app.entropy);
     let buckets = &buckets(app, organization, email);
-    let outcome = app.store.run_tx_in_turn(caller.turn(), "invitations.invite", |tx| async move {
-        let Standing { organization, held } = match standing::enter(&tx, caller, WRITE).await? {
-            Ok(standing) => standing,
-            Err(lost) => return Ok(Err(Problem::from(lost))),
-        };
+    let invited = management::change(app, context, caller, "invitations.invite", |tx| async move {
+        let Standing { organization, held } = standing::enter(&tx, caller, WRITE).await?;
         let definitions = roles::definitions(&tx, organization.id).await?;
         // Nobody gives what they do not hold.
-        if let Err(refused) = members::decide::may_give(&held, &definitions, role) {
-            return Ok(Err(refused.into()));
-        }
+        members::decide::may_give(&held, &definitions, role)?;
         // Only now, and in this transaction: what is refused or rolled back sends no mail and counts for nobody.
         if let Some(limited) = limits::take_in(&tx, buckets).await? {
-            return Ok(Err(limited.into()));
+            return Err(Problem::from(limited).into());
         }
         let id = invitations::waiting_in(&tx, organization.id, mailbox).await?.unwrap_or(new_id);
         let invitation =
             Box::pin(write(app, &tx, context, caller, &organization, id, email, mailbox, role)).await?;
-        Ok(Ok(invitation))
+        Ok(invitation)
     });
-    outcome.await?
+    invited.await
 }
 
 /// What an invitation counts for: its organization, the organization's share of the mailbox, and last the mailbox, which

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{
     super::{
         roles::impact::{self, Impact},
-        standing::{self, Lost, Standing},
+        standing::{self, Standing},
     },
     cut,
     decide::{self, Becomes, Now, Refused, Wanted},
@@ -18,20 +18,20 @@ use crate::{
     App, accounts,
     audit::{self, EventKind},
     client_policies,
-    http::RequestContext,
-    management::Caller,
+    http::{Problem, ProblemCode, RequestContext, TxProblem},
+    management::{self, Caller},
     members::{self, Member, NewMember, Source, State, Whom, join},
     oauth::{clients, grants},
     organizations::{self, Status},
     roles::{self, Definitions},
-    store::{StoreError, Turn, Tx},
+    store::{Turn, Tx},
     trail::{self, Actor, ActorKind, Target, TrailKind},
 };
 
 const WRITE: &str = "members:write";
 const NO_CLIENT: &str = "there is no such client";
 
-type Outcome<T> = Result<Result<T, Refused>, StoreError>;
+type Outcome<T> = Result<T, TxProblem>;
 
 /// Who is to be a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,22 +42,6 @@ pub enum Who {
     Client(String),
 }
 
-/// Unwraps what was decided, or ends the work with why not; nothing was changed.
-macro_rules! or_refused {
-    ($decided:expr) => {
-        match $decided {
-            Ok(value) => value,
-            Err(refused) => return Ok(Err(refused.into())),
-        }
-    };
-}
-
-impl From<Lost> for Refused {
-    fn from(lost: Lost) -> Self {
-        Self::Standing(lost)
-    }
-}
-
 pub async fn add(
     app: &Arc<App>,
     context: &RequestContext,
@@ -65,57 +49,55 @@ pub async fn add(
     who: &Who,
     role: &str,
     display_name: Option<&str>,
-) -> Outcome<Member> {
-    app.store
-        .run_tx_in_turn(caller.turn(), "members.add", |tx| async move {
-            let Standing { organization, held } = or_refused!(standing::enter(&tx, caller, WRITE).await?);
-            let definitions = roles::definitions(&tx, organization.id).await?;
-            or_refused!(decide::may_give(&held, &definitions, role));
-            let known = match who {
-                Who::Account(account) => {
-                    let account = accounts::find(&tx, *account).await?;
-                    let account = account.filter(|it| it.state == accounts::AccountState::Active);
-                    account.ok_or(Refused::Whom("there is no such account")).map(|it| it.display_name)
+) -> Result<Member, Problem> {
+    management::change(app, context, caller, "members.add", |tx| async move {
+        let Standing { organization, held } = standing::enter(&tx, caller, WRITE).await?;
+        let definitions = roles::definitions(&tx, organization.id).await?;
+        decide::may_give(&held, &definitions, role)?;
+        let known = match who {
+            Who::Account(account) => {
+                let account = accounts::find(&tx, *account).await?;
+                let account = account.filter(|it| it.state == accounts::AccountState::Active);
+                account.ok_or(Refused::Whom("there is no such account")).map(|it| it.display_name)
+            }
+            Who::Client(client_id) => match clients::find(&tx, client_id).await? {
+                None => Err(Refused::Whom(NO_CLIENT)),
+                Some(client) if !client.is_known_to(organization.id) => Err(Refused::Whom(NO_CLIENT)),
+                Some(client) if client.is_public() || !client.may_use_grant("client_credentials") => {
+                    Err(Refused::Whom("only a client that uses client_credentials can be a member"))
                 }
-                Who::Client(client_id) => match clients::find(&tx, client_id).await? {
-                    None => Err(Refused::Whom(NO_CLIENT)),
-                    Some(client) if !client.is_known_to(organization.id) => Err(Refused::Whom(NO_CLIENT)),
-                    Some(client) if client.is_public() || !client.may_use_grant("client_credentials") => {
-                        Err(Refused::Whom("only a client that uses client_credentials can be a member"))
-                    }
-                    Some(client) if !client_policies::allows(&tx, &organization, &client).await? => {
-                        Err(Refused::Whom("the organization does not allow this client"))
-                    }
-                    Some(client) => Ok(client.metadata.client_name.unwrap_or(client.id)),
-                },
-            };
-            let name =
-                display_name.map_or_else(|| known.clone(), |given| known.clone().map(|_| given.into()));
-            let name = or_refused!(decide::name(&or_refused!(name)).ok_or(Refused::DisplayName));
-            let new = NewMember {
-                organization: organization.id,
-                id: Id::random(&*app.entropy),
-                account: match who {
-                    Who::Account(account) => Some(*account),
-                    Who::Client(_) => None,
-                },
-                client_id: match who {
-                    Who::Account(_) => None,
-                    Who::Client(client_id) => Some(client_id),
-                },
-                display_name: &name,
-                role,
-                source: Source::Admin,
-            };
-            let joined = join(app, &tx, context, &new, &caller.actor).await?;
-            let id = or_refused!(joined.ok_or(Refused::AlreadyMember));
-            found(&tx, organization.id, id).await
-        })
-        .await
+                Some(client) if !client_policies::allows(&tx, &organization, &client).await? => {
+                    Err(Refused::Whom("the organization does not allow this client"))
+                }
+                Some(client) => Ok(client.metadata.client_name.unwrap_or(client.id)),
+            },
+        };
+        let name = display_name.map_or_else(|| known.clone(), |given| known.clone().map(|_| given.into()));
+        let name = decide::name(&name?).ok_or(Refused::DisplayName)?;
+        let new = NewMember {
+            organization: organization.id,
+            id: Id::random(&*app.entropy),
+            account: match who {
+                Who::Account(account) => Some(*account),
+                Who::Client(_) => None,
+            },
+            client_id: match who {
+                Who::Account(_) => None,
+                Who::Client(client_id) => Some(client_id),
+            },
+            display_name: &name,
+            role,
+            source: Source::Admin,
+        };
+        let joined = join(app, &tx, context, &new, &caller.actor).await?;
+        let id = joined.ok_or(Refused::AlreadyMember)?;
+        found(&tx, organization.id, id).await
+    })
+    .await
 }
 
 async fn found(tx: &Tx, organization: OrganizationId, id: MembershipId) -> Outcome<Member> {
-    Ok(members::find(tx, organization, Whom::Id(id)).await?.ok_or(Refused::NotFound))
+    Ok(members::find(tx, organization, Whom::Id(id)).await?.ok_or(Refused::NotFound)?)
 }
 
 /// A member to be changed: here, not removed, and as the caller has seen them.
@@ -125,13 +107,13 @@ async fn locked(
     id: MembershipId,
     seen: Option<i64>,
 ) -> Outcome<Member> {
-    let Some(member) = store::lock(tx, organization, id).await? else { return Ok(Err(Refused::NotFound)) };
+    let member = store::lock(tx, organization, id).await?.ok_or(Refused::NotFound)?;
     match member.state {
-        State::Removed => Ok(Err(Refused::Removed)),
+        State::Removed => Err(Refused::Removed.into()),
         State::Active | State::Disabled if seen.is_some_and(|seen| seen != member.version) => {
-            Ok(Err(Refused::Stale))
+            Err(Refused::Stale.into())
         }
-        State::Active | State::Disabled => Ok(Ok(member)),
+        State::Active | State::Disabled => Ok(member),
     }
 }
 
@@ -142,15 +124,14 @@ pub async fn change(
     id: MembershipId,
     seen: i64,
     wanted: &Wanted,
-) -> Outcome<Member> {
-    app.store
-        .run_tx_in_turn(caller.turn(), "members.change", |tx| async move {
-            let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
-            let member = or_refused!(locked(&tx, standing.organization.id, id, Some(seen)).await?);
-            let definitions = roles::definitions(&tx, standing.organization.id).await?;
-            apply(app, &tx, context, caller, &standing, &definitions, &member, wanted).await
-        })
-        .await
+) -> Result<Member, Problem> {
+    management::change(app, context, caller, "members.change", |tx| async move {
+        let standing = standing::enter(&tx, caller, WRITE).await?;
+        let member = locked(&tx, standing.organization.id, id, Some(seen)).await?;
+        let definitions = roles::definitions(&tx, standing.organization.id).await?;
+        apply(app, &tx, context, caller, &standing, &definitions, &member, wanted).await
+    })
+    .await
 }
 
 /// What a change would do: made, looked at, and taken back.
@@ -161,17 +142,16 @@ pub async fn rehearse(
     id: MembershipId,
     seen: i64,
     wanted: &Wanted,
-) -> Outcome<Impact> {
-    app.store
-        .run_tx_in_turn(caller.turn(), "members.rehearse", |tx| async move {
-            let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
-            let member = or_refused!(locked(&tx, standing.organization.id, id, Some(seen)).await?);
-            let definitions = roles::definitions(&tx, standing.organization.id).await?;
-            let change = apply(app, &tx, context, caller, &standing, &definitions, &member, wanted);
-            let after = or_refused!(tx.tentatively(Box::pin(change)).await?);
-            impact::of_member(&tx, &member, after.authority()).await.map(Ok)
-        })
-        .await
+) -> Result<Impact, Problem> {
+    management::change(app, context, caller, "members.rehearse", |tx| async move {
+        let standing = standing::enter(&tx, caller, WRITE).await?;
+        let member = locked(&tx, standing.organization.id, id, Some(seen)).await?;
+        let definitions = roles::definitions(&tx, standing.organization.id).await?;
+        let change = apply(app, &tx, context, caller, &standing, &definitions, &member, wanted);
+        let after = tx.tentatively(Box::pin(change)).await?;
+        Ok(impact::of_member(&tx, &member, after.authority()).await?)
+    })
+    .await
 }
 
 #[expect(clippy::too_many_arguments, reason = "everything that was loaded, and whoever asks")]
@@ -192,10 +172,10 @@ async fn apply(
         primary_role: &member.primary_role,
         held: member.authority(),
     };
-    let becomes = or_refused!(decide::change(&standing.held, definitions, now, wanted));
+    let becomes = decide::change(&standing.held, definitions, now, wanted)?;
     if member.state == State::Active {
         let another = store::has_another_owner(tx, organization, member.id).await?;
-        or_refused!(decide::keeps_an_owner(&member.roles, &becomes.roles, another));
+        decide::keeps_an_owner(&member.roles, &becomes.roles, another)?;
     }
     let Becomes { display_name, roles, primary_role } = &becomes;
     let other_roles = *roles != member.roles || *primary_role != member.primary_role;
@@ -237,29 +217,28 @@ pub async fn end(
     seen: Option<i64>,
     end: End,
     reason: Option<&str>,
-) -> Outcome<Member> {
-    app.store
-        .run_tx_in_turn(caller.turn(), "members.end", |tx| async move {
-            let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
-            let organization = standing.organization.id;
-            let member = or_refused!(locked(&tx, organization, id, seen).await?);
-            or_refused!(decide::stands_above(&standing.held, member.authority()));
-            let given = or_refused!(decide::reason(reason));
-            or_refused!(may_end(&tx, &member).await?);
-            let reason = given.or(caller.reason.as_deref());
-            cut::cut(app, &tx, context, &member, &caller.actor, end, reason).await?;
-            found(&tx, organization, id).await
-        })
-        .await
+) -> Result<Member, Problem> {
+    management::change(app, context, caller, "members.end", |tx| async move {
+        let standing = standing::enter(&tx, caller, WRITE).await?;
+        let organization = standing.organization.id;
+        let member = locked(&tx, organization, id, seen).await?;
+        decide::stands_above(&standing.held, member.authority())?;
+        let given = decide::reason(reason)?;
+        may_end(&tx, &member).await?;
+        let reason = given.or(caller.reason.as_deref());
+        cut::cut(app, &tx, context, &member, &caller.actor, end, reason).await?;
+        found(&tx, organization, id).await
+    })
+    .await
 }
 
 /// An organization keeps an owner.
 async fn may_end(tx: &Tx, member: &Member) -> Outcome<()> {
     if member.state != State::Active {
-        return Ok(Ok(()));
+        return Ok(());
     }
     let another = store::has_another_owner(tx, member.organization.id, member.id).await?;
-    Ok(decide::keeps_an_owner(&member.roles, &[], another))
+    Ok(decide::keeps_an_owner(&member.roles, &[], another)?)
 }
 
 /// Somebody leaves of their own accord: nobody is asked but whether an owner stays.
@@ -268,25 +247,25 @@ pub async fn leave(
     context: &RequestContext,
     account: AccountId,
     organization: OrganizationId,
-) -> Outcome<()> {
-    app.store
-        .run_tx_in_turn(Turn::new(organization.uuid(), account), "members.leave", |tx| async move {
-            let place = organizations::lock(&tx, organization).await?;
-            let place = or_refused!(place.ok_or(Refused::NotFound));
-            let member = members::find(&tx, organization, Whom::Account(account)).await?;
-            let id = or_refused!(member.ok_or(Refused::NotFound)).id;
-            // Whoever was removed does not learn whether it still exists.
-            let member =
-                or_refused!(locked(&tx, organization, id, None).await?.map_err(|_| Refused::NotFound));
-            if place.status == Status::Suspended {
-                return Ok(Err(Refused::Standing(Lost::Suspended)));
-            }
-            or_refused!(may_end(&tx, &member).await?);
-            let actor = Actor { kind: ActorKind::Member, id: id.to_string(), act: None };
-            cut::cut(app, &tx, context, &member, &actor, End::Removed, None).await?;
-            Ok(Ok(()))
-        })
-        .await
+) -> Result<(), Problem> {
+    let turn = Turn::new(organization.uuid(), account);
+    let left = app.store.try_tx_in_turn(turn, "members.leave", |tx| async move {
+        let place = organizations::lock(&tx, organization).await?.ok_or(Refused::NotFound)?;
+        let member = members::find(&tx, organization, Whom::Account(account)).await?;
+        let id = member.ok_or(Refused::NotFound)?.id;
+        // Whoever was removed does not learn whether it still exists.
+        let member =
+            store::lock(&tx, organization, id).await?.filter(|member| member.state != State::Removed);
+        let member = member.ok_or(Refused::NotFound)?;
+        if place.status == Status::Suspended {
+            return Err(ProblemCode::OrganizationSuspended.into());
+        }
+        may_end(&tx, &member).await?;
+        let actor = Actor { kind: ActorKind::Member, id: id.to_string(), act: None };
+        cut::cut(app, &tx, context, &member, &actor, End::Removed, None).await?;
+        Ok(())
+    });
+    Ok(left.await?)
 }
 
 /// Whoever was disabled is active again, with their roles and nothing else of before. Their roles are as good as given:
@@ -296,26 +275,25 @@ pub async fn enable(
     context: &RequestContext,
     caller: &Caller,
     id: MembershipId,
-) -> Outcome<Member> {
-    app.store
-        .run_tx_in_turn(caller.turn(), "members.enable", |tx| async move {
-            let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
-            let organization = standing.organization.id;
-            let member = or_refused!(locked(&tx, organization, id, None).await?);
-            or_refused!(decide::stands_above(&standing.held, member.authority()));
-            if store::enable(&tx, organization, id).await? {
-                let target = Target::new("member", id);
-                let event = trail::Event::done(TrailKind::MemberEnabled, caller.actor.clone(), target)
-                    .because(caller.reason.clone());
-                trail::record(app, &tx, context, organization, &event).await?;
-                if let Some(account) = member.account {
-                    let payload = json!({"organization_id": organization, "membership_id": id});
-                    let kind = EventKind::MembershipEnabled;
-                    let event = audit::Event { kind, subject: account.uuid(), payload };
-                    audit::record(app, &tx, context, event).await?;
-                }
+) -> Result<Member, Problem> {
+    management::change(app, context, caller, "members.enable", |tx| async move {
+        let standing = standing::enter(&tx, caller, WRITE).await?;
+        let organization = standing.organization.id;
+        let member = locked(&tx, organization, id, None).await?;
+        decide::stands_above(&standing.held, member.authority())?;
+        if store::enable(&tx, organization, id).await? {
+            let target = Target::new("member", id);
+            let event = trail::Event::done(TrailKind::MemberEnabled, caller.actor.clone(), target)
+                .because(caller.reason.clone());
+            trail::record(app, &tx, context, organization, &event).await?;
+            if let Some(account) = member.account {
+                let payload = json!({"organization_id": organization, "membership_id": id});
+                let kind = EventKind::MembershipEnabled;
+                let event = audit::Event { kind, subject: account.uuid(), payload };
+                audit::record(app, &tx, context, event).await?;
             }
-            found(&tx, organization, id).await
-        })
-        .await
+        }
+        found(&tx, organization, id).await
+    })
+    .await
 }

@@ -7,7 +7,6 @@ use porteiro_protocol::{
     plain_text,
 };
 
-use super::super::standing::Lost;
 use crate::{permissions::OWNER, roles::Definitions};
 
 /// Most roles one member wears.
@@ -22,7 +21,6 @@ pub enum Refused {
     NotFound,
     /// It was changed since the caller looked.
     Stale,
-    Standing(Lost),
     /// The member may do what the caller may not.
     Above,
     /// The caller does not hold what they would give.

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     App,
     api::{Listing, Operation, Parameter, Patch, Query, Seen, Time, created, one, stale},
-    http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
+    http::{Access, Json, Problem, ProblemCode, RequestContext, Route, TxProblem},
     management::{By, Caller},
     members::{Filter, Member, Position, Source, State, Whom, find, list},
 };
@@ -173,13 +173,18 @@ fn shown(member: Member, caller: &Caller) -> Response {
     one(member.version, &body(member, caller))
 }
 
+impl From<Refused> for TxProblem {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused.into())
+    }
+}
+
 impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
         let invalid = |text: &str| Self::new(ProblemCode::FieldInvalid, text);
         match refused {
             Refused::NotFound => ProblemCode::NotFound.into(),
             Refused::Stale => stale(),
-            Refused::Standing(lost) => lost.into(),
             Refused::Above => {
                 Self::new(ProblemCode::AuthorityExceeded, "this member may do more here than you may")
             }
@@ -242,7 +247,7 @@ async fn create(
         }
     };
     let name = new.display_name.as_deref();
-    let member = Box::pin(add(&app, &context, &caller, &who, &new.role, name)).await??;
+    let member = Box::pin(add(&app, &context, &caller, &who, &new.role, name)).await?;
     let location = format!("/v1/organizations/{}/members/{}", member.organization.id, member.id);
     Ok(created(&location, Some(member.version), &body(member, &caller)))
 }
@@ -284,10 +289,10 @@ async fn update(
         primary_role: asked.primary_role.filter(|_| !gone),
     };
     if query.flag("dry_run") {
-        let impact = Box::pin(rehearse(&app, &context, &caller, now.id, seen, &wanted)).await??;
+        let impact = Box::pin(rehearse(&app, &context, &caller, now.id, seen, &wanted)).await?;
         return Ok(impact_answer(&impact, true));
     }
-    Ok(shown(Box::pin(change(&app, &context, &caller, now.id, seen, &wanted)).await??, &caller))
+    Ok(shown(Box::pin(change(&app, &context, &caller, now.id, seen, &wanted)).await?, &caller))
 }
 
 async fn remove(
@@ -298,7 +303,7 @@ async fn remove(
     Seen(seen): Seen,
 ) -> Result<Response, Problem> {
     let ended = end(&app, &context, &caller, id(&member)?, Some(seen), End::Removed, None);
-    Box::pin(ended).await??;
+    Box::pin(ended).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -311,7 +316,7 @@ async fn disable(
 ) -> Result<Response, Problem> {
     let reason = asked.reason.as_deref();
     let ended = end(&app, &context, &caller, id(&member)?, None, End::Disabled, reason);
-    Ok(shown(Box::pin(ended).await??, &caller))
+    Ok(shown(Box::pin(ended).await?, &caller))
 }
 
 async fn reenable(
@@ -320,5 +325,5 @@ async fn reenable(
     Path((_, member)): Path<(String, String)>,
     context: RequestContext,
 ) -> Result<Response, Problem> {
-    Ok(shown(Box::pin(enable(&app, &context, &caller, id(&member)?)).await??, &caller))
+    Ok(shown(Box::pin(enable(&app, &context, &caller, id(&member)?)).await?, &caller))
 }

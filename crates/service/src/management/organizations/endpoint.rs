@@ -9,9 +9,9 @@ use porteiro_protocol::id::OrganizationId;
 use serde_json::json;
 
 use super::{
-    Changed, Created, Maker, Standing, change, create, decide,
+    Maker, Standing, change, create, decide,
     decide::Said,
-    decide_standing, set_policy, store,
+    decide_standing, field_invalid, set_policy, store,
     view::{MyOrganization, NewOrganization, NewOrganizationFor, OrganizationView, PolicyChange, Suspend},
 };
 use crate::{
@@ -94,17 +94,6 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// Which field, why, and where it stands (RFC 6901).
-fn field_invalid((field, why): decide::Wrong) -> Problem {
-    let errors = json!([{"pointer": format!("/{field}"), "code": "field_invalid", "detail": why}]);
-    Problem::new(ProblemCode::FieldInvalid, format!("{field} {why}"))
-        .with(serde_json::Map::from_iter([("errors".to_owned(), errors)]))
-}
-
-fn slug_taken() -> Problem {
-    Problem::new(ProblemCode::Conflict, "the slug is another organization's, or was lately")
-}
-
 async fn view(app: &App, organization: Organization, to_platform: bool) -> Result<OrganizationView, Problem> {
     let suspension = match organization.status {
         Status::Enabled => None,
@@ -159,18 +148,10 @@ async fn made(
     maker: &Maker<'_>,
     said: &Said,
 ) -> Result<Response, Problem> {
-    match create(app, context, maker, said).await? {
-        Created::Yes(organization) => {
-            let (location, version) =
-                (format!("/v1/organizations/{}", organization.id), organization.version);
-            let body = view(app, organization, false).await?;
-            Ok(api::created(&location, Some(version), &body))
-        }
-        Created::Lost(lost) => Err(lost.into()),
-        Created::SlugTaken => Err(slug_taken()),
-        Created::NoSuchOwner => Err(field_invalid(("owner", "is no account that is active"))),
-        Created::TooMany => Err(Problem::new(ProblemCode::Quota, "you made as many as one person may")),
-    }
+    let organization = create(app, context, maker, said).await?;
+    let (location, version) = (format!("/v1/organizations/{}", organization.id), organization.version);
+    let body = view(app, organization, false).await?;
+    Ok(api::created(&location, Some(version), &body))
 }
 
 async fn show(
@@ -180,16 +161,6 @@ async fn show(
     let organization = caller.organization()?.clone();
     let version = organization.version;
     Ok(api::one(version, &view(&app, organization, caller.reason.is_some()).await?))
-}
-
-fn answered(changed: Changed) -> Result<Organization, Problem> {
-    match changed {
-        Changed::Yes(organization) => Ok(organization),
-        Changed::NotFound => Err(ProblemCode::NotFound.into()),
-        Changed::Lost(lost) => Err(lost.into()),
-        Changed::Stale => Err(api::stale()),
-        Changed::SlugTaken => Err(slug_taken()),
-    }
 }
 
 async fn rename(
@@ -202,8 +173,7 @@ async fn rename(
     let organization = caller.organization()?;
     // Against what was read before the lock: had it changed since, the version would not be the one that was seen.
     let said = patch.apply(&Said::from(organization))?.checked().map_err(field_invalid)?;
-    let changed = change(&app, &context, &caller, organization.id, seen, &said).await?;
-    let organization = answered(changed)?;
+    let organization = change(&app, &context, &caller, organization.id, seen, &said).await?;
     let version = organization.version;
     Ok(api::one(version, &view(&app, organization, caller.reason.is_some()).await?))
 }
@@ -228,8 +198,7 @@ async fn put_policy(
         let affected = store::affected(&app.store, organization.id, now, policy.min_level).await?;
         return Ok(api::one(organization.version, &PolicyChange::new(&policy, Some(affected))));
     }
-    let changed = set_policy(&app, &context, &caller, organization.id, seen, &policy).await?;
-    let organization = answered(changed)?;
+    let organization = set_policy(&app, &context, &caller, organization.id, seen, &policy).await?;
     Ok(api::one(organization.version, &PolicyChange::new(&organization.policy, None)))
 }
 
@@ -271,7 +240,7 @@ async fn decided(
         let text = format!("say why in the header {}; the organization reads it", api::REASON);
         return Err(Problem::new(ProblemCode::ReasonRequired, text));
     }
-    let organization = answered(decide_standing(app, context, caller, id, standing).await?)?;
+    let organization = decide_standing(app, context, caller, id, standing).await?;
     let version = organization.version;
     Ok(api::one(version, &view(app, organization, true).await?))
 }

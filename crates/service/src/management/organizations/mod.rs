@@ -23,11 +23,8 @@ use crate::{
     accounts::{self, AccountState},
     api::Seen,
     audit,
-    http::RequestContext,
-    management::{
-        Caller, client_policies,
-        standing::{self, Lost},
-    },
+    http::{Problem, ProblemCode, RequestContext, TxProblem},
+    management::{Caller, client_policies, standing},
     members::{self, NewMember, Source},
     organizations::{self, Organization, Policy, Status},
     permissions::OWNER,
@@ -43,6 +40,17 @@ const WRITE: &str = "organization:write";
 const MAKE: &str = "platform.organizations:write";
 const ADMINISTER: &str = "organizations:administer";
 
+/// Which field, why, and where it stands (RFC 6901).
+fn field_invalid((field, why): decide::Wrong) -> Problem {
+    let errors = json!([{"pointer": format!("/{field}"), "code": "field_invalid", "detail": why}]);
+    Problem::new(ProblemCode::FieldInvalid, format!("{field} {why}"))
+        .with(serde_json::Map::from_iter([("errors".to_owned(), errors)]))
+}
+
+fn slug_taken() -> Problem {
+    Problem::new(ProblemCode::Conflict, "the slug is another organization's, or was lately")
+}
+
 /// Who makes an organization.
 enum Maker<'a> {
     /// The platform, for an owner or for nobody yet.
@@ -51,20 +59,12 @@ enum Maker<'a> {
     Person(AccountId),
 }
 
-enum Created {
-    Yes(Organization),
-    Lost(Lost),
-    SlugTaken,
-    NoSuchOwner,
-    TooMany,
-}
-
 async fn create(
     app: &Arc<App>,
     context: &RequestContext,
     maker: &Maker<'_>,
     new: &decide::Said,
-) -> Result<Created, StoreError> {
+) -> Result<Organization, TxProblem> {
     let id: OrganizationId = Id::random(&*app.entropy);
     let membership: MembershipId = Id::random(&*app.entropy);
     let (owner, actor, reason) = match maker {
@@ -80,17 +80,16 @@ async fn create(
         Maker::Person(account) => Turn::new(account.uuid(), "organizations"),
     };
     app.store
-        .run_tx_in_turn(turn, "organizations.create", |tx| async move {
+        .try_tx_in_turn(turn, "organizations.create", |tx| async move {
             match maker {
                 Maker::Platform(caller, _) => {
-                    if let Err(lost) = standing::still(&tx, caller, MAKE).await? {
-                        return Ok(Created::Lost(lost));
-                    }
+                    standing::still(&tx, caller, MAKE).await?;
                 }
                 Maker::Person(account) => {
                     accounts::lock(&tx, *account).await?;
                     if store::made_by(&tx, *account).await? >= MOST_PER_PERSON {
-                        return Ok(Created::TooMany);
+                        let text = "you made as many as one person may";
+                        return Err(Problem::new(ProblemCode::Quota, text).into());
                     }
                 }
             }
@@ -98,11 +97,13 @@ async fn create(
                 None => None,
                 Some(account) => match accounts::find(&tx, account).await? {
                     Some(account) if account.state == AccountState::Active => Some(account.display_name),
-                    Some(_) | None => return Ok(Created::NoSuchOwner),
+                    Some(_) | None => {
+                        return Err(field_invalid(("owner", "is no account that is active")).into());
+                    }
                 },
             };
             if !organizations::insert(&tx, id, &new.slug, &new.name, new.locale.as_str()).await? {
-                return Ok(Created::SlugTaken);
+                return Err(slug_taken().into());
             }
             let target = Target::new("organization", id);
             let event = trail::Event::done(TrailKind::OrganizationCreated, actor.clone(), target)
@@ -126,7 +127,7 @@ async fn create(
             }
             log(app, &tx, context, audit::EventKind::OrganizationCreated, owner, id, actor).await?;
             let made = organizations::find(&tx, id).await?;
-            made.map(Created::Yes).ok_or_else(|| StoreError::Inconsistent("it was just made".into()))
+            Ok(made.ok_or_else(|| StoreError::Inconsistent("it was just made".into()))?)
         })
         .await
 }
@@ -146,15 +147,6 @@ async fn log(
     audit::record(app, tx, context, audit::Event { kind, subject, payload }).await
 }
 
-/// What came of a change.
-enum Changed {
-    Yes(Organization),
-    NotFound,
-    Lost(Lost),
-    Stale,
-    SlugTaken,
-}
-
 async fn change(
     app: &Arc<App>,
     context: &RequestContext,
@@ -162,19 +154,16 @@ async fn change(
     id: OrganizationId,
     seen: Seen,
     said: &decide::Said,
-) -> Result<Changed, StoreError> {
+) -> Result<Organization, TxProblem> {
     app.store
-        .run_tx_in_turn(caller.turn(), "organizations.change", |tx| async move {
-            let before = match held(&tx, caller, seen).await? {
-                Ok(before) => before,
-                Err(refused) => return Ok(refused),
-            };
+        .try_tx_in_turn(caller.turn(), "organizations.change", |tx| async move {
+            let before = held(&tx, caller, seen).await?;
             let was = decide::Said::from(&before);
             if was == *said {
-                return Ok(Changed::Yes(before));
+                return Ok(before);
             }
             if was.slug != said.slug && !store::move_slug(&tx, id, &was.slug, &said.slug).await? {
-                return Ok(Changed::SlugTaken);
+                return Err(slug_taken().into());
             }
             store::set_said(&tx, id, said).await?;
             written(app, &tx, context, caller, id, json!(was), json!(said)).await
@@ -189,15 +178,12 @@ async fn set_policy(
     id: OrganizationId,
     seen: Seen,
     policy: &Policy,
-) -> Result<Changed, StoreError> {
+) -> Result<Organization, TxProblem> {
     app.store
-        .run_tx_in_turn(caller.turn(), "organizations.set_policy", |tx| async move {
-            let before = match held(&tx, caller, seen).await? {
-                Ok(before) => before,
-                Err(refused) => return Ok(refused),
-            };
+        .try_tx_in_turn(caller.turn(), "organizations.set_policy", |tx| async move {
+            let before = held(&tx, caller, seen).await?;
             if before.policy == *policy {
-                return Ok(Changed::Yes(before));
+                return Ok(before);
             }
             store::set_policy(&tx, id, policy).await?;
             // What is asked of people may have changed: the next refresh of every grant looks.
@@ -217,12 +203,10 @@ async fn set_policy(
 }
 
 /// The organization under its lock, if the caller may still change it and it is as they have seen it.
-async fn held(tx: &Tx, caller: &Caller, seen: Seen) -> Result<Result<Organization, Changed>, StoreError> {
-    Ok(match standing::enter(tx, caller, WRITE).await? {
-        Err(lost) => Err(Changed::Lost(lost)),
-        Ok(standing) if standing.organization.version != seen.0 => Err(Changed::Stale),
-        Ok(standing) => Ok(standing.organization),
-    })
+async fn held(tx: &Tx, caller: &Caller, seen: Seen) -> Result<Organization, TxProblem> {
+    let organization = standing::enter(tx, caller, WRITE).await?.organization;
+    seen.check(organization.version)?;
+    Ok(organization)
 }
 
 async fn written(
@@ -233,13 +217,13 @@ async fn written(
     id: OrganizationId,
     before: serde_json::Value,
     after: serde_json::Value,
-) -> Result<Changed, StoreError> {
+) -> Result<Organization, TxProblem> {
     let target = Target::new("organization", id);
     let event = trail::Event::done(TrailKind::OrganizationChanged, caller.actor.clone(), target)
         .because(caller.reason.clone())
         .changing(before, after);
     trail::record(app, tx, context, id, &event).await?;
-    Ok(organizations::find(tx, id).await?.map_or(Changed::NotFound, Changed::Yes))
+    Ok(organizations::find(tx, id).await?.ok_or(ProblemCode::NotFound)?)
 }
 
 /// What the platform decided about an organization.
@@ -267,16 +251,14 @@ async fn decide_standing(
     caller: &Caller,
     id: OrganizationId,
     standing: Standing<'_>,
-) -> Result<Changed, StoreError> {
+) -> Result<Organization, TxProblem> {
     app.store
-        .run_tx_in_turn(
+        .try_tx_in_turn(
             Turn::new(id.uuid(), caller.key()),
             "organizations.decide_standing",
             |tx| async move {
-                let Some(before) = organizations::lock(&tx, id).await? else { return Ok(Changed::NotFound) };
-                if let Err(lost) = standing::still(&tx, caller, ADMINISTER).await? {
-                    return Ok(Changed::Lost(lost));
-                }
+                let before = organizations::lock(&tx, id).await?.ok_or(ProblemCode::NotFound)?;
+                standing::still(&tx, caller, ADMINISTER).await?;
                 let (trailed, logged) = match (standing, before.status) {
                     (Standing::Suspended { .. }, Status::Suspended)
                     | (Standing::Resumed, Status::Enabled) => {
@@ -285,7 +267,7 @@ async fn decide_standing(
                         let event = trail::Event::done(kind, caller.actor.clone(), target)
                             .because(caller.reason.clone());
                         trail::record(app, &tx, context, id, &event).await?;
-                        return Ok(Changed::Yes(before));
+                        return Ok(before);
                     }
                     (Standing::Suspended { reason_code, note }, Status::Enabled) => {
                         store::suspend(&tx, id, &caller.key(), reason_code, note).await?;
@@ -304,7 +286,7 @@ async fn decide_standing(
                 }
                 trail::record(app, &tx, context, id, &event).await?;
                 log(app, &tx, context, logged, None, id, &caller.actor).await?;
-                Ok(organizations::find(&tx, id).await?.map_or(Changed::NotFound, Changed::Yes))
+                Ok(organizations::find(&tx, id).await?.ok_or(ProblemCode::NotFound)?)
             },
         )
         .await

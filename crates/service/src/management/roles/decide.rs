@@ -7,7 +7,7 @@ use porteiro_protocol::{
     plain_text,
 };
 
-use crate::{management::standing::Lost, permissions::built_in};
+use crate::permissions::built_in;
 
 /// Most roles an organization makes for itself.
 pub const MOST_ROLES: i64 = 200;
@@ -21,7 +21,6 @@ pub enum Refused {
     NotFound,
     /// It was changed since the caller looked.
     Stale,
-    Standing(Lost),
     Key,
     /// The built-in ones are code.
     BuiltIn,

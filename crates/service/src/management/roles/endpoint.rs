@@ -16,7 +16,7 @@ use super::{
 use crate::{
     App,
     api::{Listing, Operation, Parameter, Patch, Query, Seen, Time, created, one, stale},
-    http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
+    http::{Access, Json, Problem, ProblemCode, RequestContext, Route, TxProblem},
     management::{Caller, standing::exceeds},
     permissions::{BUILT_IN, BuiltIn},
     roles::{self, Grantable, Role, find, list},
@@ -167,13 +167,18 @@ pub fn impact_answer(impact: &Impact, allowed: bool) -> Response {
     .into_response()
 }
 
+impl From<Refused> for TxProblem {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused.into())
+    }
+}
+
 impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
         let invalid = |text: &str| Self::new(ProblemCode::FieldInvalid, text);
         match refused {
             Refused::NotFound => ProblemCode::NotFound.into(),
             Refused::Stale => stale(),
-            Refused::Standing(lost) => lost.into(),
             Refused::Key => invalid("key is 1 to 63 of a-z, 0-9, '_' and '-', after a letter"),
             Refused::BuiltIn => Self::new(ProblemCode::Conflict, "this role is built in and does not change"),
             Refused::Name => invalid("name has 1 to 100 printable characters"),
@@ -214,7 +219,7 @@ async fn make(
     Json(new): Json<NewBody>,
 ) -> Result<Response, Problem> {
     let made = create(&app, &context, &caller, &new.key, &new.name, &new.permissions);
-    let role = Box::pin(made).await??;
+    let role = Box::pin(made).await?;
     let location = format!("/v1/organizations/{}/roles/{}", caller.organization()?.id, role.key);
     Ok(created(&location, Some(role.version), &RoleBody::from(role)))
 }
@@ -248,10 +253,10 @@ async fn update(
     let asked = patch.apply(&ChangeBody { name: now.name, permissions })?;
     let wanted = Wanted { name: Some(asked.name), permissions: Some(asked.permissions) };
     if query.flag("dry_run") {
-        let impact = Box::pin(rehearse_change(&app, &context, &caller, &key, seen, &wanted)).await??;
+        let impact = Box::pin(rehearse_change(&app, &context, &caller, &key, seen, &wanted)).await?;
         return Ok(impact_answer(&impact, true));
     }
-    let role = Box::pin(change(&app, &context, &caller, &key, seen, &wanted)).await??;
+    let role = Box::pin(change(&app, &context, &caller, &key, seen, &wanted)).await?;
     Ok(one(role.version, &RoleBody::from(role)))
 }
 
@@ -264,10 +269,10 @@ async fn take_out(
     query: Query,
 ) -> Result<Response, Problem> {
     if query.flag("dry_run") {
-        let rehearsed = Box::pin(rehearse_removal(&app, &context, &caller, &key, seen)).await??;
+        let rehearsed = Box::pin(rehearse_removal(&app, &context, &caller, &key, seen)).await?;
         return Ok(impact_answer(&rehearsed.1, rehearsed.0));
     }
-    Box::pin(remove(&app, &context, &caller, &key, seen)).await??;
+    Box::pin(remove(&app, &context, &caller, &key, seen)).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

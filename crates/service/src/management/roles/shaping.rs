@@ -12,38 +12,22 @@ use super::{
 };
 use crate::{
     App,
-    http::RequestContext,
+    http::{Problem, RequestContext, TxProblem},
     management::{
-        Caller,
-        standing::{self, Lost, Standing},
+        self, Caller,
+        standing::{self, Standing},
     },
     oauth::apis,
     organizations,
     permissions::built_in,
     roles::{self, Role, definitions, grantable},
-    store::{StoreError, Tx},
+    store::Tx,
     trail::{self, Target, TrailKind},
 };
 
 const WRITE: &str = "roles:write";
 
-type Outcome<T> = Result<Result<T, Refused>, StoreError>;
-
-/// Unwraps what was decided, or ends the work with why not; nothing was changed.
-macro_rules! or_refused {
-    ($decided:expr) => {
-        match $decided {
-            Ok(value) => value,
-            Err(refused) => return Ok(Err(refused.into())),
-        }
-    };
-}
-
-impl From<Lost> for Refused {
-    fn from(lost: Lost) -> Self {
-        Self::Standing(lost)
-    }
-}
+type Outcome<T> = Result<T, TxProblem>;
 
 /// What of a role is to be different.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,39 +43,38 @@ pub async fn create(
     key: &str,
     name: &str,
     permissions: &[String],
-) -> Outcome<Role> {
-    app.store
-        .run_tx_in_turn(caller.turn(), "roles.create", |tx| async move {
-            or_refused!(decide::key(key));
-            let name = or_refused!(decide::name(name));
-            let permissions = or_refused!(decide::permissions(permissions));
-            let Standing { organization, held } = or_refused!(standing::enter(&tx, caller, WRITE).await?);
-            let known = grantable(&apis::list(&tx).await?);
-            or_refused!(decide::may_shape(&held, &BTreeSet::new(), &permissions, &known));
-            if store::count(&tx, organization.id).await? >= MOST_ROLES {
-                return Ok(Err(Refused::TooMany));
-            }
-            if !store::insert(&tx, organization.id, key, &name, &permissions).await? {
-                return Ok(Err(Refused::Taken));
-            }
-            let after = json!({"name": name, "permissions": permissions});
-            let event =
-                trail::Event::done(TrailKind::RoleCreated, caller.actor.clone(), Target::new("role", key))
-                    .because(caller.reason.clone())
-                    .changing(json!(null), after);
-            trail::record(app, &tx, context, organization.id, &event).await?;
-            Ok(roles::find(&tx, organization.id, key).await?.ok_or(Refused::NotFound))
-        })
-        .await
+) -> Result<Role, Problem> {
+    management::change(app, context, caller, "roles.create", |tx| async move {
+        decide::key(key)?;
+        let name = decide::name(name)?;
+        let permissions = decide::permissions(permissions)?;
+        let Standing { organization, held } = standing::enter(&tx, caller, WRITE).await?;
+        let known = grantable(&apis::list(&tx).await?);
+        decide::may_shape(&held, &BTreeSet::new(), &permissions, &known)?;
+        if store::count(&tx, organization.id).await? >= MOST_ROLES {
+            return Err(Refused::TooMany.into());
+        }
+        if !store::insert(&tx, organization.id, key, &name, &permissions).await? {
+            return Err(Refused::Taken.into());
+        }
+        let after = json!({"name": name, "permissions": permissions});
+        let event =
+            trail::Event::done(TrailKind::RoleCreated, caller.actor.clone(), Target::new("role", key))
+                .because(caller.reason.clone())
+                .changing(json!(null), after);
+        trail::record(app, &tx, context, organization.id, &event).await?;
+        Ok(roles::find(&tx, organization.id, key).await?.ok_or(Refused::NotFound)?)
+    })
+    .await
 }
 
 /// A role to be changed: one of the organization's own, as the caller has seen it.
 async fn seen_role(tx: &Tx, organization: OrganizationId, key: &str, seen: i64) -> Outcome<Role> {
     if built_in(key).is_some() {
-        return Ok(Err(Refused::BuiltIn));
+        return Err(Refused::BuiltIn.into());
     }
-    let Some(role) = roles::find(tx, organization, key).await? else { return Ok(Err(Refused::NotFound)) };
-    Ok(if role.version == seen { Ok(role) } else { Err(Refused::Stale) })
+    let role = roles::find(tx, organization, key).await?.ok_or(Refused::NotFound)?;
+    if role.version == seen { Ok(role) } else { Err(Refused::Stale.into()) }
 }
 
 pub async fn change(
@@ -101,14 +84,13 @@ pub async fn change(
     key: &str,
     seen: i64,
     wanted: &Wanted,
-) -> Outcome<Role> {
-    app.store
-        .run_tx_in_turn(caller.turn(), "roles.change", |tx| async move {
-            let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
-            let role = or_refused!(seen_role(&tx, standing.organization.id, key, seen).await?);
-            apply(app, &tx, context, caller, &standing, &role, wanted).await
-        })
-        .await
+) -> Result<Role, Problem> {
+    management::change(app, context, caller, "roles.change", |tx| async move {
+        let standing = standing::enter(&tx, caller, WRITE).await?;
+        let role = seen_role(&tx, standing.organization.id, key, seen).await?;
+        apply(app, &tx, context, caller, &standing, &role, wanted).await
+    })
+    .await
 }
 
 /// What a change would do: made, looked at, and taken back.
@@ -119,24 +101,20 @@ pub async fn rehearse_change(
     key: &str,
     seen: i64,
     wanted: &Wanted,
-) -> Outcome<Impact> {
-    app.store
-        .run_tx_in_turn(caller.turn(), "roles.rehearse_change", |tx| async move {
-            let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
-            let organization = standing.organization.id;
-            let role = or_refused!(seen_role(&tx, organization, key, seen).await?);
-            let before = definitions(&tx, organization).await?;
-            let made = async {
-                let changed = apply(app, &tx, context, caller, &standing, &role, wanted).await?;
-                Ok(match changed {
-                    Ok(_) => Ok(definitions(&tx, organization).await?),
-                    Err(refused) => Err(refused),
-                })
-            };
-            let after = or_refused!(tx.tentatively(Box::pin(made)).await?);
-            impact::of_role(&tx, organization, key, &before, &after).await.map(Ok)
-        })
-        .await
+) -> Result<Impact, Problem> {
+    management::change(app, context, caller, "roles.rehearse_change", |tx| async move {
+        let standing = standing::enter(&tx, caller, WRITE).await?;
+        let organization = standing.organization.id;
+        let role = seen_role(&tx, organization, key, seen).await?;
+        let before = definitions(&tx, organization).await?;
+        let made = async {
+            apply(app, &tx, context, caller, &standing, &role, wanted).await?;
+            Ok::<_, TxProblem>(definitions(&tx, organization).await?)
+        };
+        let after = tx.tentatively(Box::pin(made)).await?;
+        Ok(impact::of_role(&tx, organization, key, &before, &after).await?)
+    })
+    .await
 }
 
 async fn apply(
@@ -149,16 +127,16 @@ async fn apply(
     wanted: &Wanted,
 ) -> Outcome<Role> {
     let organization = standing.organization.id;
-    let name = or_refused!(decide::name(wanted.name.as_deref().unwrap_or(&role.name)));
+    let name = decide::name(wanted.name.as_deref().unwrap_or(&role.name))?;
     let before: BTreeSet<Permission> = role.permissions.iter().cloned().collect();
     let after = match &wanted.permissions {
-        Some(texts) => or_refused!(decide::permissions(texts)),
+        Some(texts) => decide::permissions(texts)?,
         None => before.clone(),
     };
     let known = grantable(&apis::list(tx).await?);
-    or_refused!(decide::may_shape(&standing.held, &before, &after, &known));
+    decide::may_shape(&standing.held, &before, &after, &known)?;
     if name == role.name && after == before {
-        return Ok(Ok(role.clone()));
+        return Ok(role.clone());
     }
     store::replace(tx, organization, &role.key, &name, &after).await?;
     if after != before {
@@ -172,7 +150,7 @@ async fn apply(
                 json!({"name": name, "permissions": after}),
             );
     trail::record(app, tx, context, organization, &event).await?;
-    Ok(roles::find(tx, organization, &role.key).await?.ok_or(Refused::NotFound))
+    Ok(roles::find(tx, organization, &role.key).await?.ok_or(Refused::NotFound)?)
 }
 
 pub async fn remove(
@@ -181,17 +159,16 @@ pub async fn remove(
     caller: &Caller,
     key: &str,
     seen: i64,
-) -> Outcome<()> {
-    app.store
-        .run_tx_in_turn(caller.turn(), "roles.remove", |tx| async move {
-            let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
-            let role = or_refused!(seen_role(&tx, standing.organization.id, key, seen).await?);
-            if store::is_worn(&tx, standing.organization.id, key).await? {
-                return Ok(Err(Refused::Worn));
-            }
-            take_out(app, &tx, context, caller, &standing, &role).await
-        })
-        .await
+) -> Result<(), Problem> {
+    management::change(app, context, caller, "roles.remove", |tx| async move {
+        let standing = standing::enter(&tx, caller, WRITE).await?;
+        let role = seen_role(&tx, standing.organization.id, key, seen).await?;
+        if store::is_worn(&tx, standing.organization.id, key).await? {
+            return Err(Refused::Worn.into());
+        }
+        take_out(app, &tx, context, caller, &standing, &role).await
+    })
+    .await
 }
 
 /// What its removal would do to those who wear it, if it were allowed: it is not while anybody does. Whether it is.
@@ -201,26 +178,22 @@ pub async fn rehearse_removal(
     caller: &Caller,
     key: &str,
     seen: i64,
-) -> Outcome<(bool, Impact)> {
-    app.store
-        .run_tx_in_turn(caller.turn(), "roles.rehearse_removal", |tx| async move {
-            let standing = or_refused!(standing::enter(&tx, caller, WRITE).await?);
-            let organization = standing.organization.id;
-            let role = or_refused!(seen_role(&tx, organization, key, seen).await?);
-            let worn = store::is_worn(&tx, organization, key).await?;
-            let before = definitions(&tx, organization).await?;
-            let made = async {
-                let removed = take_out(app, &tx, context, caller, &standing, &role).await?;
-                Ok(match removed {
-                    Ok(()) => Ok(definitions(&tx, organization).await?),
-                    Err(refused) => Err(refused),
-                })
-            };
-            let after = or_refused!(tx.tentatively(Box::pin(made)).await?);
-            let impact = impact::of_role(&tx, organization, key, &before, &after).await?;
-            Ok(Ok((!worn, impact)))
-        })
-        .await
+) -> Result<(bool, Impact), Problem> {
+    management::change(app, context, caller, "roles.rehearse_removal", |tx| async move {
+        let standing = standing::enter(&tx, caller, WRITE).await?;
+        let organization = standing.organization.id;
+        let role = seen_role(&tx, organization, key, seen).await?;
+        let worn = store::is_worn(&tx, organization, key).await?;
+        let before = definitions(&tx, organization).await?;
+        let made = async {
+            take_out(app, &tx, context, caller, &standing, &role).await?;
+            Ok::<_, TxProblem>(definitions(&tx, organization).await?)
+        };
+        let after = tx.tentatively(Box::pin(made)).await?;
+        let impact = impact::of_role(&tx, organization, key, &before, &after).await?;
+        Ok((!worn, impact))
+    })
+    .await
 }
 
 async fn take_out(
@@ -233,12 +206,12 @@ async fn take_out(
 ) -> Outcome<()> {
     let organization = standing.organization.id;
     let before: BTreeSet<Permission> = role.permissions.iter().cloned().collect();
-    or_refused!(decide::may_shape(&standing.held, &before, &BTreeSet::new(), &[]));
+    decide::may_shape(&standing.held, &before, &BTreeSet::new(), &[])?;
     store::remove(tx, organization, &role.key).await?;
     let event =
         trail::Event::done(TrailKind::RoleRemoved, caller.actor.clone(), Target::new("role", &role.key))
             .because(caller.reason.clone())
             .changing(json!({"name": role.name, "permissions": before}), json!(null));
     trail::record(app, tx, context, organization, &event).await?;
-    Ok(Ok(()))
+    Ok(())
 }

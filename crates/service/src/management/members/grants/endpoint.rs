@@ -101,7 +101,7 @@ async fn revoke_all(
     Path((_, member)): Path<(String, String)>,
     context: RequestContext,
 ) -> Result<Response, Problem> {
-    let revoked = Box::pin(revoke(&app, &context, &caller, id(&member)?, None)).await??;
+    let revoked = Box::pin(revoke(&app, &context, &caller, id(&member)?, None)).await?;
     Ok(axum::Json(Revoked { revoked }).into_response())
 }
 
@@ -112,5 +112,5 @@ async fn revoke_of_client(
     context: RequestContext,
 ) -> Result<Response, Problem> {
     let revoked = revoke(&app, &context, &caller, id(&member)?, Some(&client_id));
-    Ok(axum::Json(Revoked { revoked: Box::pin(revoked).await?? }).into_response())
+    Ok(axum::Json(Revoked { revoked: Box::pin(revoked).await? }).into_response())
 }

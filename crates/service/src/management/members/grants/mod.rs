@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     App,
-    http::{RequestContext, Route},
-    management::Caller,
+    http::{Problem, RequestContext, Route},
+    management::{self, Caller},
     members::Member,
     oauth::grants::{self, Held, Why},
     store::StoreError,
@@ -38,22 +38,14 @@ pub async fn revoke(
     caller: &Caller,
     id: MembershipId,
     client_id: Option<&str>,
-) -> Result<Result<usize, Refused>, StoreError> {
-    app.store
-        .run_tx_in_turn(caller.turn(), "members.revoke_grants", |tx| async move {
-            let standing = match standing::enter(&tx, caller, "members:write").await? {
-                Ok(standing) => standing,
-                Err(lost) => return Ok(Err(lost.into())),
-            };
-            let Some(member) = store::lock(&tx, standing.organization.id, id).await? else {
-                return Ok(Err(Refused::NotFound));
-            };
-            if let Err(refused) = decide::stands_above(&standing.held, member.authority()) {
-                return Ok(Err(refused));
-            }
-            let (actor, why) = (&caller.actor, Why::Organization);
-            let gone = cut::end_grants(app, &tx, context, &member, client_id, actor, why).await?;
-            Ok(Ok(gone.grants))
-        })
-        .await
+) -> Result<usize, Problem> {
+    management::change(app, context, caller, "members.revoke_grants", |tx| async move {
+        let standing = standing::enter(&tx, caller, "members:write").await?;
+        let member = store::lock(&tx, standing.organization.id, id).await?.ok_or(Refused::NotFound)?;
+        decide::stands_above(&standing.held, member.authority())?;
+        let (actor, why) = (&caller.actor, Why::Organization);
+        let gone = cut::end_grants(app, &tx, context, &member, client_id, actor, why).await?;
+        Ok(gone.grants)
+    })
+    .await
 }

@@ -10,7 +10,7 @@ use porteiro_protocol::id::{AccountId, CredentialId, MembershipId, OrganizationI
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Filter, Unchanged, by_address, count_sessions, end_sessions, list, set_enabled};
+use super::{Filter, by_address, count_sessions, end_sessions, list, set_enabled};
 use crate::{
     App,
     accounts::{self, Account, AccountState},
@@ -115,15 +115,6 @@ struct EndedSessions {
     ended: usize,
 }
 
-impl From<Unchanged> for Problem {
-    fn from(unchanged: Unchanged) -> Self {
-        match unchanged {
-            Unchanged::Unknown => ProblemCode::NotFound.into(),
-            Unchanged::Lost(lost) => lost.into(),
-        }
-    }
-}
-
 async fn all(State(app): State<Arc<App>>, listing: Listing) -> Result<Response, Problem> {
     let mut filter = Filter {
         state: listing.query.parsed("state")?,
@@ -192,7 +183,7 @@ async fn disabled(
     if !(1..=500).contains(&reason.chars().count()) {
         return Err(Problem::new(ProblemCode::FieldInvalid, "reason has 1 to 500 characters"));
     }
-    set_enabled(&app, &context, &caller, named(&id)?, Some(reason)).await??;
+    set_enabled(&app, &context, &caller, named(&id)?, Some(reason)).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -202,7 +193,7 @@ async fn enabled(
     Path(id): Path<String>,
     context: RequestContext,
 ) -> Result<Response, Problem> {
-    set_enabled(&app, &context, &caller, named(&id)?, None).await??;
+    set_enabled(&app, &context, &caller, named(&id)?, None).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -212,6 +203,6 @@ async fn sessions_ended(
     Path(id): Path<String>,
     context: RequestContext,
 ) -> Result<axum::Json<EndedSessions>, Problem> {
-    let ended = end_sessions(&app, &context, &caller, named(&id)?).await??;
+    let ended = end_sessions(&app, &context, &caller, named(&id)?).await?;
     Ok(axum::Json(EndedSessions { ended }))
 }

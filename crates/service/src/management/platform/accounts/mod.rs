@@ -16,12 +16,9 @@ use crate::{
     accounts::Account,
     audit::{self, EventKind},
     endings::{self, Why},
-    http::{RequestContext, Route},
+    http::{ProblemCode, RequestContext, Route, TxProblem},
     impersonation,
-    management::{
-        Caller,
-        standing::{self, Lost},
-    },
+    management::{Caller, standing},
     sessions::{self, Ended},
     store::{StoreError, Turn, Tx},
 };
@@ -52,24 +49,16 @@ async fn count_sessions(app: &App, account: AccountId) -> Result<i64, StoreError
     store::sessions(&app.store, account).await
 }
 
-/// Why nothing was changed.
-#[derive(Debug, Clone, Copy)]
-enum Unchanged {
-    Unknown,
-    Lost(Lost),
-}
-
 fn turn(caller: &Caller, account: AccountId) -> Turn {
     Turn::new(account.uuid(), caller.key())
 }
 
 /// Orders whoever changes something of it, and asks once more whether they may.
-async fn enter(tx: &Tx, caller: &Caller, account: AccountId) -> Result<Result<(), Unchanged>, StoreError> {
+async fn enter(tx: &Tx, caller: &Caller, account: AccountId) -> Result<(), TxProblem> {
     accounts::lock(tx, account).await?;
-    if accounts::find(tx, account).await?.is_none() {
-        return Ok(Err(Unchanged::Unknown));
-    }
-    Ok(standing::still(tx, caller, WRITE).await?.map(|_| ()).map_err(Unchanged::Lost))
+    accounts::find(tx, account).await?.ok_or(ProblemCode::NotFound)?;
+    standing::still(tx, caller, WRITE).await?;
+    Ok(())
 }
 
 /// Said twice, it changes nothing the second time.
@@ -79,12 +68,10 @@ async fn set_enabled(
     caller: &Caller,
     account: AccountId,
     disabled_because: Option<&str>,
-) -> Result<Result<(), Unchanged>, StoreError> {
+) -> Result<(), TxProblem> {
     app.store
-        .run_tx_in_turn(turn(caller, account), "platform.set_enabled", |tx| async move {
-            if let Err(unchanged) = enter(&tx, caller, account).await? {
-                return Ok(Err(unchanged));
-            }
+        .try_tx_in_turn(turn(caller, account), "platform.set_enabled", |tx| async move {
+            enter(&tx, caller, account).await?;
             let (changed, action) = match disabled_because {
                 Some(reason) => (Box::pin(disable(app, &tx, context, account, reason)).await?, "disable"),
                 None => (Box::pin(enable(app, &tx, context, account)).await?, "enable"),
@@ -92,7 +79,7 @@ async fn set_enabled(
             if changed {
                 note(app, &tx, context, caller, account, action).await?;
             }
-            Ok(Ok(()))
+            Ok(())
         })
         .await
 }
@@ -103,12 +90,10 @@ async fn end_sessions(
     context: &RequestContext,
     caller: &Caller,
     account: AccountId,
-) -> Result<Result<usize, Unchanged>, StoreError> {
+) -> Result<usize, TxProblem> {
     app.store
-        .run_tx_in_turn(turn(caller, account), "platform.end_sessions", |tx| async move {
-            if let Err(unchanged) = enter(&tx, caller, account).await? {
-                return Ok(Err(unchanged));
-            }
+        .try_tx_in_turn(turn(caller, account), "platform.end_sessions", |tx| async move {
+            enter(&tx, caller, account).await?;
             let reason = Ended::EndedByPlatform;
             let ended = sessions::end_others(&tx, account, None, reason).await?;
             Box::pin(endings::sessions_ended(app, &tx, context, account, &ended, reason)).await?;
@@ -118,7 +103,7 @@ async fn end_sessions(
             if !ended.is_empty() {
                 note(app, &tx, context, caller, account, "end_sessions").await?;
             }
-            Ok(Ok(ended.len()))
+            Ok(ended.len())
         })
         .await
 }

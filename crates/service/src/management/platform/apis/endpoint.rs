@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Outcome, identifier, list, name, put, remove, version};
+use super::{identifier, list, name, put, remove, version};
 use crate::{
     App,
-    api::{self, Operation, Seen, created, stale},
+    api::{self, Operation, Seen, created},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
     management::Caller,
     oauth::apis::Api,
@@ -125,7 +125,7 @@ async fn register(
     Json(api): Json<Api>,
 ) -> Result<Response, Problem> {
     checked(&app, &api).await?;
-    done(put(&app, &context, &caller, &api, None).await?)?;
+    put(&app, &context, &caller, &api, None).await?;
     let location = format!("/v1/platform/apis/{}", name(&api.identifier));
     Ok(created(&location, None, &Shown::from(api)))
 }
@@ -142,7 +142,7 @@ async fn replace(
         return Err(Problem::new(ProblemCode::FieldInvalid, "identifier is another API's"));
     }
     checked(&app, &api).await?;
-    done(put(&app, &context, &caller, &api, Some(seen)).await?)?;
+    put(&app, &context, &caller, &api, Some(seen)).await?;
     shown(&app, &api.identifier).await
 }
 
@@ -153,16 +153,6 @@ async fn removed(
     context: RequestContext,
     Seen(seen): Seen,
 ) -> Result<Response, Problem> {
-    done(remove(&app, &context, &caller, &named(&id)?, seen).await?)?;
+    remove(&app, &context, &caller, &named(&id)?, seen).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
-}
-
-fn done(outcome: Outcome) -> Result<(), Problem> {
-    match outcome {
-        Outcome::Done => Ok(()),
-        Outcome::Unknown => Err(ProblemCode::NotFound.into()),
-        Outcome::Taken => Err(Problem::new(ProblemCode::Conflict, "there is an API of this identifier")),
-        Outcome::Stale => Err(stale()),
-        Outcome::Lost(lost) => Err(lost.into()),
-    }
 }

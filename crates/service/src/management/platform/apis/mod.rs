@@ -10,12 +10,10 @@ use uuid::Uuid;
 
 use crate::{
     App,
+    api::stale,
     audit::{self, EventKind},
-    http::{RequestContext, Route},
-    management::{
-        Caller,
-        standing::{self, Lost},
-    },
+    http::{Problem, ProblemCode, RequestContext, Route, TxProblem},
+    management::{Caller, standing},
     oauth::apis::{self, Api},
     store::StoreError,
 };
@@ -42,17 +40,6 @@ async fn list(app: &App) -> Result<Vec<(Api, OffsetDateTime)>, StoreError> {
     apis::list_dated(&app.store).await
 }
 
-/// What became of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Done,
-    Unknown,
-    /// It is there already.
-    Taken,
-    Stale,
-    Lost(Lost),
-}
-
 /// Registers a new one (`seen`: none), or replaces the one that was seen.
 async fn put(
     app: &App,
@@ -60,25 +47,26 @@ async fn put(
     caller: &Caller,
     api: &Api,
     seen: Option<i64>,
-) -> Result<Outcome, StoreError> {
+) -> Result<(), TxProblem> {
     app.store
-        .run_tx("platform.put_api", |tx| async move {
+        .try_tx("platform.put_api", |tx| async move {
             let known = apis::lock(&tx, &api.identifier).await?.map(version);
             match (known, seen) {
                 (None, None) => {}
                 (Some(known), Some(seen)) if known == seen => {}
-                (None, Some(_)) => return Ok(Outcome::Unknown),
-                (Some(_), None) => return Ok(Outcome::Taken),
-                (Some(_), Some(_)) => return Ok(Outcome::Stale),
+                (None, Some(_)) => return Err(ProblemCode::NotFound.into()),
+                (Some(_), None) => {
+                    let text = "there is an API of this identifier";
+                    return Err(Problem::new(ProblemCode::Conflict, text).into());
+                }
+                (Some(_), Some(_)) => return Err(stale().into()),
             }
-            if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
-                return Ok(Outcome::Lost(lost));
-            }
+            standing::still(&tx, caller, WRITE).await?;
             apis::register_in(&tx, api).await?;
             let payload = json!({"identifier": api.identifier, "by": caller.key()});
             let event = audit::Event { kind: EventKind::ApiChanged, subject: Uuid::nil(), payload };
             audit::record(app, &tx, context, event).await?;
-            Ok(Outcome::Done)
+            Ok(())
         })
         .await
 }
@@ -89,22 +77,20 @@ async fn remove(
     caller: &Caller,
     identifier: &str,
     seen: i64,
-) -> Result<Outcome, StoreError> {
+) -> Result<(), TxProblem> {
     app.store
-        .run_tx("platform.remove_api", |tx| async move {
+        .try_tx("platform.remove_api", |tx| async move {
             match apis::lock(&tx, identifier).await?.map(version) {
-                None => return Ok(Outcome::Unknown),
-                Some(known) if known != seen => return Ok(Outcome::Stale),
+                None => return Err(ProblemCode::NotFound.into()),
+                Some(known) if known != seen => return Err(stale().into()),
                 Some(_) => {}
             }
-            if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
-                return Ok(Outcome::Lost(lost));
-            }
+            standing::still(&tx, caller, WRITE).await?;
             apis::remove_in(&tx, identifier).await?;
             let payload = json!({"identifier": identifier, "by": caller.key()});
             let event = audit::Event { kind: EventKind::ApiRemoved, subject: Uuid::nil(), payload };
             audit::record(app, &tx, context, event).await?;
-            Ok(Outcome::Done)
+            Ok(())
         })
         .await
 }

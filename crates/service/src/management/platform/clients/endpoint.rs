@@ -11,10 +11,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Filter, Found, New, Unchanged, create, find, list, set, set_enabled};
+use super::{Filter, Found, New, create, find, list, set, set_enabled};
 use crate::{
     App,
-    api::{self, Listing, Operation, Parameter, Patch, Seen, Time, created, created_with_secret, stale},
+    api::{self, Listing, Operation, Parameter, Patch, Seen, Time, created, created_with_secret},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
     management::Caller,
     oauth::clients::{OrganizationMode, Profile, Trust},
@@ -131,17 +131,6 @@ impl From<Found> for Shown {
     }
 }
 
-impl From<Unchanged> for Problem {
-    fn from(unchanged: Unchanged) -> Self {
-        match unchanged {
-            Unchanged::Unknown => ProblemCode::NotFound.into(),
-            Unchanged::Stale => stale(),
-            Unchanged::Refused(text) => Self::new(ProblemCode::FieldInvalid, text),
-            Unchanged::Lost(lost) => lost.into(),
-        }
-    }
-}
-
 async fn all(State(app): State<Arc<App>>, listing: Listing) -> Result<Response, Problem> {
     let filter =
         Filter { trust: listing.query.parsed("trust")?, created_after: listing.query.time("created_after") };
@@ -167,8 +156,7 @@ async fn make(
         organization_mode: body.organization_mode,
         organization: body.organization,
     };
-    let made = create(&app, &context, &caller, &new).await?;
-    let (found, secret) = made?;
+    let (found, secret) = create(&app, &context, &caller, &new).await?;
     let (id, version) = (found.id.clone(), found.version());
     let location = format!("/v1/platform/clients/{id}");
     let mut shown = Shown::from(found);
@@ -188,7 +176,7 @@ async fn change(
     let now = find(&app, &id).await?.ok_or(ProblemCode::NotFound)?;
     let wanted = patch.apply(&Settable { trust: now.trust, organization_mode: now.organization_mode })?;
     let to = (wanted.trust, wanted.organization_mode);
-    let found = set(&app, &context, &caller, &id, seen, to).await??;
+    let found = set(&app, &context, &caller, &id, seen, to).await?;
     Ok(api::one(found.version(), &Shown::from(found)))
 }
 
@@ -217,6 +205,6 @@ async fn enabled(
     id: &str,
     enabled: bool,
 ) -> Result<Response, Problem> {
-    set_enabled(app, context, caller, id, enabled).await??;
+    set_enabled(app, context, caller, id, enabled).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -16,12 +16,10 @@ pub use store::{Filter, Found};
 
 use crate::{
     App,
+    api::stale,
     audit::{self, EventKind},
-    http::{RequestContext, Route},
-    management::{
-        Caller,
-        standing::{self, Lost},
-    },
+    http::{Problem, ProblemCode, RequestContext, Route, TxProblem},
+    management::{Caller, standing},
     oauth::clients::{self, ALLOWED, Client, ClientSecret, OrganizationMode, Profile, Trust},
     organizations,
     store::{StoreError, Tx},
@@ -43,17 +41,14 @@ struct New<'a> {
     organization: Option<OrganizationId>,
 }
 
-/// A new client; its secret is here and nowhere else. Err: what is wrong with it, in words.
+/// A new client; its secret is here and nowhere else.
 async fn create(
     app: &App,
     context: &RequestContext,
     caller: &Caller,
     new: &New<'_>,
-) -> Result<Result<(Found, Option<ClientSecret>), Unchanged>, StoreError> {
-    let metadata = match checked(app, new) {
-        Ok(metadata) => metadata,
-        Err(wrong) => return Ok(Err(Unchanged::Refused(wrong))),
-    };
+) -> Result<(Found, Option<ClientSecret>), TxProblem> {
+    let metadata = checked(app, new).map_err(refused)?;
     let id = Id::<Client>::random(&*app.entropy).to_string();
     let secret = clients::needs_secret(&metadata).then(|| ClientSecret::generate(&*app.entropy));
     let hash = secret.as_ref().map(Plain::hash);
@@ -69,21 +64,19 @@ async fn create(
     let row = &row;
     let made = app
         .store
-        .run_tx("platform.create_client", |tx| async move {
-            if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
-                return Ok(Err(Unchanged::Lost(lost)));
-            }
+        .try_tx("platform.create_client", |tx| async move {
+            standing::still(&tx, caller, WRITE).await?;
             if let Some(organization) = new.organization
                 && organizations::find(&tx, organization).await?.is_none()
             {
-                return Ok(Err(Unchanged::Refused("there is no such organization".into())));
+                return Err(refused("there is no such organization").into());
             }
             store::insert(&tx, row).await?;
             note(app, &tx, context, caller, EventKind::ClientCreated, row.id, json!({})).await?;
-            Ok(store::find(&tx, row.id).await?.ok_or(Unchanged::Unknown))
+            Ok(store::find(&tx, row.id).await?.ok_or(ProblemCode::NotFound)?)
         })
         .await?;
-    Ok(made.map(|made| (made, secret)))
+    Ok((made, secret))
 }
 
 fn checked(app: &App, new: &New<'_>) -> Result<ClientMetadata, String> {
@@ -113,13 +106,9 @@ async fn find(app: &App, id: &str) -> Result<Option<Found>, StoreError> {
     store::find(&app.store, id).await
 }
 
-/// Why a change was not made.
-#[derive(Debug)]
-enum Unchanged {
-    Unknown,
-    Stale,
-    Refused(String),
-    Lost(Lost),
+/// What is wrong with it, in words.
+fn refused(text: impl Into<String>) -> Problem {
+    Problem::new(ProblemCode::FieldInvalid, text)
 }
 
 /// Sets trust and mode of what the caller has seen; `change` says to what.
@@ -130,20 +119,18 @@ async fn set(
     id: &str,
     seen: i64,
     (trust, mode): (Trust, OrganizationMode),
-) -> Result<Result<Found, Unchanged>, StoreError> {
+) -> Result<Found, TxProblem> {
     let changed = app
         .store
-        .run_tx("platform.set_client", |tx| async move {
-            let Some(before) = store::lock(&tx, id).await? else { return Ok(Err(Unchanged::Unknown)) };
-            if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
-                return Ok(Err(Unchanged::Lost(lost)));
-            }
+        .try_tx("platform.set_client", |tx| async move {
+            let before = store::lock(&tx, id).await?.ok_or(ProblemCode::NotFound)?;
+            standing::still(&tx, caller, WRITE).await?;
             if before.version() != seen {
-                return Ok(Err(Unchanged::Stale));
+                return Err(stale().into());
             }
             if before.organization.is_some() && mode == OrganizationMode::None {
                 let text = "a client of an organization speaks for it: organization_mode cannot be none";
-                return Ok(Err(Unchanged::Refused(text.into())));
+                return Err(refused(text).into());
             }
             let ends = clients::narrows((before.trust, before.organization_mode), (trust, mode));
             store::set(&tx, id, trust, mode, ends).await?;
@@ -152,11 +139,11 @@ async fn set(
                 "after": {"trust": trust, "organization_mode": mode},
             });
             note(app, &tx, context, caller, EventKind::ClientAdministered, id, more).await?;
-            Ok(store::find(&tx, id).await?.ok_or(Unchanged::Unknown))
+            Ok(store::find(&tx, id).await?.ok_or(ProblemCode::NotFound)?)
         })
-        .await?;
+        .await;
     app.directory.forget(id);
-    Ok(changed)
+    changed
 }
 
 /// Disables or enables. Said twice, it changes nothing the second time.
@@ -166,16 +153,12 @@ async fn set_enabled(
     caller: &Caller,
     id: &str,
     enabled: bool,
-) -> Result<Result<(), Unchanged>, StoreError> {
+) -> Result<(), TxProblem> {
     let known = app
         .store
-        .run_tx("platform.enable_client", |tx| async move {
-            if store::lock(&tx, id).await?.is_none() {
-                return Ok(Err(Unchanged::Unknown));
-            }
-            if let Err(lost) = standing::still(&tx, caller, WRITE).await? {
-                return Ok(Err(Unchanged::Lost(lost)));
-            }
+        .try_tx("platform.enable_client", |tx| async move {
+            store::lock(&tx, id).await?.ok_or(ProblemCode::NotFound)?;
+            standing::still(&tx, caller, WRITE).await?;
             let changed = if enabled {
                 clients::enable_in(&tx, id).await?
             } else {
@@ -185,11 +168,11 @@ async fn set_enabled(
                 let more = json!({"before": {"enabled": !enabled}, "after": {"enabled": enabled}});
                 note(app, &tx, context, caller, EventKind::ClientAdministered, id, more).await?;
             }
-            Ok(Ok(()))
+            Ok(())
         })
-        .await?;
+        .await;
     app.directory.forget(id);
-    Ok(known)
+    known
 }
 
 /// Orders whoever changes something of it; `false` when there is none.

@@ -1,0 +1,70 @@
+//! Changes by callers of the management API, each in one transaction. One that would give or take more than its caller
+//! holds is refused where it is decided; here it gets the reference that explains it to whoever may read the trail.
+
+use porteiro_protocol::permission::{Held, Permission};
+use serde_json::Value;
+
+use super::caller::{By, Caller};
+use crate::{
+    App,
+    http::{Problem, ProblemCode, RequestContext, TxProblem},
+    refusals::{self, Holder, Refusal, Rule},
+    store::Tx,
+};
+
+/// Work on the organization the caller was let in to, when it is their turn.
+///
+/// # Errors
+/// Why it was refused; nothing was changed.
+pub async fn change<T, W, F>(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    name: &'static str,
+    work: W,
+) -> Result<T, Problem>
+where
+    W: Fn(Tx) -> F,
+    F: Future<Output = Result<T, TxProblem>>,
+{
+    let outcome = app.store.try_tx_in_turn(caller.turn(), name, work).await;
+    match outcome.map_err(Problem::from) {
+        Err(problem) => Err(explained(app, context, caller, problem).await),
+        done => done,
+    }
+}
+
+/// The refusal with its reference, where the caller does not hold enough.
+pub async fn explained(app: &App, context: &RequestContext, caller: &Caller, problem: Problem) -> Problem {
+    if problem.code != ProblemCode::AuthorityExceeded {
+        return problem;
+    }
+    let reference = refusals::record(app, context, &refusal(caller, &problem)).await;
+    problem.with_reference(reference)
+}
+
+fn refusal(caller: &Caller, problem: &Problem) -> Refusal {
+    let organization = caller.organization.as_ref().map(|organization| organization.id);
+    let missing = problem.members.get("missing").and_then(Value::as_array).into_iter().flatten();
+    let asked: Vec<String> = missing.filter_map(|name| name.as_str().map(str::to_owned)).collect();
+    // What a client's token does not carry is not the person's to lack.
+    let named = Held::of(asked.iter().filter_map(|name| Permission::parse(name).ok()));
+    let carried = caller.narrows(named.clone());
+    let rule =
+        if carried.covers_all(&named) { Rule::PermissionNotHeld } else { Rule::CredentialLacksPermission };
+    let holder = match (&caller.by, organization) {
+        (By::Member { membership, .. }, Some(organization)) => Holder::Member(organization, *membership),
+        (By::Member { .. } | By::Operator(_) | By::Key { .. }, _) => {
+            Holder::named(caller.actor.kind.as_str(), &caller.held)
+        }
+    };
+    Refusal {
+        organization,
+        client_id: caller.token.as_ref().map(|token| token.client.id.clone()),
+        subject: Some(caller.actor.clone()),
+        rule,
+        asked,
+        holder,
+        would_pass: "the same by somebody who holds all of it, or a change that gives and takes less".into(),
+    }
+}
