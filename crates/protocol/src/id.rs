@@ -128,6 +128,7 @@ kinds! {
     Challenge => ChallengeId,
     Credential => CredentialId,
     Flow => FlowId,
+    Grant => GrantId,
     Invitation => InvitationId,
     Job => JobId,
     Membership => MembershipId,

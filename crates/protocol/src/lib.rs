@@ -3,6 +3,8 @@
 //! *protocol says what the bytes mean; the service's `decide.rs` files say what this server does about
 //! them given its records.* Time and entropy are arguments everywhere.
 
+pub mod access_token;
+pub mod actor;
 pub mod address;
 pub mod api_key;
 pub mod assurance;

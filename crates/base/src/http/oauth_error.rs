@@ -7,7 +7,9 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use porteiro_protocol::{assurance::Level, client_metadata::MetadataError, error::ErrorCode};
+use porteiro_protocol::{
+    assurance::Level, authorization_request::Refused, client_metadata::MetadataError, error::ErrorCode,
+};
 use serde::Serialize;
 
 use super::problem::usual_wait;
@@ -159,6 +161,12 @@ impl OAuthError {
 impl From<Limited> for OAuthError {
     fn from(limited: Limited) -> Self {
         Self { retry_after: Some(limited.seconds), ..Self::slow_down() }
+    }
+}
+
+impl From<Refused> for OAuthError {
+    fn from(refused: Refused) -> Self {
+        Self::new(refused.code, refused.description)
     }
 }
 

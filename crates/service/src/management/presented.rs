@@ -23,11 +23,7 @@ pub struct Presented {
 
 impl From<&Spoken> for Presented {
     fn from(spoken: &Spoken) -> Self {
-        let binding = match (spoken.claims.key, spoken.claims.certificate) {
-            (Some(key), _) => Binding::Key(key),
-            (None, Some(hash)) => Binding::Certificate(hash),
-            (None, None) => Binding::Bearer,
-        };
+        let binding = spoken.claims.confirmation.into();
         Self { client: Arc::clone(&spoken.client), scope: spoken.claims.scope.clone(), binding }
     }
 }

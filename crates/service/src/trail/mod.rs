@@ -8,7 +8,7 @@ mod decide;
 pub mod events;
 mod store;
 
-use porteiro_protocol::{entropy::Entropy, id::OrganizationId};
+use porteiro_protocol::{actor::ActorChain, entropy::Entropy, id::OrganizationId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
@@ -30,7 +30,7 @@ pub struct Actor {
     pub id: String,
     /// Who really acted, where somebody of the platform acts as a member.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub act: Option<String>,
+    pub act: Option<ActorChain>,
 }
 
 crate::store::text_enum! {

@@ -35,7 +35,7 @@ pub(super) fn reason(parts: &Parts) -> Option<String> {
 
 pub(super) fn recently_proved(app: &App, spoken: &Spoken) -> Result<(), Turned> {
     let age = app.clock.now().unix_timestamp() - spoken.claims.auth_time.unwrap_or_default();
-    if spoken.claims.level < Level::Aal2 || age > ADMINISTER_SECONDS {
+    if spoken.claims.proved_level() < Level::Aal2 || age > ADMINISTER_SECONDS {
         return Err(OAuthError::step_up(ADMINISTER_SECONDS).into());
     }
     Ok(())

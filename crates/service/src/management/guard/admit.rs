@@ -15,6 +15,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use porteiro_protocol::{
+    actor::ActorChain,
     api_key::{self, ApiKey},
     id::OrganizationId,
     permission::{Held, Permission},
@@ -282,7 +283,7 @@ async fn with_session(
     Ok(caller)
 }
 
-fn of_member(member: &Member, held: Held, act: Option<String>, proved: Option<Proved>) -> Caller {
+fn of_member(member: &Member, held: Held, act: Option<ActorChain>, proved: Option<Proved>) -> Caller {
     Caller {
         by: By::Member { membership: member.id, account: member.account },
         actor: Actor {

@@ -141,7 +141,7 @@ async fn start(
     };
     let apis = app.directory.apis(&app.store).await?;
     let resource = asked.resource.as_deref();
-    let wanted = authority(&app, &apis, token, organization, scope.clone(), resource);
+    let wanted = authority(&app, &apis, token, organization, &scope, resource);
     let (authority, permissions) = match wanted {
         Ok(wanted) => wanted,
         Err(rule) => return Err(refusing.problem(Refused::Rule(rule)).await),

@@ -6,6 +6,7 @@ mod endpoint;
 mod token;
 
 use porteiro_protocol::{
+    actor::ActorChain,
     assurance::Level,
     authority::Authority,
     id::{AccountId, Id, MembershipId, OrganizationId},
@@ -178,7 +179,7 @@ async fn write(
         nonce: None,
         credentials: Vec::new(),
         details: Vec::new(),
-        actor: Some(actor.to_string()),
+        actor: Some(ActorChain::staff(actor.to_string())),
         until: Some(numeric_date(impersonation.ends_at)),
         device: false,
     };

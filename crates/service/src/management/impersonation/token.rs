@@ -12,7 +12,7 @@ use crate::{
     oauth::{
         acting,
         apis::Api,
-        authority::still_allowed,
+        authority::{Asked, AskedScope, Requested, Requester, requested_authority},
         minting::{self, Speaker},
         token_request::TokenResponse,
     },
@@ -26,19 +26,17 @@ pub(super) fn authority(
     apis: &[Api],
     token: &Presented,
     organization: OrganizationId,
-    scope: Scope,
+    scope: &Scope,
     resource: Option<&str>,
 ) -> Result<(Authority, Vec<Permission>), Rule> {
-    let named = resource.filter(|resource| *resource != app.issuer());
-    let api = named.map(|named| apis.iter().find(|api| api.identifier == named));
-    let api = match api {
-        Some(None) => return Err(Rule::ScopeNotForClient),
-        Some(Some(api)) => Some(api),
-        None => None,
+    let asked = Asked {
+        resource: Some(resource.unwrap_or(app.issuer())),
+        scope: AskedScope::Read(scope),
+        details: &[],
+        organization: Some(organization),
     };
-    let audience = api.map_or_else(|| app.issuer().to_owned(), |api| api.identifier.clone());
-    let authority = Authority::granted(scope, audience, Vec::new()).acting_for(organization);
-    still_allowed(&token.client, api, &authority).map_err(|_| Rule::ScopeNotForClient)?;
+    let requested = requested_authority(Requester::Client(&token.client), asked, apis, app.issuer());
+    let Requested { api, authority } = requested.map_err(|_| Rule::ScopeNotForClient)?;
     let permissions = acting::permissions(&authority, api);
     Ok((authority, permissions))
 }
@@ -59,7 +57,7 @@ pub(super) async fn mint(
     record(app, context, it, &event).await?;
     let apis = app.directory.apis(&app.store).await?;
     let speaker = Speaker::Person(&going.live);
-    minting::access_token(app, &apis, &token.client, &speaker, authority, token.binding).await
+    minting::access_token(app, &apis, &token.client.id, &speaker, authority, token.binding).await
 }
 
 async fn record(

@@ -6,7 +6,6 @@
 //! 4. Alive: its grant and the account behind it, asked of the database.
 //! 5. Still the client's to have, as it and the API are defined now (docs/decisions/0074).
 
-mod decide;
 mod remembered;
 
 use std::sync::Arc;
@@ -21,7 +20,7 @@ use porteiro_protocol::{
     time::OffsetDateTime,
 };
 
-pub use decide::Claims;
+pub use porteiro_protocol::access_token::Claims;
 pub use remembered::Signatures;
 
 use super::{
@@ -81,10 +80,10 @@ impl Spoken {
     /// people.
     pub fn proved(&self, now: OffsetDateTime) -> Option<Proved> {
         let claims = &self.claims;
-        match (self.member.as_ref()?.account, &claims.actor) {
+        match (self.member.as_ref()?.account, claims.impersonator()) {
             (Some(_), None) => {
                 let at = claims.auth_time.and_then(|at| OffsetDateTime::from_unix_timestamp(at).ok());
-                Some(Proved { level: claims.level, at, now })
+                Some(Proved { level: claims.proved_level(), at, now })
             }
             (None, _) | (Some(_), Some(_)) => None,
         }
@@ -107,7 +106,7 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
     if !still_defined(app, &claims, &client, &apis) {
         return Ok(None);
     }
-    if let Some(actor) = &claims.actor
+    if let Some(actor) = claims.impersonator()
         && !impersonation::is_allowed(&app.store, actor).await?
     {
         return Ok(None);
@@ -179,7 +178,7 @@ pub fn own(app: &App, token: &str) -> Option<Claims> {
     let verified = app.signatures.verified(rings.verifying_keys(), token, now, || {
         verify_compact(token, rings.verifying_keys(), Algorithm::ALL).ok()
     })?;
-    decide::read(&verified, app.issuer(), now)
+    Claims::read(&verified, app.issuer(), now)
 }
 
 /// The token a request carries, with everything but the database's word.
@@ -218,7 +217,7 @@ async fn bound(
     let proof = binding::proof(app, context, request.method, request.path, Some(token)).await;
     let proof = proof.map_err(OAuthError::at_resource)?;
     let certificate = binding::certificate(context);
-    match (claims.key, claims.certificate) {
+    match (claims.confirmation.key, claims.confirmation.certificate) {
         (Some(key), _) if scheme == "dpop" => {
             let proof = proof.filter(|proof| proof.jkt == key);
             let proof = proof.ok_or_else(|| invalid_token().challenge(Some("DPoP")))?;
@@ -277,11 +276,11 @@ pub async fn check(
     }
     Ok(Bearer {
         account,
+        level: claims.proved_level(),
         subject: claims.subject,
         grant,
         client_id: claims.client_id,
         scope: claims.scope,
-        level: claims.level,
         auth_time: claims.auth_time.unwrap_or_default(),
     })
 }

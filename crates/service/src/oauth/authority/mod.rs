@@ -1,6 +1,25 @@
-//! What a client may ask for, as it and the API are defined now.
+//! What a request may ask for: which API (RFC 8707 §2), which scopes there (RFC 6749 §3.3), which details (RFC 9396 §5), in
+//! which organization. Every grant asks here; the answer is exactly what was asked for, or a refusal.
+//!
+//! 1. Whether who asks may name our own API at all.
+//! 2. The scopes, as the request has them; a client that asks for a person may leave them to what it registered.
+//! 3. The API: named by `resource`, or the one whose scopes are asked for.
+//! 4. The ceiling of who asks, each scope, and the types of details.
+//!
+//! Whether a member holds the scopes is asked elsewhere ([`acting`](super::acting)), from the database.
 
-use porteiro_protocol::{authority::Authority, authorization_request::Refused, error::ErrorCode};
+#[cfg(test)]
+mod tests;
+
+use porteiro_protocol::{
+    authority::Authority,
+    authorization_request::Refused,
+    error::ErrorCode,
+    id::OrganizationId,
+    permission::{Held, Permission},
+    scope::Scope,
+};
+use serde_json::Value;
 
 use super::{
     apis::Api,
@@ -10,55 +29,258 @@ use super::{
 };
 use crate::permissions::{self, Reach};
 
+/// Who asks.
+#[derive(Debug, Clone, Copy)]
+pub enum Requester<'a> {
+    /// A client, for a person who decides.
+    Client(&'a Client),
+    /// A client, for itself.
+    ClientItself(&'a Client),
+    /// An API key, with the permissions it holds.
+    Key(&'a Held),
+}
+
+/// The scopes that are asked for.
+#[derive(Debug, Clone, Copy)]
+pub enum AskedScope<'a> {
+    Read(&'a Scope),
+    /// The parameter, not read yet.
+    Text(Option<&'a str>),
+    /// None are named: what the client registered, as far as the API has it.
+    Registered,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    pub resource: Option<&'a str>,
+    pub scope: AskedScope<'a>,
+    pub details: &'a [Value],
+    /// Where it is known already.
+    pub organization: Option<OrganizationId>,
+}
+
+/// What may be had, if whoever decides agrees.
+#[derive(Debug)]
+pub struct Requested<'a> {
+    /// None: our own APIs.
+    pub api: Option<&'a Api>,
+    pub authority: Authority,
+}
+
 fn refuse(code: ErrorCode, description: &str) -> Refused {
     Refused { code, description: description.to_owned() }
 }
 
+fn invalid_scope(description: &str) -> Refused {
+    refuse(ErrorCode::InvalidScope, description)
+}
+
+/// Exactly what is asked for, or why not. Whether details are as their schemas say is asked last, and elsewhere: it costs
+/// more than all the rest ([`Details::check`](super::details::Details::check)).
+///
+/// # Errors
+/// When any of it may not be asked for.
+pub fn requested_authority<'a>(
+    requester: Requester<'_>,
+    asked: Asked<'_>,
+    apis: &'a [Api],
+    issuer: &str,
+) -> Result<Requested<'a>, Refused> {
+    requester.may_name(asked.resource, issuer)?;
+    let named = asked.scope.read()?;
+    let api = requester.api(asked.resource, named.as_ref(), apis, issuer)?;
+    let scope = match named {
+        Some(named) => named,
+        None => requester.default_scope(api)?,
+    };
+    if requester.ceiling().is_some_and(|ceiling| ceiling.first_uncovered(&scope).is_some()) {
+        return Err(invalid_scope("the client did not register all of these scopes"));
+    }
+    scope.iter().try_for_each(|name| requester.may_have(api, name))?;
+    requester.may_detail(api, asked.details)?;
+    let audience = api.map_or(issuer, |api| api.identifier.as_str());
+    let authority = Authority::granted(scope, audience.to_owned(), asked.details.to_vec());
+    let authority = match asked.organization {
+        Some(organization) => authority.acting_for(organization),
+        None => authority,
+    };
+    Ok(Requested { api, authority })
+}
+
+impl AskedScope<'_> {
+    /// None: the client's registration says which.
+    fn read(self) -> Result<Option<Scope>, Refused> {
+        match self {
+            Self::Read(scope) => Ok(Some(scope.clone())),
+            Self::Registered => Ok(None),
+            Self::Text(text) => {
+                let text =
+                    text.ok_or_else(|| invalid_scope("scope is missing: say what the token is for"))?;
+                let scope = text.parse().map_err(|_| invalid_scope("scope is not a list of scopes"))?;
+                Ok(Some(scope))
+            }
+        }
+    }
+}
+
+impl Requester<'_> {
+    fn may_name(self, resource: Option<&str>, issuer: &str) -> Result<(), Refused> {
+        match self {
+            Self::Key(_) if resource == Some(issuer) => {
+                Err(refuse(ErrorCode::InvalidTarget, "at this API the key itself is used, and no token"))
+            }
+            Self::Client(_) | Self::ClientItself(_) | Self::Key(_) => Ok(()),
+        }
+    }
+
+    /// None: our own APIs, at which only a person's token is good. Were an API stored under our own identifier, its tokens
+    /// would be ours: it is never found (docs/decisions/0083).
+    fn api<'a>(
+        self,
+        resource: Option<&str>,
+        scope: Option<&Scope>,
+        apis: &'a [Api],
+        issuer: &str,
+    ) -> Result<Option<&'a Api>, Refused> {
+        let others = || apis.iter().filter(|api| api.identifier != issuer);
+        let named = |resource: &str| {
+            let found = others().find(|api| api.identifier == resource);
+            found.ok_or_else(|| refuse(ErrorCode::InvalidTarget, "there is no such API"))
+        };
+        let ours = |name: &str| scopes::is_standard(name) || permissions::find(name).is_some();
+        let mut names = scope.into_iter().flat_map(Scope::iter);
+        match (self, resource) {
+            (Self::Client(_), Some(resource)) if resource == issuer => Ok(None),
+            (Self::Client(_), Some(resource)) => named(resource).map(Some),
+            (Self::Client(_), None) => {
+                let Some(first) = names.find(|name| !ours(name)) else { return Ok(None) };
+                let found = others().find(|api| api.scope(first).is_some());
+                found.map(Some).ok_or_else(|| invalid_scope("no API has that scope"))
+            }
+            (Self::ClientItself(_), _) => {
+                let first = names.next().ok_or_else(|| invalid_scope("scope is empty"))?;
+                let found = || others().find(|api| api.scope(first).is_some());
+                let implied = || found().ok_or_else(|| invalid_scope("no API has that scope"));
+                resource.map_or_else(implied, named).map(Some)
+            }
+            (Self::Key(_), _) => {
+                let first = names.next().ok_or_else(|| invalid_scope("scope is empty"))?;
+                let found = || others().find(|api| api.organizational && api.scope(first).is_some());
+                let implied =
+                    || found().ok_or_else(|| invalid_scope("no API takes that scope as a permission"));
+                let api = resource.map_or_else(implied, named)?;
+                if api.organizational {
+                    Ok(Some(api))
+                } else {
+                    Err(invalid_scope("the scopes of this API are no permissions, so no key holds them"))
+                }
+            }
+        }
+    }
+
+    /// RFC 6749 §3.3: what the client registered, as far as this API has it; else what the API opens to such clients.
+    fn default_scope(self, api: Option<&Api>) -> Result<Scope, Refused> {
+        let missing = || invalid_scope("scope is missing: say what is asked for");
+        let client = match self {
+            Self::Client(client) => client,
+            Self::ClientItself(_) | Self::Key(_) => return Err(missing()),
+        };
+        let fits = |name: &&str| may_ask(client, api, name).is_ok();
+        let names: Vec<&str> = match (client.metadata.scope.as_ref(), api) {
+            (Some(scope), _) => scope.iter().filter(fits).collect(),
+            (None, Some(api)) => api.scopes.iter().map(|scope| scope.name.as_str()).filter(fits).collect(),
+            (None, None) => Vec::new(),
+        };
+        names.join(" ").parse().ok().filter(|scope: &Scope| !scope.is_empty()).ok_or_else(missing)
+    }
+
+    /// The scopes it may never go beyond. A stranger's registration binds nobody where a person decides (decision record
+    /// 0055); whoever acts for itself is held to its own word.
+    fn ceiling(&self) -> Option<&Scope> {
+        match self {
+            Self::Client(client) => client.ceiling(),
+            Self::ClientItself(client) => client.metadata.scope.as_ref(),
+            Self::Key(_) => None,
+        }
+    }
+
+    fn may_have(self, api: Option<&Api>, name: &str) -> Result<(), Refused> {
+        let known = || api.and_then(|api| api.scope(name));
+        let foreign = || invalid_scope("not all of these scopes are this API's");
+        match self {
+            Self::Client(client) => may_ask(client, api, name),
+            Self::ClientItself(client) => {
+                let known = known().ok_or_else(foreign)?;
+                is_open_to(client, known.open_to_unverified)
+            }
+            Self::Key(held) => {
+                let permission = known().and_then(|known| Permission::parse(&known.name).ok());
+                if held.covers(&permission.ok_or_else(foreign)?) {
+                    Ok(())
+                } else {
+                    Err(invalid_scope("the key does not hold all of these permissions"))
+                }
+            }
+        }
+    }
+
+    fn may_detail(self, api: Option<&Api>, details: &[Value]) -> Result<(), Refused> {
+        match self {
+            Self::Client(client) | Self::ClientItself(client) => check_types(client, api, details),
+            Self::Key(_) if details.is_empty() => Ok(()),
+            Self::Key(_) => {
+                Err(refuse(ErrorCode::InvalidAuthorizationDetails, "an API key has no authorization details"))
+            }
+        }
+    }
+}
+
+fn is_open_to(client: &Client, open_to_unverified: bool) -> Result<(), Refused> {
+    match client.trust {
+        Trust::Unverified if !open_to_unverified => {
+            Err(invalid_scope("a scope is not open to clients that nobody has checked"))
+        }
+        Trust::Unverified | Trust::Verified | Trust::FirstParty => Ok(()),
+    }
+}
+
 /// Whether a client may ask for a scope at an API. None: our own APIs.
-pub fn may_ask(client: &Client, api: Option<&Api>, name: &str) -> Result<(), Refused> {
+fn may_ask(client: &Client, api: Option<&Api>, name: &str) -> Result<(), Refused> {
     if scopes::is_standard(name) {
         if api.is_some() && !scopes::is_open(name) {
-            return Err(refuse(ErrorCode::InvalidScope, "a scope is for our own API alone"));
+            return Err(invalid_scope("a scope is for our own API alone"));
         }
         return match client.trust {
             Trust::Unverified | Trust::Verified if !scopes::is_open(name) => {
-                Err(refuse(ErrorCode::InvalidScope, "a scope is only for clients of the same house"))
+                Err(invalid_scope("a scope is only for clients of the same house"))
             }
             Trust::Unverified | Trust::Verified | Trust::FirstParty => Ok(()),
         };
     }
     if let Some(own) = permissions::find(name) {
         if api.is_some() {
-            return Err(refuse(ErrorCode::InvalidScope, "a scope is for our own API alone"));
+            return Err(invalid_scope("a scope is for our own API alone"));
         }
         return match (own.reach, client.trust) {
             (Reach::Organization, Trust::Verified | Trust::FirstParty)
             | (Reach::Platform, Trust::FirstParty) => Ok(()),
             (Reach::Organization, Trust::Unverified)
             | (Reach::Platform, Trust::Unverified | Trust::Verified) => {
-                Err(refuse(ErrorCode::InvalidScope, "a scope is not open to clients of this trust"))
+                Err(invalid_scope("a scope is not open to clients of this trust"))
             }
         };
     }
     let known = api.and_then(|api| api.scope(name)).ok_or_else(|| {
-        refuse(
-            ErrorCode::InvalidScope,
-            "not all of these scopes belong to one API; ask for one API at a time",
-        )
+        invalid_scope("not all of these scopes belong to one API; ask for one API at a time")
     })?;
-    match client.trust {
-        Trust::Unverified if !known.open_to_unverified => {
-            Err(refuse(ErrorCode::InvalidScope, "a scope is not open to clients that nobody has checked"))
-        }
-        Trust::Unverified | Trust::Verified | Trust::FirstParty => Ok(()),
-    }
+    is_open_to(client, known.open_to_unverified)
 }
 
 /// Whether what was granted may still be given to this client: it, its trust and the API may have changed since. The schemas
 /// of details are for [`Details::check`](super::details::Details::check).
 pub fn still_allowed(client: &Client, api: Option<&Api>, authority: &Authority) -> Result<(), Refused> {
     if client.ceiling().is_some_and(|ceiling| !ceiling.covers_all(authority.scope())) {
-        return Err(refuse(ErrorCode::InvalidScope, "the client does not have all of these scopes any more"));
+        return Err(invalid_scope("the client does not have all of these scopes any more"));
     }
     authority.scope().iter().try_for_each(|name| may_ask(client, api, name))?;
     check_types(client, api, authority.details())

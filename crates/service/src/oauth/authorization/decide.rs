@@ -8,14 +8,14 @@ use porteiro_protocol::{
     redirect_uri::RedirectUri,
     scope::Scope,
 };
+use serde_json::Value;
 
 use super::{
     super::{
         acting,
         apis::Api,
-        authority::may_ask,
+        authority::{self, AskedScope, Requester, requested_authority},
         clients::{Client, OrganizationMode, Profile, Trust},
-        details::check_types,
         grant_types::DEVICE_CODE,
         scopes,
     },
@@ -234,60 +234,20 @@ fn is_of_the_account(name: &str) -> bool {
     platform || (scopes::is_standard(name) && !scopes::is_open(name))
 }
 
-/// The API a request is about, and exactly the scopes it asks for there, or why not. Whether details are as their schemas
-/// say is asked last, and elsewhere: it costs more than all the rest.
+/// Exactly what a request asks for, or why not.
 pub fn authority(asked: &Asked<'_>) -> Result<Authority, Refused> {
-    let api = api(asked)?;
-    let scope =
-        if asked.request.scope.is_empty() { default_scope(asked, api)? } else { asked.request.scope.clone() };
-    if let Some(ceiling) = asked.client.ceiling()
-        && ceiling.first_uncovered(&scope).is_some()
-    {
-        return Err(refuse(ErrorCode::InvalidScope, "the client did not register all of these scopes"));
-    }
-    for name in scope.iter() {
-        may_ask(asked.client, api, name)?;
-    }
-    let details = asked.request.authorization_details.as_ref().and_then(|it| it.as_array().cloned());
-    let details = details.unwrap_or_default();
-    check_types(asked.client, api, &details)?;
-    let audience = api.map_or(asked.issuer, |api| api.identifier.as_str());
-    Ok(Authority::granted(scope, audience.to_owned(), details))
-}
-
-/// RFC 8707 §2: named by `resource`, or the one whose scopes are asked for. None: our own APIs.
-fn api<'a>(asked: &Asked<'a>) -> Result<Option<&'a Api>, Refused> {
-    if let Some(resource) = asked.request.resource.as_deref() {
-        if resource == asked.issuer {
-            return Ok(None);
-        }
-        let found = asked.apis.iter().find(|api| api.identifier == resource);
-        return found.map(Some).ok_or_else(|| refuse(ErrorCode::InvalidTarget, "there is no such API"));
-    }
-    let ours = |name: &str| scopes::is_standard(name) || permissions::find(name).is_some();
-    let Some(first) = asked.request.scope.iter().find(|name| !ours(name)) else {
-        return Ok(None);
+    let request = asked.request;
+    let details = request.authorization_details.as_ref().and_then(Value::as_array);
+    let unnamed = request.scope.is_empty();
+    let scope = if unnamed { AskedScope::Registered } else { AskedScope::Read(&request.scope) };
+    let wanted = authority::Asked {
+        resource: request.resource.as_deref(),
+        scope,
+        details: details.map(Vec::as_slice).unwrap_or_default(),
+        organization: None,
     };
-    // Were one stored under our own identifier, its tokens would be ours (decision 0083).
-    let found = asked.apis.iter().find(|api| api.identifier != asked.issuer && api.scope(first).is_some());
-    found.map(Some).ok_or_else(|| refuse(ErrorCode::InvalidScope, "no API has that scope"))
-}
-
-/// RFC 6749 §3.3: what the client registered, as far as this API has it; else what the API opens to such clients.
-fn default_scope(asked: &Asked<'_>, api: Option<&Api>) -> Result<Scope, Refused> {
-    let fits = |name: &&str| may_ask(asked.client, api, name).is_ok();
-    let registered = asked.client.metadata.scope.as_ref();
-    let names: Vec<&str> = match (registered, api) {
-        (Some(scope), _) => scope.iter().filter(fits).collect(),
-        (None, Some(api)) => api.scopes.iter().map(|scope| scope.name.as_str()).filter(fits).collect(),
-        (None, None) => Vec::new(),
-    };
-    names
-        .join(" ")
-        .parse()
-        .ok()
-        .filter(|scope: &Scope| !scope.is_empty())
-        .ok_or_else(|| refuse(ErrorCode::InvalidScope, "scope is missing: say what is asked for"))
+    let requester = Requester::Client(asked.client);
+    Ok(requested_authority(requester, wanted, asked.apis, asked.issuer)?.authority)
 }
 
 /// Whether a person must be asked. What they said before counts only where the client is surely the same one: it proves

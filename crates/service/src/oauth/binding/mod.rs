@@ -8,14 +8,13 @@
 
 mod store;
 
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
+    access_token::Confirmation,
     certificate::Certificate,
     dpop::{DpopError, Expected, MAX_AGE, MAX_AHEAD, Proof},
     error::ErrorCode,
     id::ordered_floor,
 };
-use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
@@ -40,6 +39,16 @@ pub enum Binding {
     Key([u8; 32]),
 }
 
+impl From<Confirmation> for Binding {
+    fn from(confirmation: Confirmation) -> Self {
+        match (confirmation.key, confirmation.certificate) {
+            (Some(key), _) => Self::Key(key),
+            (None, Some(hash)) => Self::Certificate(hash),
+            (None, None) => Self::Bearer,
+        }
+    }
+}
+
 impl Binding {
     pub const fn token_type(self) -> &'static str {
         match self {
@@ -49,11 +58,11 @@ impl Binding {
     }
 
     /// The `cnf` claim (RFC 7800 §3.1).
-    pub fn confirmation(self) -> Option<Value> {
+    pub const fn confirmation(self) -> Confirmation {
         match self {
-            Self::Bearer => None,
-            Self::Certificate(hash) => Some(json!({"x5t#S256": URL_SAFE_NO_PAD.encode(hash)})),
-            Self::Key(hash) => Some(json!({"jkt": URL_SAFE_NO_PAD.encode(hash)})),
+            Self::Bearer => Confirmation { key: None, certificate: None },
+            Self::Certificate(hash) => Confirmation { key: None, certificate: Some(hash) },
+            Self::Key(hash) => Confirmation { key: Some(hash), certificate: None },
         }
     }
 

@@ -4,12 +4,12 @@
 //! the client registered, and open to its trust; what is asked beyond is refused, never left out. Permissions in an
 //! organization need a membership of the client's own there, and are what its roles hold.
 
-use porteiro_protocol::{authority::Authority, error::ErrorCode, scope::Scope};
+use porteiro_protocol::error::ErrorCode;
 
 use super::{
     acting::{self, Acting},
-    apis::Api,
-    clients::{Client, Trust},
+    authority::{Asked, AskedScope, Requested, Requester, requested_authority},
+    clients::Client,
     minting::{self, Speaker},
     redeem::refused,
     token_request::{Grant, TokenRequest, TokenResponse},
@@ -32,20 +32,27 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
         ));
     }
     let apis = app.directory.apis(&app.store).await?;
-    let (api, scope) = decide(client, &apis, app.issuer(), form.get("resource"), form.get("scope"))?;
-    let authority = Authority::granted(scope, api.identifier.clone(), Vec::new());
+    let asked = Asked {
+        resource: form.get("resource"),
+        scope: AskedScope::Text(form.get("scope")),
+        details: &[],
+        organization: None,
+    };
+    // No client speaks for itself at our own API, whatever is stored (docs/decisions/0083).
+    let requester = Requester::ClientItself(client);
+    let Requested { api, authority } = requested_authority(requester, asked, &apis, app.issuer())?;
     let Some(member) = member(app, client, form.get("organization")).await? else {
-        if acting::needs_organization(&authority, Some(api)) {
+        if acting::needs_organization(&authority, api) {
             return Err(OAuthError::new(
                 ErrorCode::InvalidScope,
                 "these scopes are permissions in an organization: name it with organization",
             ));
         }
         let speaker = Speaker::Client(None);
-        return minting::access_token(app, &apis, client, &speaker, &authority, request.binding).await;
+        return minting::access_token(app, &apis, &client.id, &speaker, &authority, request.binding).await;
     };
     let authority = authority.acting_for(member.organization.id);
-    if let Err(lacking) = acting::check(&member, &authority, Some(api)) {
+    if let Err(lacking) = acting::check(&member, &authority, api) {
         let asked: Vec<String> = authority.scope().iter().map(str::to_owned).collect();
         let error = refused::unheld(request, &member, &asked, &lacking).await;
         return Err(match lacking {
@@ -55,7 +62,7 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     }
     let acting = Acting::from(&member);
     let speaker = Speaker::Client(Some(&acting));
-    minting::access_token(app, &apis, client, &speaker, &authority, request.binding).await
+    minting::access_token(app, &apis, &client.id, &speaker, &authority, request.binding).await
 }
 
 /// One answer for whatever is wrong with an organization.
@@ -84,43 +91,4 @@ async fn member(app: &App, client: &Client, named: Option<&str>) -> Result<Optio
     } else {
         Err(unavailable())
     }
-}
-
-/// Pure: which API, which scopes, or why not.
-fn decide<'a>(
-    client: &Client,
-    apis: &'a [Api],
-    issuer: &str,
-    resource: Option<&str>,
-    scope: Option<&str>,
-) -> Result<(&'a Api, Scope), OAuthError> {
-    // No client speaks for itself at our own API, whatever is stored (decision 0083).
-    let mut apis = apis.iter().filter(|api| api.identifier != issuer);
-    let invalid = |detail: &str| OAuthError::new(ErrorCode::InvalidScope, detail);
-    let scope = scope.ok_or_else(|| invalid("scope is missing: say what the token is for"))?;
-    let scope: Scope = scope.parse().map_err(|_| invalid("scope is not a list of scopes"))?;
-    let first = scope.iter().next().ok_or_else(|| invalid("scope is empty"))?;
-    let api = match resource {
-        Some(resource) => apis.find(|api| api.identifier == resource),
-        None => apis.find(|api| api.scope(first).is_some()),
-    };
-    let api = api.ok_or_else(|| match resource {
-        Some(_) => OAuthError::new(ErrorCode::InvalidTarget, "there is no such API"),
-        None => invalid("no API has that scope"),
-    })?;
-    if let Some(ceiling) = &client.metadata.scope
-        && ceiling.first_uncovered(&scope).is_some()
-    {
-        return Err(invalid("the client did not register all of these scopes"));
-    }
-    for name in scope.iter() {
-        let known = api.scope(name).ok_or_else(|| invalid("not all of these scopes are this API's"))?;
-        match client.trust {
-            Trust::Unverified if !known.open_to_unverified => {
-                return Err(invalid("a scope is not open to clients that nobody has checked"));
-            }
-            Trust::Unverified | Trust::Verified | Trust::FirstParty => {}
-        }
-    }
-    Ok((api, scope))
 }

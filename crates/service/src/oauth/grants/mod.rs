@@ -11,31 +11,28 @@ mod grouped;
 mod store;
 
 use porteiro_protocol::{
+    actor::ActorChain,
     assurance::Level,
     authority::Authority,
-    id::{AccountId, Id, SessionId},
+    id::{AccountId, SessionId},
     time::OffsetDateTime,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use grouped::Presenter;
+pub use porteiro_protocol::id::GrantId;
 pub use store::{
-    Begun, Ending, EndingId, Held, NewActing, Owner, Revoked, Step, begin_ending, diagnose, end_superseded,
-    find_acting, find_member, finish_ending, first_told, insert, insert_acting, is_alive, list,
-    list_of_membership, lock_ending, look_again, reach, refusable, revoke_acting, revoke_one, statement,
-    step,
+    Begun, Ending, EndingId, Held, NewActing, Owner, Revoked, Step, begin_ending, diagnose,
+    end_superseded, find_acting, find_member, finish_ending, first_told, insert, insert_acting,
+    is_alive, list, list_of_membership, lock_ending, look_again, reach, refusable,
+    revoke_acting, revoke_one, statement, step,
 };
 pub(crate) use store::{meant, not_ended, not_ended_there};
 
 use super::acting::Acting;
 pub use crate::endings::Why;
 use crate::organizations::Proved;
-
-/// The grant itself, for ids.
-#[derive(Debug)]
-pub enum Grant {}
-pub type GrantId = Id<Grant>;
 
 /// How and when the person signed in, and what the client asked to be told; frozen when the code was issued.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -52,7 +49,7 @@ pub struct Terms {
     pub details: Vec<serde_json::Value>,
     /// Who really acts, where somebody of the platform acts as the person (RFC 8693 §4.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actor: Option<String>,
+    pub actor: Option<ActorChain>,
     /// No token of it is good beyond this, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<i64>,

@@ -14,10 +14,12 @@ use std::sync::Arc;
 pub use store::STATEMENT;
 
 use porteiro_protocol::{api_key::is_id as is_key_id, error::ErrorCode, form::Parameters};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{
     access_token::{self, Claims},
+    binding::Binding,
     client_auth,
     clients::Client,
     key_credentials,
@@ -30,6 +32,15 @@ use crate::{
 
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
+}
+
+/// What is told of an access token: its claims, and that it is good (§2.2).
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    claims: &'a Claims,
+    active: bool,
+    token_type: &'static str,
 }
 
 fn inactive() -> Value {
@@ -59,11 +70,9 @@ async fn introspect(
         return Ok(inactive());
     }
     let Some(claims) = alive(app, claims).await? else { return Ok(inactive()) };
-    let mut told: Map<String, Value> = claims.raw.as_object().cloned().unwrap_or_default();
-    told.insert("active".into(), json!(true));
-    let kind = if claims.key.is_some() { "DPoP" } else { "Bearer" };
-    told.insert("token_type".into(), json!(kind));
-    Ok(Value::Object(told))
+    let told =
+        Told { active: true, token_type: Binding::from(claims.confirmation).token_type(), claims: &claims };
+    serde_json::to_value(&told).map_err(|error| OAuthError::new(ErrorCode::ServerError, error.to_string()))
 }
 
 async fn alive(app: &App, claims: Claims) -> Result<Option<Claims>, OAuthError> {

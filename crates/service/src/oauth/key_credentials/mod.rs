@@ -14,32 +14,26 @@ use porteiro_protocol::{
     api_key::{self, ApiKey},
     error::ErrorCode,
     form::Parameters,
-    id::{Id, OrganizationId},
     time::numeric_date,
 };
-use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::{
     access_token::Claims,
     apis::Api,
+    authority::{Asked, AskedScope, Requester, requested_authority},
     binding::{self, Binding, Remember},
-    client_auth, minting,
+    client_auth,
+    minting::{self, Speaker},
+    token_request::TokenResponse,
 };
 use crate::{
     App,
     api_keys::{self, Refused, Usable},
     http::{OAuthError, RequestContext},
     limits::{self, Bucket, CLIENT_FAILURE, network},
-    organizations::Organization,
 };
 
 const GRANT: &str = "client_credentials";
-/// Whatever an API says of its other tokens.
-const MOST_SECONDS: i64 = 300;
-
-/// Names a token.
-enum Token {}
 
 /// Somebody presents a key, or what should be one.
 pub struct Presented {
@@ -51,24 +45,6 @@ impl std::fmt::Debug for Presented {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "<api key {}>", self.id)
     }
-}
-
-/// Claims of a key's access token. Members without a value are absent.
-#[derive(Serialize)]
-struct KeyToken<'a> {
-    iss: &'a str,
-    sub: String,
-    aud: &'a str,
-    exp: i64,
-    iat: i64,
-    jti: String,
-    client_id: &'a str,
-    scope: String,
-    org: OrganizationId,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    role: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cnf: Option<Value>,
 }
 
 /// Whether the request comes from a key: its Basic user is a key's id.
@@ -84,7 +60,7 @@ pub async fn respond(
     form: &Parameters,
     presented: &Presented,
     path: &str,
-) -> Result<Value, OAuthError> {
+) -> Result<TokenResponse, OAuthError> {
     let other_way = form.get("client_secret").is_some() || form.get("client_assertion").is_some();
     if other_way || form.get("client_id").is_some_and(|named| named != presented.id) {
         let text = "use one client authentication method, not several";
@@ -101,21 +77,37 @@ pub async fn respond(
     };
     decide::names(organization, form.get("organization"))?;
     let apis = app.directory.apis(&app.store).await?;
-    let (api, scope) =
-        decide::asked(&usable.held, &apis, app.issuer(), form.get("resource"), form.get("scope"))?;
+    let asked = Asked {
+        resource: form.get("resource"),
+        scope: AskedScope::Text(form.get("scope")),
+        details: &[],
+        organization: Some(organization.id),
+    };
+    let requester = Requester::Key(&usable.held);
+    let authority = requested_authority(requester, asked, &apis, app.issuer())?.authority;
     let proof = binding::proof(app, context, "POST", path, None).await?;
     if let Some(proof) = &proof {
         binding::spend(app, proof, Remember::Yes).await?;
     }
     let binding = proof.map_or(Binding::Bearer, |proof| Binding::Key(proof.jkt));
     api_keys::used(app, context, &usable).await?;
-    mint(app, &usable, organization, api, &scope.to_string(), binding).await
+    let speaker = Speaker::Key {
+        subject: &api_keys::subject(&usable.key),
+        role: usable.member.as_ref().map(|member| member.primary_role.as_str()),
+        until: numeric_date(usable.key.expires_at),
+    };
+    minting::access_token(app, &apis, &usable.key.id, &speaker, &authority, binding).await
 }
 
 /// Whether the key would get a token's scopes at its API today: either may have been narrowed since.
 pub fn still_given(app: &App, usable: &Usable, apis: &[Api], claims: &Claims) -> bool {
-    let scope = claims.scope.to_string();
-    decide::asked(&usable.held, apis, app.issuer(), Some(&claims.audience), Some(&scope)).is_ok()
+    let asked = Asked {
+        resource: Some(&claims.audience),
+        scope: AskedScope::Read(&claims.scope),
+        details: &[],
+        organization: claims.organization,
+    };
+    requested_authority(Requester::Key(&usable.held), asked, apis, app.issuer()).is_ok()
 }
 
 /// One answer for whatever is wrong with a key. What is not one, down to the checksum, is not looked for.
@@ -151,38 +143,4 @@ async fn authenticate(
                 .challenge(Some("Basic")))
         }
     }
-}
-
-async fn mint(
-    app: &App,
-    usable: &Usable,
-    organization: &Organization,
-    api: &super::apis::Api,
-    scope: &str,
-    binding: Binding,
-) -> Result<Value, OAuthError> {
-    let now = numeric_date(app.clock.now());
-    let left = numeric_date(usable.key.expires_at) - now;
-    let expires_in = i64::from(api.token_seconds).min(MOST_SECONDS).min(left).max(1);
-    let claims = KeyToken {
-        iss: app.issuer(),
-        sub: api_keys::subject(&usable.key),
-        aud: &api.identifier,
-        exp: now + expires_in,
-        iat: now,
-        jti: Id::<Token>::random(&*app.entropy).to_string(),
-        client_id: &usable.key.id,
-        scope: scope.to_owned(),
-        org: organization.id,
-        role: usable.member.as_ref().map(|member| member.primary_role.as_str()),
-        cnf: binding.confirmation(),
-    };
-    let access_token = minting::sign(app, api.algorithm, "at+jwt", &claims).await?;
-    Ok(json!({
-        "access_token": access_token,
-        "token_type": binding.token_type(),
-        "expires_in": expires_in,
-        "scope": scope,
-        "organization": organization.id,
-    }))
 }

@@ -3,6 +3,7 @@
 use aws_lc_rs::digest;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
+    access_token::{Claims, TYPE},
     authority::Authority,
     error::ErrorCode,
     id::{Id, OrganizationId},
@@ -10,15 +11,9 @@ use porteiro_protocol::{
     time::numeric_date,
 };
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::{
-    acting::Acting,
-    apis::Api,
-    binding::Binding,
-    clients::Client,
-    grants::{GrantId, Live},
-    keys::SignError,
+    acting::Acting, apis::Api, binding::Binding, clients::Client, grants::Live, keys::SignError,
     token_request::TokenResponse,
 };
 use crate::{App, http::OAuthError};
@@ -26,38 +21,6 @@ use crate::{App, http::OAuthError};
 /// Where our own APIs' tokens are not said otherwise.
 const OWN_SECONDS: i32 = 300;
 const ID_TOKEN_SECONDS: i64 = 300;
-
-/// Claims of an access token. Members without a value are absent.
-#[derive(Serialize)]
-struct AccessToken<'a> {
-    iss: &'a str,
-    sub: &'a str,
-    aud: &'a str,
-    exp: i64,
-    iat: i64,
-    jti: String,
-    client_id: &'a str,
-    scope: String,
-    /// The grant it came from: what keeps it alive at our own APIs and at introspection.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    grant_id: Option<GrantId>,
-    /// The one organization it speaks for, and the subject's role there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    org: Option<OrganizationId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    role: Option<&'a str>,
-    /// Who really acts (RFC 8693 §4.1).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    act: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    auth_time: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    acr: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cnf: Option<Value>,
-    #[serde(skip_serializing_if = "<[Value]>::is_empty")]
-    authorization_details: &'a [Value],
-}
 
 /// Names a token.
 enum Token {}
@@ -69,12 +32,59 @@ pub enum Speaker<'a> {
     Client(Option<&'a Acting>),
     /// A person, by their grant.
     Person(&'a Live),
+    /// An API key in its organization: as the member it belongs to, or as itself, and until when.
+    Key { subject: &'a str, role: Option<&'a str>, until: i64 },
 }
 
+/// What a token says of its speaker.
+struct Said {
+    subject: String,
+    organization: Option<OrganizationId>,
+    role: Option<String>,
+    seconds: i64,
+}
+
+impl Speaker<'_> {
+    const fn live(&self) -> Option<&Live> {
+        match self {
+            Self::Person(live) => Some(live),
+            Self::Client(_) | Self::Key { .. } => None,
+        }
+    }
+
+    /// `seconds`: as the API has it.
+    fn said(&self, client_id: &str, authority: &Authority, seconds: i64, now: i64) -> Said {
+        let short = seconds.min(i64::from(OWN_SECONDS));
+        let (acting, plain, seconds) = match self {
+            Self::Client(acting) => (*acting, client_id.to_owned(), seconds),
+            Self::Person(live) => {
+                // Whoever acts as another gets no longer tokens than our own, and none beyond their time.
+                let seconds = live.terms.until.map_or(seconds, |until| short.min(until - now));
+                (live.acting.as_ref(), live.account.to_string(), seconds)
+            }
+            Self::Key { subject, role, until } => {
+                return Said {
+                    subject: (*subject).to_owned(),
+                    organization: authority.organization(),
+                    role: role.map(str::to_owned),
+                    seconds: short.min(until - now).max(1),
+                };
+            }
+        };
+        Said {
+            subject: acting.map_or(plain, |acting| acting.membership.to_string()),
+            organization: acting.map(|acting| acting.organization),
+            role: acting.map(|acting| acting.role.clone()),
+            seconds,
+        }
+    }
+}
+
+/// The one place that mints access tokens.
 pub async fn access_token(
     app: &App,
     apis: &[Api],
-    client: &Client,
+    client_id: &str,
     speaker: &Speaker<'_>,
     authority: &Authority,
     binding: Binding,
@@ -85,50 +95,40 @@ pub async fn access_token(
     }
     let now = numeric_date(app.clock.now());
     let seconds = i64::from(api.map_or(OWN_SECONDS, |api| api.token_seconds));
-    let (acting, live) = match speaker {
-        Speaker::Client(acting) => (*acting, None),
-        Speaker::Person(live) => (live.acting.as_ref(), Some(*live)),
-    };
-    // Whoever acts as another gets no longer tokens than our own, and none beyond their time.
-    let until = live.and_then(|live| live.terms.until);
-    let expires_in = until.map_or(seconds, |until| seconds.min(i64::from(OWN_SECONDS)).min(until - now));
-    if acting.map(|acting| acting.organization) != authority.organization() {
+    let said = speaker.said(client_id, authority, seconds, now);
+    if said.organization != authority.organization() {
         return Err(OAuthError::new(ErrorCode::ServerError, "an organization without its member"));
     }
-    let subject = match (acting, live) {
-        (Some(acting), _) => acting.membership.to_string(),
-        (None, Some(live)) => live.account.to_string(),
-        (None, None) => client.id.clone(),
-    };
-    let claims = AccessToken {
-        iss: app.issuer(),
-        sub: &subject,
-        aud: authority.audience(),
-        exp: now + expires_in,
-        iat: now,
-        jti: Id::<Token>::random(&*app.entropy).to_string(),
-        client_id: &client.id,
-        scope: authority.scope().to_string(),
-        grant_id: live.map(|live| live.id),
-        org: authority.organization(),
-        role: acting.map(|acting| acting.role.as_str()),
-        act: live.and_then(|live| live.terms.actor.as_ref()).map(|actor| json!({"sub": actor})),
+    let live = speaker.live();
+    let claims = Claims {
+        issuer: app.issuer().to_owned(),
+        subject: said.subject,
+        audience: authority.audience().to_owned(),
+        expires: now + said.seconds,
+        issued: now,
+        id: Id::<Token>::random(&*app.entropy).to_string(),
+        client_id: client_id.to_owned(),
+        scope: authority.scope().clone(),
+        grant: live.map(|live| live.id),
+        organization: authority.organization(),
+        role: said.role,
+        actor: live.and_then(|live| live.terms.actor.clone()),
         auth_time: live.map(|live| live.terms.auth_time),
-        acr: live.map(|live| live.terms.level.acr()),
-        cnf: binding.confirmation(),
-        authorization_details: authority.details(),
+        level: live.map(|live| live.terms.level),
+        confirmation: binding.confirmation(),
+        details: authority.details().to_vec(),
     };
     let algorithm = api.map_or(Algorithm::Es256, |api| api.algorithm);
-    let access_token = sign(app, algorithm, "at+jwt", &claims).await?;
+    let access_token = sign(app, algorithm, TYPE, &claims).await?;
     Ok(TokenResponse {
         access_token,
         token_type: binding.token_type(),
-        expires_in,
-        scope: claims.scope,
+        expires_in: said.seconds,
+        scope: claims.scope.to_string(),
         refresh_token: None,
         id_token: None,
         organization: authority.organization(),
-        authorization_details: authority.details().to_vec(),
+        authorization_details: claims.details,
     })
 }
 

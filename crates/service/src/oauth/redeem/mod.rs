@@ -264,7 +264,7 @@ pub async fn for_person(
     minting::access_token(
         request.app,
         apis,
-        request.client,
+        &request.client.id,
         &Speaker::Person(live),
         &authority,
         request.binding,
