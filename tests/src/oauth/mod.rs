@@ -14,6 +14,7 @@ mod first_party;
 mod grouping;
 mod histories;
 mod introspection;
+mod lineage;
 mod logout;
 mod mutual_tls;
 mod prepared_once;

@@ -40,6 +40,7 @@ migrations! {
     10, "0010_logs_and_keys", compatible from 1;
     11, "0011_endings", compatible from 1;
     12, "0012_anonymous", compatible from 1;
+    13, "0013_grant_lineage", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

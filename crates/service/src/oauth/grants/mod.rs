@@ -6,6 +6,7 @@
 //!    wrong with the request (docs/decisions/0073).
 //! 3. Whoever ends what grants hang on (session, account, consent) says so in one row, in the same transaction. A refresh
 //!    looks for such a row and has nothing else to ask; the grants themselves are revoked in batches (record 0067).
+//! 4. A grant that was derived from another lives while that does (record 0088).
 
 mod grouped;
 mod store;
@@ -23,9 +24,9 @@ use uuid::Uuid;
 pub use grouped::Presenter;
 pub use porteiro_protocol::id::GrantId;
 pub use store::{
-    Begun, Ending, EndingId, Held, NewActing, Owner, Revoked, Step, begin_ending, diagnose,
+    Begun, Ending, EndingId, Held, NewActing, NewDerived, Owner, Revoked, Step, begin_ending, diagnose,
     end_superseded, find_acting, find_member, finish_ending, first_told, insert, insert_acting,
-    is_alive, list, list_of_membership, lock_ending, look_again, reach, refusable,
+    insert_derived, is_alive, list, list_of_membership, lock_ending, look_again, reach, refusable,
     revoke_acting, revoke_one, statement, step,
 };
 pub(crate) use store::{meant, not_ended, not_ended_there};

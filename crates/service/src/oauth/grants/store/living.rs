@@ -35,4 +35,32 @@ macro_rules! not_ended_there {
              OFFSET 0))"
     };
 }
-pub(crate) use {meant, not_ended, not_ended_there};
+
+/// The rule that a token's grant was given to the token's own client, since its registration was last cut: `$client` and
+/// `$since` are the parameters with its id and date. Whoever lets a client use a token of another's grant extends this.
+macro_rules! given_to {
+    ($client:literal, $since:literal) => {
+        concat!("g.client_id = ", $client, " AND g.created_at >= ", $since)
+    };
+}
+
+/// The condition that every grant a grant `g` was derived from lives: each is there, of the same account, not revoked,
+/// expired or ended, and its client's registration still counts. For a grant that a person allowed themselves it is one
+/// comparison with null. A refresh does not ask this: what is derived has no refresh token (docs/decisions/0088).
+macro_rules! ancestors_live {
+    () => {
+        concat!(
+            "(g.ancestors IS NULL OR NOT EXISTS (
+                 SELECT 1 FROM (SELECT unnest(g.ancestors) AS grant_id, g.account_id) a
+                 WHERE NOT EXISTS (
+                     SELECT 1 FROM oauth_grant g JOIN client c ON c.client_id = g.client_id
+                     WHERE g.grant_id = a.grant_id AND g.account_id = a.account_id AND g.revoked_at IS NULL
+                       AND g.expires_at > now() AND c.disabled_at IS NULL AND g.created_at >= c.grants_from AND ",
+            $crate::oauth::grants::not_ended!(),
+            " AND ",
+            $crate::oauth::grants::not_ended_there!(),
+            ")))"
+        )
+    };
+}
+pub(crate) use {ancestors_live, given_to, meant, not_ended, not_ended_there};

@@ -4,7 +4,7 @@ use porteiro_protocol::id::{AccountId, MembershipId, OrganizationId};
 
 use super::{
     super::{super::clients::Client, GrantId},
-    Held, are_many, held, not_ended, not_ended_there,
+    Held, ancestors_live, are_many, given_to, held, not_ended, not_ended_there,
 };
 use crate::{
     members::{MEMBERS, Member},
@@ -30,6 +30,8 @@ pub async fn list_of_membership(
                 not_ended!(),
                 " AND ",
                 not_ended_there!(),
+                " AND ",
+                ancestors_live!(),
                 " ORDER BY grant_id DESC LIMIT 500"
             ),
             &[&account.uuid(), &organization.uuid(), &membership.uuid()],
@@ -99,11 +101,13 @@ pub async fn find_member(
     let sql = format!(
         "{MEMBERS} JOIN oauth_grant g ON g.account_id = m.account_id AND g.organization_id = m.organization_id
               AND g.membership_id = m.membership_id
-         WHERE m.organization_id = $1 AND m.membership_id = $2 AND g.grant_id = $3 AND g.client_id = $4
-           AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now() AND g.created_at >= $5
-           AND g.created_at >= m.grants_from AND {not_ended} AND {not_ended_there}",
+         WHERE m.organization_id = $1 AND m.membership_id = $2 AND g.grant_id = $3 AND {given_to}
+           AND g.generation > 0 AND g.revoked_at IS NULL AND g.expires_at > now()
+           AND g.created_at >= m.grants_from AND {not_ended} AND {not_ended_there} AND {ancestors_live}",
+        given_to = given_to!("$4", "$5"),
         not_ended = not_ended!(),
         not_ended_there = not_ended_there!(),
+        ancestors_live = ancestors_live!(),
     );
     let params: crate::store::Params<'_> =
         &[&organization.uuid(), &id.uuid(), &grant.uuid(), &client.id, &client.grants_from];

@@ -3,6 +3,7 @@
 mod acting;
 mod batches;
 mod ending;
+mod lineage;
 mod living;
 mod membership;
 mod reuse;
@@ -21,7 +22,8 @@ use uuid::Uuid;
 pub use acting::{NewActing, find_acting, insert_acting, revoke_acting};
 pub use batches::{Begun, Step, are_many, finish_ending, first_told, lock_ending, reach, step};
 pub use ending::{Ending, EndingId, Owner, Revoked, begin_ending, revoke_one};
-pub(crate) use living::{meant, not_ended, not_ended_there};
+pub use lineage::{NewDerived, insert_derived};
+pub(crate) use living::{ancestors_live, given_to, meant, not_ended, not_ended_there};
 pub use membership::{find_member, list_of_membership, look_again, refusable};
 pub use reuse::end_superseded;
 
@@ -326,9 +328,12 @@ pub async fn is_alive(
             concat!(
                 "SELECT 1 FROM oauth_grant g JOIN account a USING (account_id)
              WHERE g.grant_id = $1 AND g.account_id = $2 AND g.generation > 0 AND g.revoked_at IS NULL
-               AND g.expires_at > now() AND a.state = 'active' AND g.client_id = $3 AND g.created_at >= $4
-               AND g.organization_id IS NULL AND ",
-                not_ended!()
+               AND g.expires_at > now() AND a.state = 'active' AND g.organization_id IS NULL AND ",
+                given_to!("$3", "$4"),
+                " AND ",
+                not_ended!(),
+                " AND ",
+                ancestors_live!()
             ),
             &[&grant.uuid(), &account.uuid(), &client.id, &client.grants_from],
         )
@@ -364,6 +369,8 @@ pub async fn list(reader: &impl Reader, account: AccountId) -> Result<Vec<Held>,
                 not_ended!(),
                 " AND ",
                 not_ended_there!(),
+                " AND ",
+                ancestors_live!(),
                 " ORDER BY grant_id DESC LIMIT 500"
             ),
             &[&account.uuid()],

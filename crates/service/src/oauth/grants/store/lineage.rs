@@ -1,0 +1,67 @@
+//! Grants that are derived from others (docs/decisions/0088): authority that went on into other hands.
+//!
+//! A derived grant has no code and no refresh token, and names the grants it came from. It lives while all of them do, by
+//! the condition `ancestors_live` wherever it is asked whether a grant lives: so whatever ends one of them, in whichever
+//! statement, ends everything below in that statement.
+
+use porteiro_protocol::{actor::MAX_ACTORS, authority::Authority, id::AccountId};
+
+use super::{
+    super::{GrantId, Terms},
+    ancestors_live, not_ended, not_ended_there,
+};
+use crate::store::{StoreError, Tx};
+
+/// A grant in the hands of another client, for so many seconds. Person, session and organization are its parent's.
+#[derive(Debug)]
+pub struct NewDerived<'a> {
+    pub id: GrantId,
+    pub parent: GrantId,
+    pub account: AccountId,
+    pub client_id: &'a str,
+    /// Random: no token has this hash.
+    pub nobodys_hash: [u8; 32],
+    pub seconds: i32,
+    pub authority: &'a Authority,
+    pub terms: &'a Terms,
+}
+
+/// Writes it below its parent; `false` where that does not live any more, is another person's, or is the last of a chain
+/// that is as long as it may be.
+pub async fn insert_derived(tx: &Tx, new: &NewDerived<'_>) -> Result<bool, StoreError> {
+    let terms =
+        serde_json::to_value(new.terms).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    let sql = format!(
+        "INSERT INTO oauth_grant (grant_id, account_id, client_id, generation, current_hash, expires_at, ends_at,
+                idle_seconds, session_id, offline, code_challenge, scope, audience, terms, organization_id,
+                membership_id, authority_version, ancestors, created_at)
+         SELECT $1, g.account_id, $4, 1, $5, least(g.expires_at, now() + make_interval(secs => $6::int)),
+                least(g.expires_at, now() + make_interval(secs => $6::int)), $6::int, g.session_id, g.offline, '', $7,
+                $8, $9, g.organization_id, g.membership_id, g.authority_version,
+                g.grant_id || coalesce(g.ancestors, '{{}}'), clock_timestamp()
+         FROM oauth_grant g
+         WHERE g.grant_id = $2 AND g.account_id = $3 AND g.generation > 0 AND g.revoked_at IS NULL
+           AND g.expires_at > now() AND coalesce(cardinality(g.ancestors), 0) < {MAX_ACTORS}
+           AND {not_ended} AND {not_ended_there} AND {ancestors_live}",
+        not_ended = not_ended!(),
+        not_ended_there = not_ended_there!(),
+        ancestors_live = ancestors_live!(),
+    );
+    let inserted = tx
+        .execute(
+            &sql,
+            &[
+                &new.id.uuid(),
+                &new.parent.uuid(),
+                &new.account.uuid(),
+                &new.client_id,
+                &new.nobodys_hash.as_slice(),
+                &new.seconds,
+                &new.authority.scope().to_string(),
+                &new.authority.audience(),
+                &terms,
+            ],
+        )
+        .await?;
+    Ok(inserted == 1)
+}
