@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{error::ErrorCode, id::OrganizationId, scope::Scope};
 
-/// Made once, where somebody allowed it; from then on only [`Authority::narrowed`].
+/// Made once, where somebody allowed it; from then on only [`Authority::narrowed`] and [`Authority::moved`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Authority {
     scope: Scope,
@@ -25,6 +25,23 @@ pub struct Asked<'a> {
     pub audience: Option<&'a str>,
     pub organization: Option<OrganizationId>,
     pub details: Option<&'a [Value]>,
+}
+
+/// Another API, as it is registered: from which API it takes authority, and by which scopes.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    pub audience: &'a str,
+    /// The API whose tokens it takes.
+    pub from: &'a str,
+    pub maps: &'a [ScopeMap<'a>],
+}
+
+/// A scope of the target, and held scopes of which any one is enough for it. Names are compared as they are: a wildcard
+/// that is held covers what it covers (decision record 0078), one that is mapped to must be asked for by its name.
+#[derive(Debug, Clone, Copy)]
+pub struct ScopeMap<'a> {
+    pub to: &'a str,
+    pub from: &'a [&'a str],
 }
 
 /// More was asked for than is held.
@@ -114,6 +131,31 @@ impl Authority {
         })
     }
 
+    /// The same authority at another API (RFC 8693 §2.1): only with scopes that API maps from held ones, and exactly those
+    /// that are asked for. Organization and person stay; details do not move, since only the API they were granted for
+    /// knows what they are worth.
+    ///
+    /// # Errors
+    /// When the API takes nothing from this one, or maps a scope from none that is held.
+    pub fn moved(&self, target: Target<'_>, scope: &Scope) -> Result<Self, Widening> {
+        let maps = |asked: &str| {
+            let sources = target.maps.iter().filter(|map| map.to == asked);
+            sources.flat_map(|map| map.from.iter()).any(|from| self.scope.covers(from))
+        };
+        if target.from != self.audience || target.audience == self.audience {
+            return Err(Widening::Audience);
+        }
+        if scope.is_empty() || !scope.iter().all(maps) {
+            return Err(Widening::Scope);
+        }
+        Ok(Self {
+            scope: scope.clone(),
+            audience: target.audience.to_owned(),
+            organization: self.organization,
+            details: Vec::new(),
+        })
+    }
+
     /// Whether this allows nothing beyond `other`.
     #[must_use]
     pub fn is_within(&self, other: &Self, narrows: impl Fn(&[Value], &[Value]) -> bool) -> bool {
@@ -138,6 +180,10 @@ mod tests {
     fn scope() -> impl Strategy<Value = Scope> {
         let token = "([a-c]|(a|members):(read|impersonate|\\*))";
         prop::collection::vec(token, 0..5).prop_map(|words| words.join(" ").parse().unwrap())
+    }
+
+    fn name() -> impl Strategy<Value = String> {
+        "([a-c]|(a|members):(read|impersonate|\\*))"
     }
 
     /// What a scope allows, as the APIs that take permissions read it.
@@ -201,6 +247,41 @@ mod tests {
             if let Ok(narrowed) = narrowed {
                 prop_assert_eq!(narrowed.organization(), granted.map(id));
             }
+        }
+
+        #[test]
+        fn moving_never_widens(
+            held in scope(), asked in scope(), details in details(), organization in prop::option::of(0..3u128),
+            maps in prop::collection::vec((name(), prop::collection::vec(name(), 0..3)), 0..4),
+            from in "[ab]", audience in "[abc]", fewer in 0..5usize,
+        ) {
+            let id = |number: u128| OrganizationId::from(uuid::Uuid::from_u128(number));
+            let plain = Authority::granted(held, "a".into(), details);
+            let held = organization.map_or(plain.clone(), |number| plain.acting_for(id(number)));
+            let sources: Vec<(&str, Vec<&str>)> =
+                maps.iter().map(|(to, from)| (to.as_str(), from.iter().map(String::as_str).collect())).collect();
+            let maps: Vec<ScopeMap<'_>> = sources.iter().map(|(to, from)| ScopeMap { to, from }).collect();
+            let target = Target { audience: &audience, from: &from, maps: &maps };
+            let Ok(moved) = held.moved(target, &asked) else { return Ok(()) };
+            // Exactly what was asked, at the target, for the same organization, without what only the source knows.
+            prop_assert_eq!(moved.scope(), &asked);
+            prop_assert_eq!((moved.audience(), from.as_str()), (audience.as_str(), held.audience()));
+            prop_assert_ne!(moved.audience(), held.audience());
+            prop_assert_eq!(moved.organization(), held.organization());
+            prop_assert!(moved.details().is_empty());
+            // Each scope stands on one that is held: without that one it could not be had.
+            for token in moved.scope().iter() {
+                let grounds = maps.iter().filter(|map| map.to == token).flat_map(|map| map.from.iter());
+                prop_assert!(grounds.clone().any(|from| held.scope().covers(from)));
+            }
+            // Less is held: never more is moved. Less is asked: it is moved too.
+            let less: Scope = held.scope().iter().take(fewer).collect::<Vec<_>>().join(" ").parse().unwrap();
+            let narrower = held.narrowed(Asked { scope: Some(&less), ..Asked::default() }, |_, _| true).unwrap();
+            if let Ok(again) = narrower.moved(target, &asked) {
+                prop_assert!(again.is_within(&moved, same));
+            }
+            let part: Scope = asked.iter().take(fewer.max(1)).collect::<Vec<_>>().join(" ").parse().unwrap();
+            prop_assert!(held.moved(target, &part).is_ok_and(|part| part.is_within(&moved, same)));
         }
 
         #[test]
