@@ -7,7 +7,6 @@
 use porteiro_protocol::jose::is_slow_to_verify;
 use tokio::sync::Semaphore;
 
-use super::clients::Client;
 use crate::{
     App,
     http::RequestContext,
@@ -22,10 +21,10 @@ static PLACES: Semaphore = Semaphore::const_new(4);
 pub async fn take(
     app: &App,
     context: &RequestContext,
-    client: &Client,
+    client_id: &str,
 ) -> Result<Option<Limited>, StoreError> {
     let network = network(context.address);
-    let both = [network.as_slice(), client.id.as_bytes()].concat();
+    let both = [network.as_slice(), client_id.as_bytes()].concat();
     let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
     let buckets = [bucket(SIGNATURE, &network), bucket(SIGNATURE_CLIENT, &both)];
     limits::take(&app.store, &buckets).await

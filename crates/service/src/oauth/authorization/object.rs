@@ -29,7 +29,7 @@ pub async fn limited(
 ) -> Result<Option<Limited>, StoreError> {
     let (Ok(Source::Object(_)), Ok(addressee)) = (raw.source(), raw.addressee()) else { return Ok(None) };
     match app.directory.client(&app.store, addressee.client_id).await? {
-        Some(client) => verifying::take(app, context, &client).await,
+        Some(client) => verifying::take(app, context, &client.id).await,
         // Without a client there are no keys, and nothing is verified.
         None => Ok(None),
     }

@@ -166,7 +166,7 @@ async fn limit(
     if client.is_verified() {
         return Ok(());
     }
-    verifying::take(app, context, client).await?.map_or(Ok(()), |limited| Err(limited.into()))
+    verifying::take(app, context, &client.id).await?.map_or(Ok(()), |limited| Err(limited.into()))
 }
 
 /// The registered method decides. A certificate accompanies any request, so it proves a client only where nothing else
