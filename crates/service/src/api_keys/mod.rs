@@ -48,7 +48,7 @@ pub struct Usable {
 }
 
 /// Why a genuine key does nothing.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Refused {
     /// Unknown, wrong, expired, revoked, from elsewhere, or its owner is gone: one answer.
     Invalid,
@@ -58,85 +58,91 @@ pub enum Refused {
     BelowLevel(OrganizationId),
     /// Its owner no longer holds all of it.
     Exceeds { organization: OrganizationId, missing: Vec<Permission> },
+    /// The database did not say.
+    Store(StoreError),
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Refused {
+    /// For whoever asks only whether it does something: `None`, unless the database did not say.
+    fn none<T>(self) -> Result<Option<T>, StoreError> {
+        match self {
+            Self::Store(error) => Err(error),
+            Self::Invalid | Self::Suspended(_) | Self::BelowLevel(_) | Self::Exceeds { .. } => Ok(None),
+        }
+    }
 }
 
 /// Whether a presented key may be used from here, and for what. Asked of the database, every time.
-pub async fn check(
-    store: &Store,
-    presented: &ApiKey,
-    address: IpAddr,
-) -> Result<Result<Usable, Refused>, StoreError> {
+pub async fn check(store: &Store, presented: &ApiKey, address: IpAddr) -> Result<Usable, Refused> {
     match store::find(store, presented.id(), &presented.hash()).await? {
         Some(key) if key.allows(address) => worth(store, key).await,
-        Some(_) | None => Ok(Err(Refused::Invalid)),
+        Some(_) | None => Err(Refused::Invalid),
     }
 }
 
 /// What a key that is neither revoked nor expired is worth.
-async fn worth(reader: &impl Reader, key: Key) -> Result<Result<Usable, Refused>, StoreError> {
+async fn worth(reader: &impl Reader, key: Key) -> Result<Usable, Refused> {
     match (key.kind, key.organization) {
         (KeyKind::Platform, None) => {
             let held = Held::of(key.permissions.clone());
-            Ok(Ok(Usable { key, held, organization: None, member: None }))
+            Ok(Usable { key, held, organization: None, member: None })
         }
         (KeyKind::Organization, Some(id)) => of_organization(reader, key, id).await,
         (KeyKind::Personal, Some(id)) => of_member(reader, key, id).await,
         (KeyKind::Platform, Some(_)) | (KeyKind::Organization | KeyKind::Personal, None) => {
-            Ok(Err(Refused::Invalid))
+            Err(Refused::Invalid)
         }
     }
 }
 
-async fn of_organization(
-    reader: &impl Reader,
-    key: Key,
-    id: OrganizationId,
-) -> Result<Result<Usable, Refused>, StoreError> {
-    let Some(organization) = organizations::find(reader, id).await? else { return Ok(Err(Refused::Invalid)) };
+async fn of_organization(reader: &impl Reader, key: Key, id: OrganizationId) -> Result<Usable, Refused> {
+    let Some(organization) = organizations::find(reader, id).await? else { return Err(Refused::Invalid) };
     match organization.status {
-        Status::Suspended => Ok(Err(Refused::Suspended(id))),
+        Status::Suspended => Err(Refused::Suspended(id)),
         Status::Enabled => {
             let held = Held::of(key.permissions.clone());
-            Ok(Ok(Usable { key, held, organization: Some(organization), member: None }))
+            Ok(Usable { key, held, organization: Some(organization), member: None })
         }
     }
 }
 
-async fn of_member(
-    reader: &impl Reader,
-    key: Key,
-    id: OrganizationId,
-) -> Result<Result<Usable, Refused>, StoreError> {
+async fn of_member(reader: &impl Reader, key: Key, id: OrganizationId) -> Result<Usable, Refused> {
     let owner = match key.membership {
         Some(membership) => members::find(reader, id, Whom::Id(membership)).await?,
         None => None,
     };
-    let Some(member) = owner else { return Ok(Err(Refused::Invalid)) };
+    let Some(member) = owner else { return Err(Refused::Invalid) };
     // Disabled in between: what was made before stays dead.
     if key.created_at < member.grants_from {
-        return Ok(Err(Refused::Invalid));
+        return Err(Refused::Invalid);
     }
     let held = match member.held() {
         Ok(held) => held,
-        Err(members::Unusable::Suspended) => return Ok(Err(Refused::Suspended(id))),
-        Err(members::Unusable::Disabled | members::Unusable::Removed) => return Ok(Err(Refused::Invalid)),
+        Err(members::Unusable::Suspended) => return Err(Refused::Suspended(id)),
+        Err(members::Unusable::Disabled | members::Unusable::Removed) => return Err(Refused::Invalid),
     };
     // How long ago is not asked: nobody is there when a key is used (docs/decisions/0082).
     if key.level < member.organization.policy.min_level {
-        return Ok(Err(Refused::BelowLevel(id)));
+        return Err(Refused::BelowLevel(id));
     }
     let missing: Vec<Permission> = held.missing(&key.permissions).into_iter().cloned().collect();
     if !missing.is_empty() {
-        return Ok(Err(Refused::Exceeds { organization: id, missing }));
+        return Err(Refused::Exceeds { organization: id, missing });
     }
     let organization = Some(member.organization.clone());
-    Ok(Ok(Usable { held: Held::of(key.permissions.clone()), key, organization, member: Some(member) }))
+    Ok(Usable { held: Held::of(key.permissions.clone()), key, organization, member: Some(member) })
 }
 
 /// What a key may do once its row is held until the transaction ends: whoever revokes it waits for that.
 pub async fn hold(tx: &Tx, id: &str) -> Result<Option<Usable>, StoreError> {
     match store::hold_living(tx, id).await? {
-        Some(key) => Ok(worth(tx, key).await?.ok()),
+        Some(key) => worth(tx, key).await.map(Some).or_else(Refused::none),
         None => Ok(None),
     }
 }
@@ -153,7 +159,7 @@ pub async fn token_alive(
     if key.organization != organization || self::subject(&key) != subject {
         return Ok(None);
     }
-    Ok(worth(store, key).await?.ok())
+    worth(store, key).await.map(Some).or_else(Refused::none)
 }
 
 /// Whom a key's tokens speak for: the membership, or an organization's key itself.

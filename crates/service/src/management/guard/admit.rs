@@ -108,8 +108,9 @@ async fn with_key(
     let app = &guard.app;
     let key = ApiKey::parse(text).ok_or_else(access_token::invalid_token)?;
     let asking = Asking { app, context, asked, client_id: None };
-    let usable = match api_keys::check(&app.store, &key, context.address).await? {
+    let usable = match api_keys::check(&app.store, &key, context.address).await {
         Ok(usable) => usable,
+        Err(api_keys::Refused::Store(error)) => return Err(error.into()),
         Err(api_keys::Refused::Invalid) => return Err(access_token::invalid_token().into()),
         Err(api_keys::Refused::Suspended(id)) if Some(id) == place => {
             return Err(ProblemCode::OrganizationSuspended.into());

@@ -21,7 +21,6 @@ use super::{
 use crate::{
     App,
     api::{self, Operation},
-    http::Problem,
     oauth::clients::Trust,
     sessions::SignedIn,
 };
@@ -93,9 +92,8 @@ pub async fn keep(State(contract): State<Contract>, request: Request, next: Next
     let told = match &whom {
         None => None,
         Some(whom) => match rates::take(app, whom, api::writes(request.method())).await {
-            Ok(Ok(told)) => Some(told),
-            Ok(Err(refused)) => return refused,
-            Err(error) => return Problem::from(error).into_response(),
+            Ok(told) => Some(told),
+            Err(refused) => return refused.into_response(),
         },
     };
     let caller = whom.as_ref().map(|whom| whom.key.as_str());

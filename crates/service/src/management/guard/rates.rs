@@ -55,27 +55,54 @@ impl Told {
     }
 }
 
+/// Why a call is not taken.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// There are none left for so many seconds.
+    Limited {
+        told: Told,
+        wait: u32,
+    },
+    Store(StoreError),
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let (told, wait) = match self {
+            Self::Limited { told, wait } => (told, wait),
+            Self::Store(error) => return Problem::from(error).into_response(),
+        };
+        let problem = Problem::new(ProblemCode::SlowDown, "too many calls in a minute").after(wait);
+        let mut response = problem.into_response();
+        told.write(response.headers_mut());
+        response
+    }
+}
+
 /// Takes one call. Somebody of the platform who acts in an organization does not use up what is its own.
-pub(super) async fn take(app: &App, whom: &Whom, writes: bool) -> Result<Result<Told, Response>, StoreError> {
+pub(super) async fn take(app: &App, whom: &Whom, writes: bool) -> Result<Told, Refused> {
     let named = named(app, whom, writes);
     let buckets: Vec<Bucket> = named.iter().map(|(_, bucket)| bucket.clone()).collect();
     let left = limits::take_together(&app.store, &buckets).await?;
     let told = told(&named, &left);
     let refused = || named.iter().zip(&left).filter(|(_, left)| !left.taken);
     let waits = refused().map(|((_, bucket), left)| Limited::new(bucket, left.seconds).seconds);
-    let Some(wait) = waits.max() else { return Ok(Ok(told)) };
+    let Some(wait) = waits.max() else { return Ok(told) };
     let empty: Vec<Share> = refused().map(|((share, _), _)| *share).collect();
     if may_pass(whom, &empty) && is_owner(app, whom).await? {
-        return Ok(Ok(told));
+        return Ok(told);
     }
     // What is refused uses up nothing that others share.
     let taken = buckets.iter().zip(&left).filter(|(_, left)| left.taken);
     limits::refund(&app.store, &taken.map(|(bucket, _)| bucket.clone()).collect::<Vec<_>>()).await?;
     metrics::counter!("porteiro_api_limited_total").increment(1);
-    let problem = Problem::new(ProblemCode::SlowDown, "too many calls in a minute").after(wait);
-    let mut refused = problem.into_response();
-    told.write(refused.headers_mut());
-    Ok(Err(refused))
+    Err(Refused::Limited { told, wait })
 }
 
 /// The buckets a call takes from.

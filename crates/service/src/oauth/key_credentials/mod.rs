@@ -117,11 +117,12 @@ async fn authenticate(
     presented: &Presented,
 ) -> Result<Usable, OAuthError> {
     let checked = match &presented.key {
-        Some(key) => api_keys::check(&app.store, key, context.address).await?,
+        Some(key) => api_keys::check(&app.store, key, context.address).await,
         None => Err(Refused::Invalid),
     };
     match checked {
         Ok(usable) => Ok(usable),
+        Err(Refused::Store(error)) => Err(error.into()),
         Err(Refused::Suspended(_)) => {
             Err(OAuthError::new(ErrorCode::AccessDenied, "the organization is suspended"))
         }
