@@ -12,10 +12,11 @@ use std::{
 
 use porteiro_service::flow::{
     State,
-    actions::Action,
+    actions::{self, Action},
     decide::{self, Next},
     state::Stage,
 };
+use porteiro_service::{credentials::KINDS, registers::REGISTERS};
 use porteiro_testkit::{Browser, SeededEntropy};
 use serde_json::json;
 
@@ -58,7 +59,8 @@ fn walk(seed: u64, table: &mut Table) -> (u64, &'static str) {
         offered.extend(actions.iter().map(|action| action.path()));
         let before = state.clone();
         let stray = actions.is_empty() || random.percent(15);
-        let action = if stray { random.pick(Action::ALL) } else { random.pick(&actions) };
+        let action =
+            if stray { random.pick(&actions::all(REGISTERS.purposes)) } else { random.pick(&actions) };
         if random.percent(2) {
             state.cancelled = true;
         } else if actions.contains(&action) {
@@ -87,23 +89,15 @@ fn look(seed: u64, world: &World, state: &State, next: &Next) {
         Next::Refuse(_) | Next::Cancelled => {}
     }
     let terminal = !matches!(next, Next::Ask { .. });
-    assert!(!terminal || Action::ALL.iter().all(|action| !next.offers(*action)), "{}", about());
+    assert!(
+        !terminal || actions::all(REGISTERS.purposes).iter().all(|action| !next.offers(*action)),
+        "{}",
+        about()
+    );
 }
 
-const fn binding(action: Action) -> bool {
-    matches!(
-        action,
-        Action::PasskeyEnrolBegin
-            | Action::PasskeyEnrolFinish
-            | Action::PasswordSet
-            | Action::TotpEnrolBegin
-            | Action::TotpEnrolFinish
-            | Action::RecoveryCodesGenerate
-            | Action::EmailAdd
-            | Action::EmailVerify
-            | Action::PhoneAdd
-            | Action::PhoneVerify
-    )
+fn binding(action: Action) -> bool {
+    KINDS.iter().any(|info| info.enrol.contains(&action))
 }
 
 /// What no step may undo.
@@ -167,7 +161,7 @@ async fn over_http_what_is_not_offered_is_refused_and_the_step_only_grows() {
                 })
                 .unwrap_or_default();
             assert!(offered.iter().all(|name| listed.contains(&name.as_str())), "{heading}{offered:?}");
-            let action = random.pick(Action::ALL);
+            let action = random.pick(&actions::all(REGISTERS.purposes));
             let guess = random.percent(50) || !offered.iter().any(|name| name == "email_code/check");
             let code = if guess { "000000".into() } else { app.mailed_code(&address).await };
             let input = json!({"identifier": address, "password": super::PASSWORD, "code": code,

@@ -7,8 +7,7 @@ use porteiro_protocol::{
     time::OffsetDateTime,
 };
 use porteiro_service::{
-    credentials::{CredentialKind, KINDS},
-    flow::{self, actions::Action},
+    credentials::{Action, KINDS, KindInfo},
     limits::STEP_ADDRESS,
 };
 
@@ -60,10 +59,10 @@ pub fn document() -> String {
         "{INTRODUCTION}\n| Way in | Proved by | Factor | Level alone | `amr` | Limits | Failures in a row |\n|---|---|---|---|---|---|---|\n"
     );
     for info in KINDS {
-        let actions = proving(info.kind);
+        let actions = proving(info);
         let names: Vec<String> = actions.iter().map(|action| format!("`{}`", action.path())).collect();
         let mut limits: Vec<String> = Vec::new();
-        for rule in actions.iter().flat_map(|action| flow::rules(*action)) {
+        for rule in actions.iter().flat_map(|action| action.limits()) {
             let name = format!("`{}`", rule.name);
             if *rule != STEP_ADDRESS && !limits.contains(&name) {
                 limits.push(name);
@@ -85,15 +84,9 @@ pub fn document() -> String {
     text
 }
 
-const fn proving(kind: CredentialKind) -> &'static [Action] {
-    match kind {
-        CredentialKind::Passkey => &[Action::PasskeyBegin, Action::PasskeyFinish],
-        CredentialKind::Password => &[Action::PasswordCheck],
-        CredentialKind::Totp => &[Action::TotpCheck],
-        CredentialKind::RecoveryCodes => &[Action::RecoveryCodeCheck],
-        CredentialKind::Email => &[Action::EmailSend, Action::EmailCheck, Action::EmailRedeem],
-        CredentialKind::Phone => &[Action::SmsSend, Action::SmsCheck],
-    }
+fn proving(info: &KindInfo) -> Vec<Action> {
+    let answers = info.sent.as_ref().map_or(&[][..], |sent| sent.answers);
+    info.prove.iter().chain(answers).copied().collect()
 }
 
 const fn factor(method: Method) -> &'static str {

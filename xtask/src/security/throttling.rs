@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use porteiro_service::{
     credentials::KINDS,
-    flow::{self, actions::Action},
+    flow::actions::{self, Action},
     limits::{RULES, Rule},
+    registers::REGISTERS,
 };
 
 use super::{failures, in_words};
@@ -110,9 +111,12 @@ pub fn document() -> String {
 
 /// The actions that take from a bucket; what the engine itself takes from has its own sentence above.
 fn takers(rule: &Rule) -> String {
-    let takes = |action: &&Action| flow::rules(**action).contains(rule);
-    let actions: Vec<String> =
-        Action::ALL.iter().filter(takes).map(|action| format!("`{}`", action.path())).collect();
+    let takes = |action: &&Action| action.limits().contains(rule);
+    let actions: Vec<String> = actions::all(REGISTERS.purposes)
+        .iter()
+        .filter(takes)
+        .map(|action| format!("`{}`", action.path()))
+        .collect();
     match (actions.is_empty(), rule.name) {
         (false, _) => actions.join(", "),
         (true, "flow_open.address") => "`POST /v1/flows`".to_owned(),
@@ -169,8 +173,8 @@ mod tests {
         assert!(
             text.contains("| `totp.subject` | person | 5 | 1 minute | `totp/check`, `totp/enrol_finish` |")
         );
-        for action in Action::ALL {
-            assert!(!flow::rules(*action).is_empty(), "{} is not limited", action.path());
+        for action in actions::all(REGISTERS.purposes) {
+            assert!(!action.limits().is_empty(), "{} is not limited", action.path());
         }
     }
 }

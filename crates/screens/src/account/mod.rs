@@ -15,6 +15,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use porteiro_service::credentials::CredentialKind;
 use serde_json::{Value, json};
 
 use crate::{
@@ -111,8 +112,8 @@ fn asked(page: Page, form: &Form) -> Option<Asked> {
             call(Method::DELETE, "/v1/account/recovery".into(), None, "recovery-stopped")
         }
         (Page::Security, "enrol") => {
-            const KINDS: &[&str] = &["passkey", "password", "totp", "recovery_codes", "email", "phone"];
-            KINDS.iter().copied().find(|kind| form.get("kind") == Some(*kind)).map(Asked::Enrol)
+            let kinds = CredentialKind::ALL.iter().map(|kind| kind.as_str());
+            kinds.into_iter().find(|kind| form.get("kind") == Some(*kind)).map(Asked::Enrol)
         }
         (Page::Sessions, "end") => call(Method::DELETE, format!("/v1/account/sessions/{id}"), None, "ended"),
         (Page::Sessions, "end-others") => {

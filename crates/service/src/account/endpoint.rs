@@ -78,13 +78,10 @@ async fn list_credentials(
     let mut items = Vec::new();
     let all = credentials::find_all(&app.store, me.account_id).await?;
     for credential in &all {
-        let remaining = match credential.kind {
-            CredentialKind::RecoveryCodes => Some(recovery_code::remaining(&app.store, me.account_id).await?),
-            CredentialKind::Passkey
-            | CredentialKind::Password
-            | CredentialKind::Totp
-            | CredentialKind::Email
-            | CredentialKind::Phone => None,
+        let remaining = if credential.kind == CredentialKind::RecoveryCodes {
+            Some(recovery_code::remaining(&app.store, me.account_id).await?)
+        } else {
+            None
         };
         items.push(OwnCredential::new(credential, remaining));
     }

@@ -6,12 +6,9 @@ use serde_json::Value;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+use super::CredentialKind;
 use crate::store::{Decode, Reader, RowError, Store, StoreError, Tx, text_enum};
 
-text_enum! {
-    CredentialKind { Passkey = "passkey", Password = "password", Totp = "totp", RecoveryCodes = "recovery_codes",
-                     Email = "email", Phone = "phone" }
-}
 text_enum! {
     /// Exhausted: failed too often in a row; it proves nothing until it is bound again.
     CredentialState { Active = "active", Exhausted = "exhausted" }
@@ -40,16 +37,7 @@ impl std::fmt::Debug for Credential {
 impl Credential {
     /// What the account is found by because of it: the kind and the value that are hashed.
     pub fn identifier(&self) -> Option<(&'static str, String)> {
-        match self.kind {
-            CredentialKind::Email => self.body["canonical"].as_str().map(|it| ("email", it.to_owned())),
-            CredentialKind::Phone => {
-                self.body["number"].as_str().map(|it| ("phone", format!("{it}|{}", self.id)))
-            }
-            CredentialKind::Passkey
-            | CredentialKind::Password
-            | CredentialKind::Totp
-            | CredentialKind::RecoveryCodes => None,
-        }
+        (self.kind.info().identifier)(self)
     }
 }
 

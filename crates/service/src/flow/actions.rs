@@ -1,79 +1,109 @@
-//! Every action there is: its address, the fields it takes, what it belongs to. The representation, the router and the
-//! documentation read this table.
+//! The actions of the engine itself, and the way from an action to what looks at it. Those of credentials are in their
+//! folders, those of purposes in theirs.
 
-/// One input of an action, as a form would draw it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-pub struct Field {
-    pub name: &'static str,
-    pub r#type: &'static str,
-    pub autocomplete: &'static str,
-    pub required: bool,
+use porteiro_protocol::plain_text;
+use serde_json::Value;
+
+use super::{
+    purpose::{Looking, Purpose},
+    step::{Effect, Step, Stopped, text},
+};
+pub use crate::credentials::Action;
+use crate::{
+    credentials::{Definition, KINDS, field},
+    limits::STEP_ADDRESS,
+};
+
+/// What looks at a step that is not about a credential.
+pub type Run = for<'a> fn(&'a Step<'a>, &'a Value) -> Looking<'a>;
+
+pub const BACK: Action =
+    Action::new(&Definition { path: "flow/back", rank: 100, fields: &[], limits: &[STEP_ADDRESS] });
+pub const PROFILE: Action = Action::new(&Definition {
+    path: "profile/set",
+    rank: 101,
+    fields: &[field("display_name", "text", "name")],
+    limits: &[STEP_ADDRESS],
+});
+pub const ENROL_SKIP: Action =
+    Action::new(&Definition { path: "enrol/skip", rank: 102, fields: &[], limits: &[STEP_ADDRESS] });
+pub const RECOVERY_HOLD: Action =
+    Action::new(&Definition { path: "recovery/hold", rank: 200, fields: &[], limits: &[STEP_ADDRESS] });
+pub const ACCOUNT_CONFIRM: Action =
+    Action::new(&Definition { path: "account/confirm", rank: 201, fields: &[], limits: &[STEP_ADDRESS] });
+pub const ACCOUNT_SWITCH: Action =
+    Action::new(&Definition { path: "account/switch", rank: 202, fields: &[], limits: &[STEP_ADDRESS] });
+pub const ORGANIZATION_CHOOSE: Action = Action::new(&Definition {
+    path: "organization/choose",
+    rank: 203,
+    fields: &[field("organization", "text", "off")],
+    limits: &[STEP_ADDRESS],
+});
+pub const CONSENT_ALLOW: Action =
+    Action::new(&Definition { path: "consent/allow", rank: 220, fields: &[], limits: &[STEP_ADDRESS] });
+pub const CONSENT_DENY: Action =
+    Action::new(&Definition { path: "consent/deny", rank: 221, fields: &[], limits: &[STEP_ADDRESS] });
+
+const OWN: &[(Action, Run)] = &[
+    (BACK, |_, _| Box::pin(async { Ok(Effect::Back) })),
+    (PROFILE, |_, input| Box::pin(async move { profile(input) })),
+    (ENROL_SKIP, |_, _| Box::pin(async { Ok(Effect::Skip) })),
+    (RECOVERY_HOLD, |_, _| Box::pin(async { Ok(Effect::Hold) })),
+    (ACCOUNT_CONFIRM, |_, _| Box::pin(async { Ok(Effect::Confirm) })),
+    (ACCOUNT_SWITCH, |_, _| Box::pin(async { Ok(Effect::Switch) })),
+    (ORGANIZATION_CHOOSE, |step, input| Box::pin(async move { organization(step, input) })),
+    (CONSENT_ALLOW, |_, _| Box::pin(async { Ok(Effect::Allow) })),
+    (CONSENT_DENY, |_, _| Box::pin(async { Ok(Effect::Deny) })),
+];
+
+/// Every action there is, in the order in which they are offered.
+pub fn all(purposes: &[&'static dyn Purpose]) -> Vec<Action> {
+    let credentials = KINDS.iter().flat_map(|info| info.actions).map(|(action, _)| *action);
+    let own = OWN.iter().map(|(action, _)| *action);
+    let openings = purposes.iter().filter_map(|purpose| purpose.opening());
+    let openings = openings.flat_map(|opening| opening.actions).map(|(action, _)| *action);
+    let mut all: Vec<Action> = credentials.chain(own).chain(openings).collect();
+    all.sort();
+    all
 }
 
-const fn field(name: &'static str, r#type: &'static str, autocomplete: &'static str) -> Field {
-    Field { name, r#type, autocomplete, required: true }
-}
-
-const IDENTIFIER: Field = field("identifier", "email", "username webauthn");
-const CODE: Field = field("code", "one_time_code", "one-time-code");
-/// Asked for where the account has a password and the flow changes it.
-const CURRENT_PASSWORD: Field =
-    Field { name: "current_password", r#type: "password", autocomplete: "current-password", required: false };
-const CREDENTIAL: Field = field("credential", "public_key_credential", "");
-
-macro_rules! actions {
-    ($($variant:ident = $path:literal, [$($field:expr),*];)+) => {
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Action { $($variant),+ }
-
-        impl Action {
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// `module/verb`, as in the address of the step.
-            pub const fn path(self) -> &'static str {
-                match self { $(Self::$variant => $path),+ }
-            }
-
-            pub const fn fields(self) -> &'static [Field] {
-                match self { $(Self::$variant => const { &[$($field),*] }),+ }
-            }
-
-            pub fn parse(path: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|action| action.path() == path)
-            }
+/// Hands a step to what looks at it.
+pub(super) async fn run(step: &Step<'_>, action: Action, input: &Value) -> Result<Effect, Stopped> {
+    let openings = step.facts.opening.map_or(&[][..], |opening| opening.actions);
+    if let Some((_, run)) = OWN.iter().chain(openings).find(|(known, _)| *known == action) {
+        return run(step, input).await;
+    }
+    let mut credentials = KINDS.iter().flat_map(|info| info.actions);
+    match credentials.find(|(known, _)| *known == action) {
+        Some((_, run)) => {
+            let effect = run(&step.of_credential(), input).await?;
+            Ok(Effect::Credential(Box::new(effect)))
         }
-    };
+        None => Err(Stopped::Internal("an action nobody looks at".into())),
+    }
 }
 
-actions! {
-    PasskeyBegin = "passkey/begin", [];
-    PasskeyFinish = "passkey/finish", [CREDENTIAL];
-    PasswordCheck = "password/check", [IDENTIFIER, field("password", "password", "current-password")];
-    EmailSend = "email_code/send", [IDENTIFIER];
-    EmailCheck = "email_code/check", [CODE];
-    EmailRedeem = "email_link/redeem", [field("token", "hidden", "")];
-    SmsSend = "sms_code/send", [];
-    SmsCheck = "sms_code/check", [CODE];
-    TotpCheck = "totp/check", [CODE];
-    RecoveryCodeCheck = "recovery_code/check", [field("code", "text", "off")];
-    Back = "flow/back", [];
-    Profile = "profile/set", [field("display_name", "text", "name")];
-    EnrolSkip = "enrol/skip", [];
-    PasskeyEnrolBegin = "passkey/enrol_begin", [];
-    PasskeyEnrolFinish = "passkey/enrol_finish", [CREDENTIAL];
-    PasswordSet = "password/set", [CURRENT_PASSWORD, field("new_password", "password", "new-password")];
-    TotpEnrolBegin = "totp/enrol_begin", [];
-    TotpEnrolFinish = "totp/enrol_finish", [CODE];
-    RecoveryCodesGenerate = "recovery_code/generate", [];
-    EmailAdd = "email/add", [field("address", "email", "email")];
-    EmailVerify = "email/verify", [CODE];
-    PhoneAdd = "phone/add", [field("number", "tel", "tel")];
-    PhoneVerify = "phone/verify", [CODE];
-    RecoveryHold = "recovery/hold", [];
-    AccountConfirm = "account/confirm", [];
-    AccountSwitch = "account/switch", [];
-    OrganizationChoose = "organization/choose", [field("organization", "text", "off")];
-    DeviceLook = "device/look", [field("user_code", "text", "off")];
-    ConsentAllow = "consent/allow", [];
-    ConsentDeny = "consent/deny", [];
+/// One of those that were offered, by id or slug.
+fn organization(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    let text = text(input, "organization")?;
+    let choices = step.facts.standing.as_ref().map(|standing| standing.choices.as_slice());
+    let mut choices = choices.unwrap_or_default().iter();
+    let chosen = choices.find(|choice| {
+        choice.unavailable.is_none() && (choice.slug == text || choice.id.to_string() == text)
+    });
+    let chosen = chosen.ok_or_else(|| Stopped::Invalid {
+        field: "organization",
+        detail: "is none of those offered".into(),
+    })?;
+    Ok(Effect::Choose { organization: chosen.id })
+}
+
+/// A name people call themselves: anything that can be seen, within reason.
+fn profile(input: &Value) -> Result<Effect, Stopped> {
+    let name = plain_text::name(text(input, "display_name")?, 100);
+    let name = name.ok_or_else(|| Stopped::Invalid {
+        field: "display_name",
+        detail: "has 1 to 100 printable characters".into(),
+    })?;
+    Ok(Effect::Profile { display_name: name.to_owned() })
 }

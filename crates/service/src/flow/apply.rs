@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     App, accounts,
-    credentials::{self, Effect as Credential, Letter, Once, recovery_code},
+    credentials::{self, Effect as Credential, KINDS, Letter, Once, recovery_code},
     http::RequestContext,
     mail, refusals,
     secrets::sha256,
@@ -209,8 +209,8 @@ async fn change(
             Ok(true)
         }
         Effect::Back => {
-            for module in ["email_code", "sms_code"] {
-                credentials::drop_challenges(tx, loaded.id, module).await?;
+            for sent in KINDS.iter().filter_map(|info| info.sent.as_ref()) {
+                credentials::drop_challenges(tx, loaded.id, sent.module).await?;
             }
             Ok(true)
         }

@@ -65,18 +65,11 @@ pub(super) async fn bind(
     Ok(true)
 }
 
-/// What binding it showed: a verified use of the key, a code of the secret, a password that was just chosen. A passkey
-/// that was made without verification counts from its first verified use.
+/// What binding it showed: a verified use of the key, a code of the secret, a password that was just chosen.
 fn shown_by_binding(new: &NewCredential, now: OffsetDateTime) -> Option<Proof> {
-    let user_verified = match new.kind {
-        CredentialKind::Passkey if new.body["passkey"]["user_verified"] == true => true,
-        CredentialKind::Password | CredentialKind::Totp => false,
-        CredentialKind::Passkey
-        | CredentialKind::RecoveryCodes
-        | CredentialKind::Email
-        | CredentialKind::Phone => return None,
-    };
-    Some(Proof { method: new.kind.method(), credential: Some(new.id.uuid()), at: now, user_verified })
+    let info = new.kind.info();
+    let user_verified = (info.proved_by_binding)(new)?;
+    Some(Proof { method: info.method, credential: Some(new.id.uuid()), at: now, user_verified })
 }
 
 /// What the account keeps only one of makes room for the new one; what the old one proved is forgotten everywhere.

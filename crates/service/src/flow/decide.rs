@@ -11,8 +11,8 @@ use porteiro_protocol::{
 };
 
 use super::{
-    actions::Action,
-    enrolment::{mandatory_enrolment, may_enrol, offer_is_due, raising_enrolment},
+    actions::{self, Action},
+    enrolment::{first_enrolment, mandatory_enrolment, may_enrol, offer_is_due, raising_enrolment},
     proofs::is_too_old,
     purpose::{Opening, Standing},
     recovery::{recovery_actions, recovery_is_backed},
@@ -24,7 +24,11 @@ pub use super::{
     proofs::{level, needed_level},
     recovery::HOLD_GOOD_FOR,
 };
-use crate::{credentials::CredentialKind, sessions::FRESH, settings::Registration};
+use crate::{
+    credentials::{CredentialKind, KINDS, Needs, email, passkey, password},
+    sessions::FRESH,
+    settings::Registration,
+};
 
 /// What the deployment allows.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +36,17 @@ pub struct Policy {
     pub registration: Registration,
     pub sms: bool,
     pub mail: bool,
+}
+
+impl Policy {
+    /// Whether what a kind needs can be sent.
+    pub const fn sends(self, needs: Needs) -> bool {
+        match needs {
+            Needs::Nothing => true,
+            Needs::Mail => self.mail,
+            Needs::Sms => self.sms,
+        }
+    }
 }
 
 /// What the database says about the flow's account.
@@ -80,6 +95,14 @@ impl Next {
         }
     }
 
+    /// The action with this path, if it is offered.
+    pub fn find(&self, path: &str) -> Option<Action> {
+        match self {
+            Self::Ask { actions, .. } => actions.iter().copied().find(|action| action.path() == path),
+            Self::Complete | Self::Refuse(_) | Self::Cancelled => None,
+        }
+    }
+
     pub fn offers(&self, action: Action) -> bool {
         match self {
             Self::Ask { actions, .. } => actions.contains(&action),
@@ -87,9 +110,6 @@ impl Next {
         }
     }
 }
-
-pub(super) const STRONG: &[CredentialKind] =
-    &[CredentialKind::Passkey, CredentialKind::Totp, CredentialKind::RecoveryCodes, CredentialKind::Phone];
 
 pub fn next(state: &State, facts: &Facts) -> Next {
     if state.cancelled {
@@ -131,7 +151,7 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         && state.session.is_some()
         && !state.has_new_proofs()
     {
-        let actions = vec![Action::AccountConfirm, Action::AccountSwitch];
+        let actions = vec![actions::ACCOUNT_CONFIRM, actions::ACCOUNT_SWITCH];
         return Next::Ask { stage: Stage::Confirm, actions };
     }
     // 3. Neither a sign-in nor a recovery bypasses a second factor (decision record 0085, ASVS 6.4.3). Before the
@@ -144,9 +164,9 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     }
     // The organization comes before the level: it may ask for more than the client does.
     if facts.standing.as_ref().is_some_and(|standing| !standing.choices.is_empty()) {
-        let mut actions = vec![Action::OrganizationChoose];
+        let mut actions = vec![actions::ORGANIZATION_CHOOSE];
         if state.session.is_some() {
-            actions.push(Action::AccountSwitch);
+            actions.push(actions::ACCOUNT_SWITCH);
         }
         actions.sort();
         return Next::Ask { stage: Stage::Organization, actions };
@@ -173,7 +193,7 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     }
     // 8. What may be bound: once, and only by somebody who may.
     if offer_is_due(state, account, facts.now) {
-        let mut actions = vec![Action::PasskeyEnrolBegin, Action::PasskeyEnrolFinish, Action::EnrolSkip];
+        let mut actions = vec![passkey::ENROL_BEGIN, passkey::ENROL_FINISH, actions::ENROL_SKIP];
         actions.sort();
         return Next::Ask { stage: Stage::Enrol, actions };
     }
@@ -191,9 +211,9 @@ fn agree(state: &State, facts: &Facts) -> Next {
         };
     };
     if standing.needs_consent {
-        let mut actions = vec![Action::ConsentAllow, Action::ConsentDeny];
+        let mut actions = vec![actions::CONSENT_ALLOW, actions::CONSENT_DENY];
         if state.session.is_some() {
-            actions.push(Action::AccountSwitch);
+            actions.push(actions::ACCOUNT_SWITCH);
         }
         actions.sort();
         return Next::Ask { stage: Stage::Consent, actions };
@@ -204,9 +224,9 @@ fn agree(state: &State, facts: &Facts) -> Next {
 /// What they decide about: asked of somebody who is known, never before.
 fn find_request(state: &State, facts: &Facts) -> Next {
     let Some(opening) = facts.opening else { return Next::Refuse(Refusal::RequestRefused) };
-    let mut actions = opening.actions.to_vec();
+    let mut actions: Vec<Action> = opening.actions.iter().map(|(action, _)| *action).collect();
     if state.session.is_some() {
-        actions.push(Action::AccountSwitch);
+        actions.push(actions::ACCOUNT_SWITCH);
     }
     actions.sort();
     Next::Ask { stage: opening.stage, actions }
@@ -214,10 +234,10 @@ fn find_request(state: &State, facts: &Facts) -> Next {
 
 fn authenticate(state: &State, facts: &Facts) -> Next {
     let mut actions = Vec::new();
-    let waiting = facts.challenges.contains(&"email_code");
+    let waiting = facts.challenges.contains(&email::PROVE);
     match state.kind {
         Kind::SignIn | Kind::Purpose(_) => {
-            actions.extend([Action::PasskeyBegin, Action::PasskeyFinish, Action::PasswordCheck]);
+            actions.extend(KINDS.iter().flat_map(|info| info.sign_in));
         }
         // A session names the account; these flows always hold its proofs.
         Kind::Reauthenticate | Kind::Enrol => {
@@ -226,12 +246,12 @@ fn authenticate(state: &State, facts: &Facts) -> Next {
         Kind::Register | Kind::Recover => {}
     }
     if facts.policy.mail {
-        actions.push(Action::EmailSend);
+        actions.push(email::SEND);
     }
     if waiting {
-        actions.extend([Action::EmailCheck, Action::EmailRedeem, Action::Back]);
+        actions.extend([email::CHECK, email::REDEEM, actions::BACK]);
         if matches!(state.kind, Kind::SignIn | Kind::Purpose(_)) {
-            actions.retain(|action| !matches!(action, Action::PasswordCheck));
+            actions.retain(|action| *action != password::CHECK);
         }
         actions.sort();
         return Next::Ask { stage: Stage::Challenge, actions };
@@ -248,7 +268,7 @@ fn finish_registration(state: &State, facts: &Facts) -> Next {
         return Next::Refuse(Refusal::NoAccount);
     }
     if pending.display_name.is_none() {
-        return Next::Ask { stage: Stage::Profile, actions: vec![Action::Profile] };
+        return Next::Ask { stage: Stage::Profile, actions: vec![actions::PROFILE] };
     }
     // A mailbox is all that was proved, and it has no level: what reaches it is bound first, and cannot be skipped.
     let wanted = needed_level(state, facts);
@@ -257,12 +277,8 @@ fn finish_registration(state: &State, facts: &Facts) -> Next {
         return Next::Ask { stage: Stage::Enrol, actions };
     }
     if pending.credentials.is_empty() && !state.offer_dismissed {
-        let mut actions = vec![
-            Action::PasskeyEnrolBegin,
-            Action::PasskeyEnrolFinish,
-            Action::PasswordSet,
-            Action::EnrolSkip,
-        ];
+        let mut actions = first_enrolment();
+        actions.push(actions::ENROL_SKIP);
         actions.sort();
         return Next::Ask { stage: Stage::Enrol, actions };
     }
@@ -303,16 +319,11 @@ fn raise_or_refuse(facts: &Facts, actions: Vec<Action>) -> Next {
 
 fn raise(facts: &Facts, mut actions: Vec<Action>) -> Next {
     let mut stage = Stage::Raise;
-    for (module, check, send) in [
-        ("email_code", Action::EmailCheck, Action::EmailSend),
-        ("sms_code", Action::SmsCheck, Action::SmsSend),
-    ] {
-        if facts.challenges.contains(&module) && actions.contains(&send) {
+    for sent in KINDS.iter().filter_map(|info| info.sent.as_ref()) {
+        if facts.challenges.contains(&sent.module) && actions.contains(&sent.send) {
             stage = Stage::Challenge;
-            actions.extend([check, Action::Back]);
-            if module == "email_code" {
-                actions.push(Action::EmailRedeem);
-            }
+            actions.extend(sent.answers);
+            actions.push(actions::BACK);
         }
     }
     actions.sort();
@@ -322,15 +333,8 @@ fn raise(facts: &Facts, mut actions: Vec<Action>) -> Next {
 
 /// The actions that prove a kind, for somebody already known.
 pub(super) fn actions_of(kind: CredentialKind, facts: &Facts) -> &'static [Action] {
-    match kind {
-        CredentialKind::Passkey => &[Action::PasskeyBegin, Action::PasskeyFinish],
-        CredentialKind::Password => &[Action::PasswordCheck],
-        CredentialKind::Totp => &[Action::TotpCheck],
-        CredentialKind::RecoveryCodes => &[Action::RecoveryCodeCheck],
-        CredentialKind::Phone if facts.policy.sms => &[Action::SmsSend],
-        CredentialKind::Email if facts.policy.mail => &[Action::EmailSend],
-        CredentialKind::Phone | CredentialKind::Email => &[],
-    }
+    let info = kind.info();
+    if facts.policy.sends(info.needs) { info.prove } else { &[] }
 }
 
 fn helpful_actions(proofs: &[Proof], wanted: Level, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
@@ -380,9 +384,8 @@ pub fn can_lose(all: &[CredentialKind], lost: CredentialKind) -> bool {
     if let Some(index) = rest.iter().position(|kind| *kind == lost) {
         rest.remove(index);
     }
-    // Recovery codes and a second factor alone open nothing.
-    rest.iter().any(|kind| matches!(kind, CredentialKind::Passkey | CredentialKind::Email))
-        || (rest.contains(&CredentialKind::Password) && rest.contains(&CredentialKind::Email))
+    // Recovery codes and a second factor alone open nothing; a password opens nothing without the address it belongs to.
+    rest.iter().any(|kind| kind.info().is_way_in)
 }
 
 /// Somebody proved to be an account. The subject can be named once and never changes to another.

@@ -10,9 +10,10 @@ use axum::{
 use porteiro_protocol::id::FlowId;
 use serde_json::{Map, Value, json};
 
-use super::{FlowError, OpenRequest, actions::Action, representation::Answer, state::Transport};
+use super::{FlowError, OpenRequest, representation::Answer, state::Transport};
 use crate::{
     App,
+    credentials::{email, password, sms},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
 };
 
@@ -90,10 +91,12 @@ async fn act(
 
 fn floor(app: &App, action: &str) -> Option<Duration> {
     let settings = &app.checked.settings;
-    let milliseconds = match Action::parse(action)? {
-        Action::PasswordCheck => settings.password_floor_ms,
-        Action::EmailSend | Action::SmsSend => settings.send_floor_ms,
-        _other => return None,
+    let milliseconds = if action == password::CHECK.path() {
+        settings.password_floor_ms
+    } else if action == email::SEND.path() || action == sms::SEND.path() {
+        settings.send_floor_ms
+    } else {
+        return None;
     };
     Some(Duration::from_millis(milliseconds.into()))
 }

@@ -10,10 +10,7 @@ use super::{
     decide::{AccountFacts, Facts, level, may_bind, needed_level},
     state::{Kind, State},
 };
-use crate::credentials::CredentialKind;
-
-/// What a person without it can be led to bind while they wait. Numbers and saved codes are no way to begin with.
-const RAISING: &[CredentialKind] = &[CredentialKind::Passkey, CredentialKind::Password, CredentialKind::Totp];
+use crate::credentials::{CredentialKind, KINDS};
 
 /// Whether what is bound now is bound because the level asks for it: then binding it proves it.
 pub fn raises_level(state: &State, facts: &Facts) -> bool {
@@ -35,33 +32,25 @@ pub(super) fn may_enrol(state: &State, account: &AccountFacts, now: OffsetDateTi
 /// Everything that brings the level nearer, by one half of a pair at least.
 pub(super) fn raising_enrolment(proofs: &[Proof], wanted: Level, now: OffsetDateTime) -> Vec<Action> {
     let decay = Decay::default();
-    let useful = RAISING.iter().filter(|kind| helps(proofs, wanted, kind.method(), now, &decay));
-    let mut actions: Vec<Action> = useful.flat_map(|kind| enrolling(*kind).iter().copied()).collect();
+    let useful = KINDS.iter().filter(|info| info.raises_level);
+    let useful = useful.filter(|info| helps(proofs, wanted, info.method, now, &decay));
+    let mut actions: Vec<Action> = useful.flat_map(|info| info.enrol).copied().collect();
     actions.sort();
     actions
 }
 
-/// The actions that bind a kind.
-const fn enrolling(kind: CredentialKind) -> &'static [Action] {
-    match kind {
-        CredentialKind::Passkey => &[Action::PasskeyEnrolBegin, Action::PasskeyEnrolFinish],
-        CredentialKind::Password => &[Action::PasswordSet],
-        CredentialKind::Totp => &[Action::TotpEnrolBegin, Action::TotpEnrolFinish],
-        CredentialKind::RecoveryCodes => &[Action::RecoveryCodesGenerate],
-        CredentialKind::Email => &[Action::EmailAdd, Action::EmailVerify],
-        CredentialKind::Phone => &[Action::PhoneAdd, Action::PhoneVerify],
-    }
+/// What a new or recovered account is given first.
+pub(super) fn first_enrolment() -> Vec<Action> {
+    KINDS.iter().filter(|info| info.comes_first).flat_map(|info| info.enrol).copied().collect()
 }
 
 /// What this flow does not end without.
 pub(super) fn mandatory_enrolment(state: &State) -> Vec<Action> {
     let mut actions: Vec<Action> = match state.kind {
         // A recovered account gets a new way in before anything else.
-        Kind::Recover if state.enrolled.is_empty() => {
-            [enrolling(CredentialKind::Passkey), enrolling(CredentialKind::Password)].concat()
-        }
+        Kind::Recover if state.enrolled.is_empty() => first_enrolment(),
         Kind::Enrol => match state.wants {
-            Some(kind) if !state.enrolled.contains(&kind) => enrolling(kind).to_vec(),
+            Some(kind) if !state.enrolled.contains(&kind) => kind.info().enrol.to_vec(),
             Some(_) | None => Vec::new(),
         },
         Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate | Kind::Purpose(_) => Vec::new(),

@@ -6,54 +6,16 @@ use serde_json::Value;
 use super::{actions::Action, store::Loaded};
 use crate::{
     App,
-    credentials::hashing::Typed,
+    credentials::{email, hashing::Typed, password, sms},
     http::RequestContext,
     limits::{
-        Bucket, CODE_ADDRESS, CODE_SUBJECT, DEVICE_CODE_ADDRESS, DEVICE_CODE_ALL, DEVICE_CODE_SUBJECT,
-        EMAIL_SUBJECT, EMAIL_SUBJECT_DAY, PASSKEY_ADDRESS, PASSWORD_ADDRESS, PASSWORD_KNOWN_DEVICE,
-        PASSWORD_SUBJECT, RECOVERY_ADDRESS, RECOVERY_SUBJECT, Rule, SEND_ADDRESS, SMS_ALL, SMS_NEW_ALL,
-        SMS_SUBJECT, SMS_SUBJECT_DAY, STEP_ADDRESS, STUFFING_ADDRESS, STUFFING_SEEN, TOTP_ADDRESS,
-        TOTP_SUBJECT, network,
+        Bucket, PASSWORD_KNOWN_DEVICE, PASSWORD_SUBJECT, Rule, SMS_ALL, SMS_NEW_ALL, STEP_ADDRESS,
+        STUFFING_ADDRESS, STUFFING_SEEN, network,
     },
     secrets::{HandleKind, Presented},
-    sms,
+    sms as messages,
     store::StoreError,
 };
-
-/// What limits an action. The address first: a network that is refused already must not go on emptying other people's
-/// buckets.
-pub const fn rules(action: Action) -> &'static [Rule] {
-    match action {
-        Action::PasswordCheck | Action::PasswordSet => {
-            &[PASSWORD_ADDRESS, PASSWORD_SUBJECT, PASSWORD_KNOWN_DEVICE]
-        }
-        Action::EmailCheck
-        | Action::EmailRedeem
-        | Action::SmsCheck
-        | Action::EmailVerify
-        | Action::PhoneVerify => &[CODE_ADDRESS, CODE_SUBJECT],
-        Action::TotpCheck | Action::TotpEnrolFinish => &[TOTP_ADDRESS, TOTP_SUBJECT],
-        Action::RecoveryCodeCheck => &[RECOVERY_ADDRESS, RECOVERY_SUBJECT],
-        Action::PasskeyFinish | Action::PasskeyEnrolFinish => &[PASSKEY_ADDRESS],
-        Action::EmailSend | Action::EmailAdd => &[SEND_ADDRESS, EMAIL_SUBJECT, EMAIL_SUBJECT_DAY],
-        Action::SmsSend => &[SEND_ADDRESS, SMS_SUBJECT, SMS_SUBJECT_DAY, SMS_ALL],
-        Action::PhoneAdd => &[SEND_ADDRESS, SMS_SUBJECT, SMS_SUBJECT_DAY, SMS_NEW_ALL, SMS_ALL],
-        Action::DeviceLook => &[DEVICE_CODE_ADDRESS, DEVICE_CODE_SUBJECT, DEVICE_CODE_ALL],
-        Action::PasskeyBegin
-        | Action::Back
-        | Action::Profile
-        | Action::EnrolSkip
-        | Action::PasskeyEnrolBegin
-        | Action::TotpEnrolBegin
-        | Action::RecoveryCodesGenerate
-        | Action::RecoveryHold
-        | Action::AccountConfirm
-        | Action::AccountSwitch
-        | Action::OrganizationChoose
-        | Action::ConsentAllow
-        | Action::ConsentDeny => &[STEP_ADDRESS],
-    }
-}
 
 pub fn buckets(
     app: &App,
@@ -70,7 +32,7 @@ pub fn buckets(
         Typed::OnKnownDevice(_) => PASSWORD_SUBJECT,
         Typed::Anywhere => PASSWORD_KNOWN_DEVICE,
     };
-    let rules = || rules(action).iter().copied().filter(|rule| *rule != spared);
+    let rules = || action.limits().iter().copied().filter(|rule| *rule != spared);
     let by_address = rules().filter(Rule::counts_addresses).map(|rule| bucket(rule, &address));
     // Whoever asks, and whoever would receive it.
     let counted = mailbox(app, loaded, action, input).map_or(subject, Vec::from);
@@ -99,14 +61,14 @@ fn with_budget(app: &App, rule: Rule) -> Rule {
 
 /// A number that gets no message uses up no budget.
 fn would_send(app: &App, action: Action, input: &Value) -> bool {
-    action != Action::PhoneAdd
+    action != sms::ADD_NUMBER
         || PhoneNumber::parse(input["number"].as_str().unwrap_or_default())
-            .is_ok_and(|number| sms::is_allowed(&app.checked.settings.sms_countries, number.as_str()))
+            .is_ok_and(|number| messages::is_allowed(&app.checked.settings.sms_countries, number.as_str()))
 }
 
 /// The mailbox that a mail to a typed address would reach, whatever detail (`ana+shop@`) the address has.
 fn mailbox(app: &App, loaded: &Loaded, action: Action, input: &Value) -> Option<[u8; 32]> {
-    if action != Action::EmailSend || loaded.state.account().is_some() {
+    if action != email::SEND || loaded.state.account().is_some() {
         return None;
     }
     let typed = input["identifier"].as_str().or(loaded.state.typed.as_deref())?;
@@ -116,16 +78,14 @@ fn mailbox(app: &App, loaded: &Loaded, action: Action, input: &Value) -> Option<
 
 /// Whom a new address or number belongs to is not known; that it is written to, is counted.
 fn recipient(app: &App, action: Action, input: &Value) -> Option<[u8; 32]> {
-    let (kind, value) = match action {
-        Action::EmailAdd => {
-            let to = EmailAddress::parse(input["address"].as_str().unwrap_or_default());
-            ("email", to.map(|to| to.without_detail()).ok())
-        }
-        Action::PhoneAdd => {
-            let to = PhoneNumber::parse(input["number"].as_str().unwrap_or_default());
-            ("phone", to.map(|to| to.as_str().to_owned()).ok())
-        }
-        _no_new_recipient => return None,
+    let (kind, value) = if action == email::ADD_ADDRESS {
+        let to = EmailAddress::parse(input["address"].as_str().unwrap_or_default());
+        ("email", to.map(|to| to.without_detail()).ok())
+    } else if action == sms::ADD_NUMBER {
+        let to = PhoneNumber::parse(input["number"].as_str().unwrap_or_default());
+        ("phone", to.map(|to| to.as_str().to_owned()).ok())
+    } else {
+        return None;
     };
     Some(value.map(|value| app.secrets.identifier_key(kind, value.as_bytes())).unwrap_or_default())
 }
@@ -138,7 +98,7 @@ pub async fn looks_like_stuffing(
     loaded: &Loaded,
     input: &Value,
 ) -> Result<bool, StoreError> {
-    let (subject, address) = (subject(app, loaded, Action::PasswordCheck, input), network(context.address));
+    let (subject, address) = (subject(app, loaded, password::CHECK, input), network(context.address));
     let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
     let seen = bucket(STUFFING_SEEN, &[address.as_slice(), &subject].concat());
     if crate::limits::take(&app.store, &[seen]).await?.is_some() {
@@ -157,9 +117,7 @@ pub fn refundable(buckets: &[Bucket]) -> Vec<Bucket> {
 /// normal form make no new subject (CVE-2025-24806).
 fn subject(app: &App, loaded: &Loaded, action: Action, input: &Value) -> Vec<u8> {
     // Only where an identifier is asked for does the caller name whom it is about.
-    let named = matches!(action, Action::PasswordCheck | Action::EmailSend)
-        .then(|| input["identifier"].as_str())
-        .flatten();
+    let named = action.names_somebody().then(|| input["identifier"].as_str()).flatten();
     let typed = named.or(loaded.state.typed.as_deref());
     let canonical =
         typed.and_then(|typed| EmailAddress::parse(typed).ok()).map(|address| address.canonical().to_owned());

@@ -7,20 +7,17 @@ use serde_json::json;
 use super::{second_factor::is_backed, state::State};
 use crate::{
     App, accounts, audit,
-    credentials::{self, Credential, CredentialKind},
+    credentials::{self, Credential},
     http::RequestContext,
     store::{StoreError, Tx},
 };
 
-/// Which of these go. Passkeys stay: nobody is asked for one, and its owner may be somebody else than who waited.
+/// Which of these go.
 fn lost<'a>(state: &State, all: &'a [Credential]) -> Vec<&'a Credential> {
     let before = |proof: &&Proof| state.enrolled.iter().all(|kind| kind.method() != proof.method);
     let proved: Vec<Proof> = state.proofs.iter().filter(before).cloned().collect();
-    let goes = |credential: &&Credential| match credential.kind {
-        CredentialKind::Totp | CredentialKind::RecoveryCodes | CredentialKind::Phone => {
-            !state.enrolled.contains(&credential.kind)
-        }
-        CredentialKind::Passkey | CredentialKind::Password | CredentialKind::Email => false,
+    let goes = |credential: &&Credential| {
+        credential.kind.info().is_lost_by_waiting() && !state.enrolled.contains(&credential.kind)
     };
     if is_backed(&proved) { Vec::new() } else { all.iter().filter(goes).collect() }
 }

@@ -13,7 +13,6 @@ mod change;
 mod complete;
 pub mod decide;
 mod delivery;
-mod dispatch;
 mod endpoint;
 mod enrolment;
 mod facts;
@@ -40,7 +39,6 @@ use serde_json::Value;
 
 pub use apply::HOLD;
 pub use delivery::Delivery;
-pub use limits::rules;
 pub use open::OpenRequest;
 pub use purpose::{
     Authentication, Choice, Completing, Continuation, Opening, Prepared, Purpose, Ready, Source, Standing,
@@ -57,7 +55,10 @@ use self::{
 };
 use crate::{
     App, audit,
-    credentials::{self, CredentialKind, password::Unfit},
+    credentials::{
+        self, CredentialKind,
+        password::{self, Unfit},
+    },
     http::{RequestContext, Route},
     mail::templates::Locale,
     secrets::{MasterKeyError, sha256},
@@ -203,8 +204,7 @@ pub async fn act(
         let now = representation::dressed(app, &loaded, &gathered, &Value::Null).await?;
         return Err(FlowError::StepStale(Box::new(now)));
     }
-    let action =
-        Action::parse(action).filter(|action| current.offers(*action)).ok_or(FlowError::UnknownAction)?;
+    let action = current.find(action).ok_or(FlowError::UnknownAction)?;
 
     let buckets = limits::buckets(app, context, &loaded, action, input);
     if let Some(limited) = crate::limits::take(&app.store, &buckets).await? {
@@ -223,7 +223,7 @@ pub async fn act(
         typed: limits::typed(app, context, &loaded, action, input),
         now: loaded.now,
     };
-    match dispatch::run(&step, action, input).await {
+    match actions::run(&step, action, input).await {
         Ok(effect) => {
             let answer = apply::apply(app, context, &loaded, action, effect).await?;
             match answer {
@@ -239,7 +239,7 @@ pub async fn act(
             }
         }
         Err(stopped) => {
-            let guess = action == Action::PasswordCheck && matches!(stopped, Stopped::Refused { .. });
+            let guess = action == password::CHECK && matches!(stopped, Stopped::Refused { .. });
             if matches!(stopped, Stopped::Busy | Stopped::Early { .. }) {
                 // Nothing was looked at and nothing was sent.
                 give_back(app, &buckets).await;

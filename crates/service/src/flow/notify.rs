@@ -11,7 +11,7 @@ use crate::{
     jobs::JobKind,
     mail::{
         self,
-        templates::{self, Change, Happening, Locale},
+        templates::{self, Happening, Locale},
     },
     store::{StoreError, Tx},
 };
@@ -57,7 +57,8 @@ pub async fn notify(
     kind: CredentialKind,
     added: bool,
 ) -> Result<(), StoreError> {
-    let (change, what) = (change(kind, added), happening(app, None));
+    let (info, what) = (kind.info(), happening(app, None));
+    let change = if added { info.added } else { info.removed };
     tell(app, tx, account, locale, |locale| templates::credential_changed(locale, change, &what)).await
 }
 
@@ -99,21 +100,5 @@ pub fn happening<'a>(app: &'a App, device: Option<&'a str>) -> Happening<'a> {
         device,
         place: None,
         link: None,
-    }
-}
-
-const fn change(kind: CredentialKind, added: bool) -> Change {
-    match (kind, added) {
-        (CredentialKind::Passkey, true) => Change::PasskeyAdded,
-        (CredentialKind::Passkey, false) => Change::PasskeyRemoved,
-        (CredentialKind::Password, true) => Change::PasswordSet,
-        (CredentialKind::Password, false) => Change::PasswordRemoved,
-        (CredentialKind::Totp, true) => Change::TotpAdded,
-        (CredentialKind::Totp, false) => Change::TotpRemoved,
-        (CredentialKind::RecoveryCodes, _) => Change::RecoveryCodesMade,
-        (CredentialKind::Email, true) => Change::AddressAdded,
-        (CredentialKind::Email, false) => Change::AddressRemoved,
-        (CredentialKind::Phone, true) => Change::PhoneAdded,
-        (CredentialKind::Phone, false) => Change::PhoneRemoved,
     }
 }

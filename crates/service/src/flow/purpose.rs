@@ -19,11 +19,11 @@ use serde_json::{Map, Value};
 use tokio_postgres::Row;
 
 use super::{
-    actions::Action,
+    actions::{Action, Run},
     delivery::Delivery,
     open::OpenRequest,
     state::{Kind, Refusal, Stage, State},
-    step::{Effect, Step, Stopped},
+    step::{Effect, Stopped},
 };
 use crate::{
     App,
@@ -153,9 +153,8 @@ pub trait Prepared: Debug + Send + Sync {
 pub struct Opening {
     /// What the person is asked, once it is known who they are.
     pub stage: Stage,
-    pub actions: &'static [Action],
-    /// Finds the request from what they typed.
-    pub find: for<'a> fn(&'a Step<'a>, &'a Value) -> Looking<'a>,
+    /// Its actions, and what finds the request from what they typed.
+    pub actions: &'static [(Action, Run)],
     /// What a link carried, kept to be shown under this name.
     pub brought: fn(&OpenRequest) -> Option<String>,
     pub shown_as: &'static str,

@@ -3,15 +3,15 @@
 use porteiro_protocol::time::{Duration, OffsetDateTime};
 
 use super::{
-    actions::Action,
-    decide::{AccountFacts, Facts, STRONG},
+    actions::{self, Action},
+    decide::{AccountFacts, Facts},
     second_factor::{is_backed, second_factor_actions},
     state::State,
 };
 
 /// Recovery never bypasses a second factor (ASVS 6.4.3).
 pub(super) fn recovery_is_backed(state: &State, account: &AccountFacts, now: OffsetDateTime) -> bool {
-    let strong = account.bound.iter().any(|kind| STRONG.contains(kind));
+    let strong = account.bound.iter().any(|kind| kind.info().is_strong);
     let backed = is_backed(&state.proofs);
     !strong || backed || account.hold_until.is_some_and(|until| until <= now && now < until + HOLD_GOOD_FOR)
 }
@@ -23,7 +23,7 @@ pub(super) fn recovery_actions(state: &State, account: &AccountFacts, facts: &Fa
     let mut actions = second_factor_actions(account, facts);
     let lapsed = account.hold_until.is_none_or(|until| until + HOLD_GOOD_FOR <= facts.now);
     if lapsed && !state.notices.contains(&super::state::Notice::RecoveryHoldStarted) {
-        actions.push(Action::RecoveryHold);
+        actions.push(actions::RECOVERY_HOLD);
     }
     actions
 }

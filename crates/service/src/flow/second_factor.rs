@@ -1,13 +1,13 @@
 //! A second factor that somebody bound is asked for at every sign-in (decision record 0085). Pure.
 
-use porteiro_protocol::assurance::{Method, Proof};
+use porteiro_protocol::assurance::Proof;
 
 use super::{
     actions::Action,
-    decide::{AccountFacts, Facts, STRONG, actions_of},
+    decide::{AccountFacts, Facts, actions_of},
     state::{Kind, State},
 };
-use crate::credentials::CredentialKind;
+use crate::credentials::{CredentialKind, is_strong};
 
 /// Whether this sign-in rests on a mailbox or a password alone, although the account has more. Exhausted ones count: to
 /// guess wrong on purpose must not make an account weaker.
@@ -23,30 +23,21 @@ pub(super) fn lacks_second_factor(state: &State, account: &AccountFacts, facts: 
 /// What a person binds in order to be asked for it. A passkey is a way in by itself, and e-mail is the fallback of whoever
 /// is without it; saved codes are the fallback of a second factor, not one that somebody chose.
 const fn is_asked_for(kind: CredentialKind, facts: &Facts) -> bool {
-    match kind {
-        CredentialKind::Totp => true,
-        // Where nothing can be sent any more, nobody is shut out by it.
-        CredentialKind::Phone => facts.policy.sms,
-        CredentialKind::Passkey
-        | CredentialKind::Password
-        | CredentialKind::RecoveryCodes
-        | CredentialKind::Email => false,
-    }
+    let info = kind.info();
+    // Where nothing can be sent any more, nobody is shut out by it.
+    info.is_second_factor && facts.policy.sends(info.needs)
 }
 
 /// Whether anything was proved but what can be read in a mailbox or typed by whoever learnt it.
 pub(super) fn is_backed(proofs: &[Proof]) -> bool {
-    proofs.iter().any(|proof| match proof.method {
-        Method::Passkey | Method::Totp | Method::RecoveryCode | Method::SmsCode => true,
-        Method::Password | Method::Email => false,
-    })
+    proofs.iter().any(|proof| is_strong(proof.method))
 }
 
 pub(super) fn second_factor_actions(account: &AccountFacts, facts: &Facts) -> Vec<Action> {
     account
         .usable
         .iter()
-        .filter(|kind| STRONG.contains(kind))
+        .filter(|kind| kind.info().is_strong)
         .flat_map(|kind| actions_of(*kind, facts).iter().copied())
         .collect()
 }

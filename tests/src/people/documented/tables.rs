@@ -15,7 +15,7 @@ use porteiro_service::{
     credentials::{CredentialKind, KINDS, NewCredential},
     flow::{
         Kind, State,
-        actions::Action,
+        actions::{self, Action},
         decide::{self, AccountFacts, Facts, Next, Policy},
         state::{Need, Pending, Stage, Subject, Transport},
     },
@@ -68,7 +68,7 @@ fn stages() -> String {
         let names: Vec<String> = stages.iter().map(|stage| format!("`{}`", stage.as_str())).collect();
         let _ = writeln!(text, "\n### `{}`\n\n| Action | {} |", kind.as_str(), names.join(" | "));
         let _ = writeln!(text, "|---|{}", "---|".repeat(stages.len()));
-        for action in Action::ALL {
+        for action in &actions::all(REGISTERS.purposes) {
             let cells: Vec<&str> = stages
                 .iter()
                 .map(|stage| {

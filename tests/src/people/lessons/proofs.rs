@@ -6,7 +6,8 @@ use porteiro_protocol::{
 };
 use porteiro_service::{
     credentials::{CredentialKind, KINDS},
-    flow::{actions::Action, decide},
+    flow::{actions, decide},
+    registers::REGISTERS,
 };
 use porteiro_testkit::{Browser, nothing, wrong_code};
 use serde_json::json;
@@ -37,7 +38,7 @@ async fn cve_2026_49443_empty_and_partial_submissions_complete_nothing() {
     let registering = register_to_enrolment(&app, &mut browser, "bob@example.test").await;
     for mut flow in [raised, waiting, fresh, registering] {
         let stage = flow.stage().to_owned();
-        for action in Action::ALL.iter().filter(|action| !action.fields().is_empty()) {
+        for action in actions::all(REGISTERS.purposes).iter().filter(|action| !action.fields().is_empty()) {
             if !flow.offers().contains(&action.path()) {
                 continue;
             }
@@ -72,7 +73,8 @@ async fn ghsa_xxwr_vvr3_2g9f_what_is_not_offered_is_refused() {
     for kind in ["sign_in", "register", "recover"] {
         let mut flow = browser.open(json!({"kind": kind})).await;
         let offered: Vec<String> = flow.offers().into_iter().map(str::to_owned).collect();
-        let known = Action::ALL.iter().map(|action| action.path());
+        let all = actions::all(REGISTERS.purposes);
+        let known = all.iter().map(|action| action.path());
         let invented =
             ["enrol/finish", "flow/complete", "passkey/Finish", "account/delete", "email_code/%2e"];
         for action in known.chain(invented).filter(|action| !offered.iter().any(|offer| offer == action)) {

@@ -228,54 +228,55 @@ impl World {
 
     /// The action's module looks at it and, if it is right, its effect is applied. As `flow::apply`.
     pub fn act(&mut self, state: &mut State, action: Action, right: bool, random: &Random) {
-        match action {
-            Action::EmailSend => self.send(state, "email_code", random),
-            Action::SmsSend => self.challenge("sms_code", state),
-            Action::PasskeyEnrolBegin => self.challenge("passkey_enrol", state),
-            Action::TotpEnrolBegin => self.challenge("totp_enrol", state),
-            Action::EmailAdd => self.challenge("email_add", state),
-            Action::PhoneAdd => self.challenge("phone_add", state),
-            Action::Back => {
+        match action.path() {
+            "email_code/send" => self.send(state, "email_code", random),
+            "sms_code/send" => self.challenge("sms_code", state),
+            "passkey/enrol_begin" => self.challenge("passkey_enrol", state),
+            "totp/enrol_begin" => self.challenge("totp_enrol", state),
+            "email/add" => self.challenge("email_add", state),
+            "phone/add" => self.challenge("phone_add", state),
+            "flow/back" => {
                 self.challenges.retain(|(module, _)| !matches!(*module, "email_code" | "sms_code"));
             }
-            Action::EnrolSkip => state.offer_dismissed = true,
-            Action::RecoveryHold => self.hold(state),
+            "enrol/skip" => state.offer_dismissed = true,
+            "recovery/hold" => self.hold(state),
             // The last four only where a client asked: no flow of this world leads back to one, and no device waits.
-            Action::PasskeyBegin
-            | Action::DeviceLook
-            | Action::AccountConfirm
-            | Action::AccountSwitch
-            | Action::OrganizationChoose
-            | Action::ConsentAllow
-            | Action::ConsentDeny => {}
+            "passkey/begin"
+            | "device/look"
+            | "account/confirm"
+            | "account/switch"
+            | "organization/choose"
+            | "consent/allow"
+            | "consent/deny" => {}
             _ if !right => {}
-            Action::Profile => {
+            "profile/set" => {
                 if let Some(pending) = &mut state.pending {
                     pending.display_name = Some("Ana".into());
                 }
             }
-            Action::PasskeyFinish => self.prove(state, CredentialKind::Passkey, random),
-            Action::PasswordCheck => self.prove(state, CredentialKind::Password, random),
-            Action::TotpCheck => self.prove(state, CredentialKind::Totp, random),
-            Action::RecoveryCodeCheck => self.prove(state, CredentialKind::RecoveryCodes, random),
-            Action::SmsCheck => {
+            "passkey/finish" => self.prove(state, CredentialKind::Passkey, random),
+            "password/check" => self.prove(state, CredentialKind::Password, random),
+            "totp/check" => self.prove(state, CredentialKind::Totp, random),
+            "recovery_code/check" => self.prove(state, CredentialKind::RecoveryCodes, random),
+            "sms_code/check" => {
                 if self.consume("sms_code").is_some() {
                     self.prove(state, CredentialKind::Phone, random);
                 }
             }
-            Action::EmailCheck | Action::EmailRedeem => {
+            "email_code/check" | "email_link/redeem" => {
                 if let Some(whose) = self.consume("email_code") {
                     self.prove_mailbox(state, whose, random);
                 }
             }
-            Action::PasskeyEnrolFinish => {
+            "passkey/enrol_finish" => {
                 self.finish(state, "passkey_enrol", CredentialKind::Passkey, random);
             }
-            Action::TotpEnrolFinish => self.finish(state, "totp_enrol", CredentialKind::Totp, random),
-            Action::EmailVerify => self.finish(state, "email_add", CredentialKind::Email, random),
-            Action::PhoneVerify => self.finish(state, "phone_add", CredentialKind::Phone, random),
-            Action::PasswordSet => self.bind(state, CredentialKind::Password, random),
-            Action::RecoveryCodesGenerate => self.bind(state, CredentialKind::RecoveryCodes, random),
+            "totp/enrol_finish" => self.finish(state, "totp_enrol", CredentialKind::Totp, random),
+            "email/verify" => self.finish(state, "email_add", CredentialKind::Email, random),
+            "phone/verify" => self.finish(state, "phone_add", CredentialKind::Phone, random),
+            "password/set" => self.bind(state, CredentialKind::Password, random),
+            "recovery_code/generate" => self.bind(state, CredentialKind::RecoveryCodes, random),
+            other => panic!("{other} is not played here"),
         }
     }
 

@@ -15,23 +15,79 @@ use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
 use super::{
-    Challenge, CredentialKind, Effect, Letter, NewChallenge, NewCredential, Occasion, Purpose, Step, Stopped,
-    challenges::attempt, refused,
+    Action, CODE, Challenge, CredentialKind, Definition, Effect, IDENTIFIER, KindInfo, Letter, Needs,
+    NewChallenge, NewCredential, Occasion, Purpose, Sent, Step, Stopped, challenges::attempt, field, refused,
 };
 use crate::{
     accounts::{self, IdentifierKind},
-    mail::templates::{self, CodeMail, Link, Locale, Note},
+    limits::{CODE_ADDRESS, CODE_SUBJECT, EMAIL_SUBJECT, EMAIL_SUBJECT_DAY, SEND_ADDRESS},
+    mail::templates::{self, Change, CodeMail, Link, Locale, Note},
     secrets::sha256,
     settings::Registration,
 };
 
-const PROVE: &str = "email_code";
+pub const PROVE: &str = "email_code";
 const ADD: &str = "email_add";
 const LIFETIME_SECONDS: f64 = 600.0;
 const MINUTES: u32 = 10;
 const TRIES: i32 = 5;
 const SENDS_PER_FLOW: u8 = 3;
 const APART: Duration = Duration::seconds(30);
+
+pub const SEND: Action = Action::new(&Definition {
+    path: "email_code/send",
+    rank: 30,
+    fields: &[IDENTIFIER],
+    limits: &[SEND_ADDRESS, EMAIL_SUBJECT, EMAIL_SUBJECT_DAY],
+});
+pub const CHECK: Action = Action::new(&Definition {
+    path: "email_code/check",
+    rank: 31,
+    fields: &[CODE],
+    limits: &[CODE_ADDRESS, CODE_SUBJECT],
+});
+pub const REDEEM: Action = Action::new(&Definition {
+    path: "email_link/redeem",
+    rank: 32,
+    fields: &[field("token", "hidden", "")],
+    limits: &[CODE_ADDRESS, CODE_SUBJECT],
+});
+pub const ADD_ADDRESS: Action = Action::new(&Definition {
+    path: "email/add",
+    rank: 150,
+    fields: &[field("address", "email", "email")],
+    limits: &[SEND_ADDRESS, EMAIL_SUBJECT, EMAIL_SUBJECT_DAY],
+});
+pub const VERIFY: Action = Action::new(&Definition {
+    path: "email/verify",
+    rank: 151,
+    fields: &[CODE],
+    limits: &[CODE_ADDRESS, CODE_SUBJECT],
+});
+
+pub const KIND: KindInfo = KindInfo {
+    // Held down by tries and buckets instead (docs/decisions/0012): a stranger must not shut out a mailbox.
+    max_failures: None,
+    needs: Needs::Mail,
+    prove: &[SEND],
+    sent: Some(Sent { module: PROVE, send: SEND, answers: &[CHECK, REDEEM] }),
+    enrol: &[ADD_ADDRESS, VERIFY],
+    challenges: &[PROVE, ADD],
+    is_way_in: true,
+    identifier: |credential| credential.body["canonical"].as_str().map(|it| ("email", it.to_owned())),
+    ..KindInfo::new(
+        CredentialKind::Email,
+        Method::Email,
+        [Change::AddressAdded, Change::AddressRemoved],
+        &[
+            (SEND, |step, input| Box::pin(send(step, input))),
+            (CHECK, |step, input| Box::pin(check(step, input))),
+            (REDEEM, |step, input| Box::pin(redeem(step, input))),
+            (ADD_ADDRESS, |step, input| Box::pin(add(step, input))),
+            (VERIFY, |step, input| Box::pin(verify(step, input))),
+        ],
+    )
+};
 
 pub fn credential(id: CredentialId, address: &EmailAddress) -> NewCredential {
     NewCredential {

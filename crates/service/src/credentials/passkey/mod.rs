@@ -14,10 +14,14 @@ use serde_json::{Value, json};
 pub use webauthn::{PasskeyError, RelyingParty, StoredPasskey};
 
 use super::{
-    Credential, CredentialKind, Effect, NewChallenge, NewCredential, Occasion, Once, Purpose, Step, Stopped,
-    challenges::attempt, failed, refused,
+    Action, Credential, CredentialKind, Definition, Effect, Field, KindInfo, NewChallenge, NewCredential,
+    Occasion, Once, Purpose, Step, Stopped, challenges::attempt, failed, field, refused,
 };
-use crate::accounts;
+use crate::{
+    accounts,
+    limits::{PASSKEY_ADDRESS, STEP_ADDRESS},
+    mail::templates::Change,
+};
 
 pub fn routes() -> Vec<crate::http::Route> {
     endpoint::routes()
@@ -26,6 +30,48 @@ pub fn routes() -> Vec<crate::http::Route> {
 const SIGN_IN: &str = "passkey";
 const ENROL: &str = "passkey_enrol";
 const CHALLENGE_SECONDS: f64 = 300.0;
+
+const CREDENTIAL: Field = field("credential", "public_key_credential", "");
+pub const BEGIN: Action =
+    Action::new(&Definition { path: "passkey/begin", rank: 10, fields: &[], limits: &[STEP_ADDRESS] });
+pub const FINISH: Action = Action::new(&Definition {
+    path: "passkey/finish",
+    rank: 11,
+    fields: &[CREDENTIAL],
+    limits: &[PASSKEY_ADDRESS],
+});
+pub const ENROL_BEGIN: Action =
+    Action::new(&Definition { path: "passkey/enrol_begin", rank: 110, fields: &[], limits: &[STEP_ADDRESS] });
+pub const ENROL_FINISH: Action = Action::new(&Definition {
+    path: "passkey/enrol_finish",
+    rank: 111,
+    fields: &[CREDENTIAL],
+    limits: &[PASSKEY_ADDRESS],
+});
+
+pub const KIND: KindInfo = KindInfo {
+    prove: &[BEGIN, FINISH],
+    sign_in: &[BEGIN, FINISH],
+    enrol: &[ENROL_BEGIN, ENROL_FINISH],
+    challenges: &[SIGN_IN, ENROL],
+    is_strong: true,
+    is_way_in: true,
+    comes_first: true,
+    raises_level: true,
+    // One that was made without verification counts from its first verified use.
+    proved_by_binding: |new| (new.body["passkey"]["user_verified"] == true).then_some(true),
+    ..KindInfo::new(
+        CredentialKind::Passkey,
+        Method::Passkey,
+        [Change::PasskeyAdded, Change::PasskeyRemoved],
+        &[
+            (BEGIN, |step, _| Box::pin(async move { begin(step) })),
+            (FINISH, |step, input| Box::pin(finish(step, input))),
+            (ENROL_BEGIN, |step, input| Box::pin(async move { enrol_begin(step, input) })),
+            (ENROL_FINISH, |step, input| Box::pin(async move { enrol_finish(step, input) })),
+        ],
+    )
+};
 
 impl From<PasskeyError> for Stopped {
     fn from(error: PasskeyError) -> Self {

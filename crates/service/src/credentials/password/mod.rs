@@ -14,12 +14,52 @@ use porteiro_protocol::{
 use serde_json::{Value, json};
 
 use super::{
-    Credential, CredentialKind, CredentialState, Effect, NewCredential, Occasion, Once, Step, Stopped,
-    failed,
+    Action, Credential, CredentialKind, CredentialState, Definition, Effect, Field, IDENTIFIER, KindInfo,
+    NewCredential, Occasion, Once, Step, Stopped, failed, field,
     hashing::{HashError, Hasher},
     refused,
 };
-use crate::accounts;
+use crate::{
+    accounts,
+    limits::{PASSWORD_ADDRESS, PASSWORD_KNOWN_DEVICE, PASSWORD_SUBJECT},
+    mail::templates::Change,
+};
+
+/// Asked for where the account has a password and the flow changes it.
+const CURRENT_PASSWORD: Field =
+    Field { name: "current_password", r#type: "password", autocomplete: "current-password", required: false };
+pub const CHECK: Action = Action::new(&Definition {
+    path: "password/check",
+    rank: 20,
+    fields: &[IDENTIFIER, field("password", "password", "current-password")],
+    limits: &[PASSWORD_ADDRESS, PASSWORD_SUBJECT, PASSWORD_KNOWN_DEVICE],
+});
+pub const SET: Action = Action::new(&Definition {
+    path: "password/set",
+    rank: 120,
+    fields: &[CURRENT_PASSWORD, field("new_password", "password", "new-password")],
+    limits: &[PASSWORD_ADDRESS, PASSWORD_SUBJECT, PASSWORD_KNOWN_DEVICE],
+});
+
+pub const KIND: KindInfo = KindInfo {
+    max_failures: Some(50),
+    single: true,
+    prove: &[CHECK],
+    sign_in: &[CHECK],
+    enrol: &[SET],
+    comes_first: true,
+    raises_level: true,
+    proved_by_binding: |_| Some(false),
+    ..KindInfo::new(
+        CredentialKind::Password,
+        Method::Password,
+        [Change::PasswordSet, Change::PasswordRemoved],
+        &[
+            (CHECK, |step, input| Box::pin(check(step, input))),
+            (SET, |step, input| Box::pin(set(step, input))),
+        ],
+    )
+};
 
 impl From<HashError> for Stopped {
     fn from(error: HashError) -> Self {

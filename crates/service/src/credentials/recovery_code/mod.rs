@@ -9,7 +9,45 @@ use serde_json::{Value, json};
 
 pub use store::{remaining, replace_all, spend};
 
-use super::{CredentialKind, Effect, NewCredential, Once, Step, Stopped, failed, refused};
+use super::{
+    Action, CredentialKind, Definition, Effect, KindInfo, NewCredential, Once, Step, Stopped, failed, field,
+    refused,
+};
+use crate::{
+    limits::{RECOVERY_ADDRESS, RECOVERY_SUBJECT, STEP_ADDRESS},
+    mail::templates::Change,
+};
+
+pub const CHECK: Action = Action::new(&Definition {
+    path: "recovery_code/check",
+    rank: 60,
+    fields: &[field("code", "text", "off")],
+    limits: &[RECOVERY_ADDRESS, RECOVERY_SUBJECT],
+});
+pub const GENERATE: Action = Action::new(&Definition {
+    path: "recovery_code/generate",
+    rank: 140,
+    fields: &[],
+    limits: &[STEP_ADDRESS],
+});
+
+/// The fallback of a second factor, not one that somebody chose.
+pub const KIND: KindInfo = KindInfo {
+    max_failures: Some(30),
+    single: true,
+    prove: &[CHECK],
+    enrol: &[GENERATE],
+    is_strong: true,
+    ..KindInfo::new(
+        CredentialKind::RecoveryCodes,
+        Method::RecoveryCode,
+        [Change::RecoveryCodesMade, Change::RecoveryCodesMade],
+        &[
+            (CHECK, |step, input| Box::pin(check(step, input))),
+            (GENERATE, |step, _| Box::pin(generate(step))),
+        ],
+    )
+};
 
 const SET: u8 = 10;
 

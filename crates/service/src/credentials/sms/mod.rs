@@ -7,18 +7,69 @@ use porteiro_protocol::{
 use serde_json::{Value, json};
 
 use super::{
-    CredentialKind, Effect, Letter, NewChallenge, NewCredential, Once, Purpose, Step, Stopped, email::answer,
-    failed, refused,
+    Action, CODE, CredentialKind, Definition, Effect, KindInfo, Letter, Needs, NewChallenge, NewCredential,
+    Once, Purpose, Sent, Step, Stopped, email::answer, failed, field, refused,
 };
 use crate::{
     accounts::IdentifierKind,
-    mail::templates::{self, Locale, SmsCode},
+    limits::{CODE_ADDRESS, CODE_SUBJECT, SEND_ADDRESS, SMS_ALL, SMS_NEW_ALL, SMS_SUBJECT, SMS_SUBJECT_DAY},
+    mail::templates::{self, Change, Locale, SmsCode},
     sms::{self, Sms},
 };
 
 const PROVE: &str = "sms_code";
 const ADD: &str = "phone_add";
 const APART: Duration = Duration::seconds(30);
+
+pub const SEND: Action = Action::new(&Definition {
+    path: "sms_code/send",
+    rank: 40,
+    fields: &[],
+    limits: &[SEND_ADDRESS, SMS_SUBJECT, SMS_SUBJECT_DAY, SMS_ALL],
+});
+pub const CHECK: Action = Action::new(&Definition {
+    path: "sms_code/check",
+    rank: 41,
+    fields: &[CODE],
+    limits: &[CODE_ADDRESS, CODE_SUBJECT],
+});
+pub const ADD_NUMBER: Action = Action::new(&Definition {
+    path: "phone/add",
+    rank: 160,
+    fields: &[field("number", "tel", "tel")],
+    limits: &[SEND_ADDRESS, SMS_SUBJECT, SMS_SUBJECT_DAY, SMS_NEW_ALL, SMS_ALL],
+});
+pub const VERIFY: Action = Action::new(&Definition {
+    path: "phone/verify",
+    rank: 161,
+    fields: &[CODE],
+    limits: &[CODE_ADDRESS, CODE_SUBJECT],
+});
+
+pub const KIND: KindInfo = KindInfo {
+    max_failures: Some(30),
+    needs: Needs::Sms,
+    prove: &[SEND],
+    sent: Some(Sent { module: PROVE, send: SEND, answers: &[CHECK] }),
+    enrol: &[ADD_NUMBER, VERIFY],
+    challenges: &[PROVE, ADD],
+    is_strong: true,
+    is_second_factor: true,
+    identifier: |credential| {
+        credential.body["number"].as_str().map(|it| ("phone", format!("{it}|{}", credential.id)))
+    },
+    ..KindInfo::new(
+        CredentialKind::Phone,
+        Method::SmsCode,
+        [Change::PhoneAdded, Change::PhoneRemoved],
+        &[
+            (SEND, |step, _| Box::pin(send(step))),
+            (CHECK, |step, input| Box::pin(check(step, input))),
+            (ADD_NUMBER, |step, input| Box::pin(add(step, input))),
+            (VERIFY, |step, input| Box::pin(verify(step, input))),
+        ],
+    )
+};
 
 /// The last line binds the code to this host, so that phones fill it in nowhere else.
 fn text(step: &Step<'_>, code: &str) -> String {

@@ -7,11 +7,52 @@ use porteiro_protocol::{assurance::Method, totp::TotpSecret};
 use serde_json::{Value, json};
 
 use super::{
-    Credential, CredentialKind, Effect, NewChallenge, NewCredential, Once, Purpose, Step, Stopped, failed,
-    refused,
+    Action, CODE, Credential, CredentialKind, Definition, Effect, KindInfo, NewChallenge, NewCredential,
+    Once, Purpose, Step, Stopped, failed, refused,
+};
+use crate::{
+    limits::{STEP_ADDRESS, TOTP_ADDRESS, TOTP_SUBJECT},
+    mail::templates::Change,
 };
 
 const CHALLENGE: &str = "totp_enrol";
+
+pub const CHECK: Action = Action::new(&Definition {
+    path: "totp/check",
+    rank: 50,
+    fields: &[CODE],
+    limits: &[TOTP_ADDRESS, TOTP_SUBJECT],
+});
+pub const ENROL_BEGIN: Action =
+    Action::new(&Definition { path: "totp/enrol_begin", rank: 130, fields: &[], limits: &[STEP_ADDRESS] });
+pub const ENROL_FINISH: Action = Action::new(&Definition {
+    path: "totp/enrol_finish",
+    rank: 131,
+    fields: &[CODE],
+    limits: &[TOTP_ADDRESS, TOTP_SUBJECT],
+});
+
+pub const KIND: KindInfo = KindInfo {
+    max_failures: Some(30),
+    single: true,
+    prove: &[CHECK],
+    enrol: &[ENROL_BEGIN, ENROL_FINISH],
+    challenges: &[CHALLENGE],
+    is_strong: true,
+    is_second_factor: true,
+    raises_level: true,
+    proved_by_binding: |_| Some(false),
+    ..KindInfo::new(
+        CredentialKind::Totp,
+        Method::Totp,
+        [Change::TotpAdded, Change::TotpRemoved],
+        &[
+            (CHECK, |step, input| Box::pin(async move { check(step, input) })),
+            (ENROL_BEGIN, |step, _| Box::pin(async move { enrol_begin(step) })),
+            (ENROL_FINISH, |step, input| Box::pin(async move { enrol_finish(step, input) })),
+        ],
+    )
+};
 
 /// Ties the sealed secret to its credential.
 fn context(id: porteiro_protocol::id::CredentialId) -> Vec<u8> {

@@ -1,5 +1,5 @@
 use porteiro_protocol::{
-    assurance::Level,
+    assurance::{Factor, Level},
     id::{AccountId, MembershipId, OrganizationId},
     time::OffsetDateTime,
 };
@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::decide::Said;
 use crate::{
+    credentials::names_of,
     organizations::{Organization, Policy, Status},
     store::{Decode, Reader, StoreError, Tx},
 };
@@ -185,17 +186,19 @@ pub(super) struct Affected {
     pub first: Vec<(MembershipId, String)>,
 }
 
-/// What somebody must have to be able to prove a level (`protocol/assurance.rs`).
+/// What somebody must have to be able to prove a level (`protocol/assurance.rs`): $3 are the kinds that are two factors in
+/// one, $4 what is known, $5 what is held.
 const fn can_prove(level: Level) -> &'static str {
     match level {
         Level::None => "true",
         Level::Aal1 => {
             "EXISTS (SELECT 1 FROM credential c WHERE c.account_id = m.account_id AND c.state = 'active'
-                         AND c.kind <> 'email')"
+                         AND c.kind = ANY ($3::text[] || $4::text[] || $5::text[]))"
         }
         Level::Aal2 => {
-            "(SELECT coalesce(bool_or(c.kind = 'passkey'), false) OR (coalesce(bool_or(c.kind = 'password'), false)
-                         AND coalesce(bool_or(c.kind IN ('totp', 'recovery_codes', 'phone')), false))
+            "(SELECT coalesce(bool_or(c.kind = ANY ($3::text[])), false)
+                  OR (coalesce(bool_or(c.kind = ANY ($4::text[])), false)
+                         AND coalesce(bool_or(c.kind = ANY ($5::text[])), false))
               FROM credential c WHERE c.account_id = m.account_id AND c.state = 'active')"
         }
     }
@@ -208,6 +211,9 @@ pub(super) async fn affected(
     now: Level,
     then: Level,
 ) -> Result<Affected, StoreError> {
+    if then <= now {
+        return Ok(Affected { count: 0, more: false, first: Vec::new() });
+    }
     let sql = format!(
         "SELECT m.membership_id, m.display_name FROM membership m
          WHERE m.organization_id = $1 AND m.state = 'active' AND m.account_id IS NOT NULL
@@ -216,7 +222,9 @@ pub(super) async fn affected(
         can_prove(then)
     );
     let most = i64::try_from(MOST_COUNTED).unwrap_or(i64::MAX - 1) + 1;
-    let rows = reader.rows("organizations.affected", &sql, &[&id.uuid(), &most]).await?;
+    let [both, known, held] = [Factor::Multi, Factor::Knowledge, Factor::Possession].map(names_of);
+    let rows =
+        reader.rows("organizations.affected", &sql, &[&id.uuid(), &most, &both, &known, &held]).await?;
     let read = |row| {
         let (member, id) = Decode::keyed::<Uuid>("membership", "membership_id", row)?;
         Ok((id.into(), member.get("display_name")?))

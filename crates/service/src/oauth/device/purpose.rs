@@ -9,14 +9,15 @@ use super::{NOTICED_SECONDS, State, look, refuse, store};
 use crate::{
     App,
     branding::Audience,
+    credentials::{Action, Definition, field},
     flow::{
         self, Authentication, Completing, Continuation, Delivery, Opening, Purpose, Source, Standing, Work,
-        actions::Action,
         happening,
         state::{Refusal, Stage},
         tell,
     },
     http::RequestContext,
+    limits::{DEVICE_CODE_ADDRESS, DEVICE_CODE_ALL, DEVICE_CODE_SUBJECT},
     mail::templates::{self, Happening},
     oauth::{
         authorization::{Asking, Code, Prepared, Request, admit, write_grant},
@@ -33,10 +34,16 @@ impl DevicePurpose {
     pub(super) const NAME: &'static str = "confirm_device";
 }
 
+const LOOK: Action = Action::new(&Definition {
+    path: "device/look",
+    rank: 210,
+    fields: &[field("user_code", "text", "off")],
+    limits: &[DEVICE_CODE_ADDRESS, DEVICE_CODE_SUBJECT, DEVICE_CODE_ALL],
+});
+
 static OPENING: Opening = Opening {
     stage: Stage::Device,
-    actions: &[Action::DeviceLook],
-    find: |step, input| Box::pin(look::look(step, input)),
+    actions: &[(LOOK, |step, input| Box::pin(look::look(step, input)))],
     // Shown to be compared, not looked up.
     brought: |request| request.user_code.as_deref().and_then(UserCode::parse).map(|code| code.to_string()),
     shown_as: "user_code",

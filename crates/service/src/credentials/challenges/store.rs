@@ -1,51 +1,8 @@
-//! Challenges: what a flow sent out or showed and waits to see answered.
-
-use porteiro_protocol::{
-    id::{ChallengeId, FlowId},
-    time::OffsetDateTime,
-};
-use serde_json::Value;
+use porteiro_protocol::id::{ChallengeId, FlowId};
 use uuid::Uuid;
 
-use crate::store::{Decode, Reader, Store, StoreError, Tx, text_enum};
-
-text_enum! {
-    Purpose { Prove = "prove", Enrol = "enrol" }
-}
-
-#[derive(Clone)]
-pub struct Challenge {
-    pub id: ChallengeId,
-    pub module: &'static str,
-    pub purpose: Purpose,
-    pub body: Value,
-    pub created_at: OffsetDateTime,
-}
-
-impl std::fmt::Debug for Challenge {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "<{} challenge {}>", self.module, self.id)
-    }
-}
-
-pub struct NewChallenge {
-    pub id: ChallengeId,
-    pub module: &'static str,
-    pub purpose: Purpose,
-    pub body: Value,
-    pub max_attempts: i32,
-    pub lifetime_seconds: f64,
-}
-
-impl std::fmt::Debug for NewChallenge {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "<new {} challenge>", self.module)
-    }
-}
-
-/// Names of modules that keep challenges; anything else in the table is not ours.
-const MODULES: &[&str] =
-    &["passkey", "email_code", "sms_code", "totp_enrol", "passkey_enrol", "email_add", "phone_add"];
+use super::{super::KINDS, Challenge, NewChallenge};
+use crate::store::{Decode, Reader, Store, StoreError, Tx};
 
 /// Live challenges: not consumed, not expired, attempts left.
 pub async fn find_challenges(reader: &impl Reader, id: FlowId) -> Result<Vec<Challenge>, StoreError> {
@@ -62,7 +19,8 @@ pub async fn find_challenges(reader: &impl Reader, id: FlowId) -> Result<Vec<Cha
         .map(|row| {
             let (challenge, key) = Decode::keyed::<Uuid>("challenge", "challenge_id", row)?;
             let module: String = challenge.get("module")?;
-            let module = MODULES.iter().copied().find(|known| **known == module);
+            let mut known = KINDS.iter().flat_map(|info| info.challenges).copied();
+            let module = known.find(|known| *known == module);
             Ok(Challenge {
                 id: key.into(),
                 module: module.ok_or_else(|| challenge.wrong("module", "no such module"))?,
@@ -104,7 +62,7 @@ pub async fn drop_challenges(tx: &Tx, flow: FlowId, module: &str) -> Result<(), 
 }
 
 /// Counts an attempt before it is looked at, in a statement of its own; `false` when none is left.
-pub(super) async fn attempt(store: &Store, flow: FlowId, challenge: ChallengeId) -> Result<bool, StoreError> {
+pub async fn attempt(store: &Store, flow: FlowId, challenge: ChallengeId) -> Result<bool, StoreError> {
     let rows = store
         .write(
             "flow.attempt",
