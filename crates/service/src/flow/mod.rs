@@ -6,6 +6,8 @@
 //!    a stale, parallel or replayed call changes nothing.
 //! 4. After every step the requirements are computed again from the database; when none is unmet the flow completes in
 //!    that same transaction.
+//! 5. What a flow leads to, such as an authorization, is a purpose of the register ([`purpose`]); the engine knows none of
+//!    them.
 
 pub mod actions;
 mod apply;
