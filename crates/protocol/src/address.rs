@@ -20,13 +20,13 @@ const HIDDEN: &str = "•••";
 pub enum AddressError {
     #[error("the address is too long")]
     TooLong,
-    #[error("an e-mail address has one @ with something before it")]
+    #[error("an e-mail address must have one @ with a name before it")]
     Shape,
-    #[error("the address has a character that is not allowed")]
+    #[error("the address contains a character that is not allowed")]
     Character,
     #[error("the part after the @ is not a domain name")]
     Domain,
-    #[error("a phone number is + and 8 to 15 digits")]
+    #[error("a phone number must be + and 8 to 15 digits")]
     Phone,
 }
 

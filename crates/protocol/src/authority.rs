@@ -47,13 +47,13 @@ pub struct ScopeMap<'a> {
 /// More was asked for than is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Widening {
-    #[error("scope asks for more than was granted")]
+    #[error("scope exceeds what was granted")]
     Scope,
-    #[error("resource is not the one that was granted")]
+    #[error("resource is not the granted one")]
     Audience,
-    #[error("organization is not the one that was granted")]
+    #[error("organization is not the granted one")]
     Organization,
-    #[error("authorization_details ask for more than was granted")]
+    #[error("authorization_details exceed what was granted")]
     Details,
 }
 

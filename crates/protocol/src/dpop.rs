@@ -29,7 +29,7 @@ pub enum DpopError {
     Jws(#[from] VerifyError),
     #[error("the DPoP proof must have the type dpop+jwt")]
     Type,
-    #[error("the jwk of the DPoP proof must be spelt as RFC 7518 asks, without leading zeros")]
+    #[error("the jwk of the DPoP proof must be encoded as RFC 7518 requires, without leading zeros")]
     Key,
     #[error("htm of the DPoP proof is not the method of this request")]
     Method,
@@ -39,11 +39,11 @@ pub enum DpopError {
     IssuedAt,
     #[error("the DPoP proof is older than five minutes")]
     TooOld,
-    #[error("the DPoP proof is from the future: set the clock")]
+    #[error("the DPoP proof is from the future: check the clock")]
     TooNew,
     #[error("jti of the DPoP proof must have 1 to {MAX_JTI} bytes without control characters")]
     Jti,
-    #[error("nonce of the DPoP proof must be text of at most {MAX_NONCE} bytes")]
+    #[error("nonce of the DPoP proof must be a string of at most {MAX_NONCE} bytes")]
     Nonce,
     #[error("ath of the DPoP proof is not the hash of the access token")]
     AccessToken,

@@ -10,14 +10,14 @@ pub struct Parameters {
 pub enum FormError {
     #[error("there are more than {MAX_PARAMETERS} parameters")]
     TooMany,
-    #[error("a parameter is longer than allowed")]
+    #[error("a parameter is too long")]
     TooLong,
     #[error("a parameter is repeated")]
     Repeated,
     #[error("a parameter is not percent-encoded UTF-8")]
     Malformed,
     /// No parameter of any standard has one, and PostgreSQL keeps it in no text.
-    #[error("a parameter holds the character U+0000")]
+    #[error("a parameter contains the character U+0000")]
     Nul,
 }
 

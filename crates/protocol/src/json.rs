@@ -19,7 +19,7 @@ pub fn parse_strict(text: &[u8], max_depth: usize) -> Result<Value, serde_json::
 }
 
 fn without_nul<E: de::Error>(text: &str) -> Result<(), E> {
-    if text.contains('\0') { Err(E::custom("a text holds U+0000")) } else { Ok(()) }
+    if text.contains('\0') { Err(E::custom("a string contains U+0000")) } else { Ok(()) }
 }
 
 #[derive(Clone, Copy)]

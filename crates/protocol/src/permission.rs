@@ -13,7 +13,7 @@ pub const RESERVED: &[&str] = &["organizations:administer", "members:impersonate
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a permission is resource:action, each of a-z, 0-9, '_', '.' and '-' after a letter; '*' may stand for the whole action"
+    "a permission must be resource:action, each of a-z, 0-9, '_', '.' and '-' and beginning with a letter; the action may be '*'"
 )]
 pub struct PermissionError;
 

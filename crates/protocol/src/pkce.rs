@@ -18,7 +18,7 @@ pub enum PkceError {
     Method,
     #[error("code_challenge must be the SHA-256 of the verifier in base64url without padding: 43 characters")]
     Challenge,
-    #[error("code_verifier must have 43 to 128 characters of A-Z a-z 0-9 - . _ ~")]
+    #[error("code_verifier must have 43 to 128 characters of A-Z, a-z, 0-9, -, ., _ and ~")]
     Verifier,
 }
 

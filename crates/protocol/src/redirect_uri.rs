@@ -12,23 +12,25 @@ const LOOPBACK_HOSTS: [&str; 3] = ["127.0.0.1", "[::1]", "localhost"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RedirectUriError {
-    #[error("a redirect URI has 1 to {MAX_REDIRECT_URI} bytes")]
+    #[error("a redirect URI must have 1 to {MAX_REDIRECT_URI} bytes")]
     Length,
-    #[error("a redirect URI is an absolute URI")]
+    #[error("a redirect URI must be an absolute URI")]
     NotAbsolute,
-    #[error("a redirect URI has a character that must be percent-encoded")]
+    #[error("a redirect URI contains a character that must be percent-encoded")]
     Character,
-    #[error("a redirect URI has no fragment")]
+    #[error("a redirect URI must not have a fragment")]
     Fragment,
-    #[error("a redirect URI has no wildcard")]
+    #[error("a redirect URI must not contain a wildcard")]
     Wildcard,
-    #[error("a redirect URI has no user name or password")]
+    #[error("a redirect URI must not have a user name or password")]
     UserInfo,
-    #[error("a redirect URI names one host and at most one port, spelt in the usual way")]
+    #[error("a redirect URI must have one host and at most one port, in normalized form")]
     Authority,
-    #[error("plain http is only for 127.0.0.1, [::1] and localhost")]
+    #[error("http is allowed only for 127.0.0.1, [::1] and localhost")]
     PlainHttp,
-    #[error("a redirect URI has https, http on loopback, or a private-use scheme with a dot, in lower case")]
+    #[error(
+        "the scheme of a redirect URI must be https, http on loopback, or a lower-case private-use scheme with a dot"
+    )]
     Scheme,
 }
 

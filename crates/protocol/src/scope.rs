@@ -11,11 +11,11 @@ pub const MAX_SCOPE_TOKEN: usize = 128;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ScopeError {
-    #[error("scope has a character that is not allowed in a scope")]
+    #[error("scope contains a character that is not allowed")]
     Character,
-    #[error("a scope is longer than {MAX_SCOPE_TOKEN} characters")]
+    #[error("a scope must have at most {MAX_SCOPE_TOKEN} characters")]
     TooLong,
-    #[error("there are more than {MAX_SCOPE_TOKENS} scopes")]
+    #[error("scope must have at most {MAX_SCOPE_TOKENS} values")]
     TooMany,
 }
 

@@ -107,9 +107,9 @@ async fn what_could_not_be_read_or_is_no_picture_is_refused_with_what_to_do() {
     let too_large = [PNG, &vec![0; 70_000]].concat();
     for (kind, bytes, status, part) in [
         ("image/svg+xml", &b"<svg/>"[..], 415, "image/png"),
-        ("image/png", b"<svg/>", 422, "is no PNG, JPEG or WebP picture"),
-        ("image/png", WEBP, 422, "name it as what it is"),
-        ("image/png", &PNG[..100], 422, "cut off"),
+        ("image/png", b"<svg/>", 422, "is not a PNG, JPEG or WebP picture"),
+        ("image/png", WEBP, 422, "but the picture is"),
+        ("image/png", &PNG[..100], 422, "truncated"),
         ("image/png", &too_large, 413, "65536"),
     ] {
         let answer = put(&app, &logo, &key, kind, bytes, "\"2\"").await;

@@ -166,14 +166,14 @@ async fn an_oauth_error_carries_its_reference_as_a_member_and_in_words_where_it_
     use axum::response::IntoResponse;
     use porteiro_protocol::error::ErrorCode;
     use porteiro_service::http::OAuthError;
-    let error =
-        OAuthError::new(ErrorCode::InvalidScope, "not all of this is held").with_reference(Some("r-1"));
-    assert_eq!(error.described(), "not all of this is held (reference r-1)");
+    let error = OAuthError::new(ErrorCode::InvalidScope, "the member does not hold all scopes")
+        .with_reference(Some("r-1"));
+    assert_eq!(error.described(), "the member does not hold all scopes (reference r-1)");
     let body = axum::body::to_bytes(error.into_response().into_body(), 1_000).await.unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(
         body,
-        json!({"error": "invalid_scope", "error_description": "not all of this is held", "reference": "r-1"})
+        json!({"error": "invalid_scope", "error_description": "the member does not hold all scopes", "reference": "r-1"})
     );
     let plain = OAuthError::new(ErrorCode::InvalidScope, "no").with_reference(None::<String>);
     assert_eq!(plain.described(), "no");

@@ -54,7 +54,7 @@ async fn replace_every_key(app: &TestApp) {
 
 /// Whether readiness fails for the keys. The test's clock stands still, and may be a reason of its own.
 async fn says_unusable(app: &TestApp) -> bool {
-    app.get("/readyz").await.text().contains("there is no usable signing key")
+    app.get("/readyz").await.text().contains("no usable signing key")
 }
 
 async fn damage_next(app: &TestApp, what: &str) {

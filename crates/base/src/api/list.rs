@@ -50,14 +50,15 @@ impl<A: AsRef<Arc<Core>> + Send + Sync> FromRequestParts<Arc<A>> for Listing {
                 .parse()
                 .ok()
                 .filter(|limit| (1..=MAX_LIMIT).contains(limit))
-                .ok_or_else(|| malformed("limit is a number from 1 to 100"))?,
+                .ok_or_else(|| malformed("limit must be a number from 1 to 100"))?,
         };
         let core = Arc::clone((**app).as_ref());
         let mut listing = Self { limit, after: None, core, path, query };
         if let Some(cursor) = listing.query.get("cursor") {
             let after = listing.open(cursor);
-            listing.after =
-                Some(after.ok_or_else(|| malformed("the cursor is not from this list with these filters"))?);
+            listing.after = Some(
+                after.ok_or_else(|| malformed("cursor does not belong to this list with these filters"))?,
+            );
         }
         Ok(listing)
     }

@@ -65,7 +65,7 @@ impl<T, S: Sync> FromRequest<S> for Patch<T> {
         match json_value(request, &types, LIMIT, DEPTH).await? {
             Value::Object(members) => Ok(Self { members, of: PhantomData }),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                Err(Problem::new(ProblemCode::Malformed, "a merge patch is an object"))
+                Err(Problem::new(ProblemCode::Malformed, "a merge patch must be an object"))
             }
         }
     }

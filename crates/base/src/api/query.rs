@@ -27,22 +27,22 @@ impl Query {
                 if paging || known.is_some() {
                     // At an OAuth endpoint it would count as omitted (RFC 6749 §3.1). Here `dry_run=` would make the
                     // change, and an empty filter would show everything.
-                    return Err(malformed(format!("{name} has no value; leave it out or give it one")));
+                    return Err(malformed(format!("{name} is empty; omit it or give it a value")));
                 }
                 return Err(unknown(operation, name));
             };
             if value.contains('\0') {
-                return Err(malformed(format!("{name} holds the character U+0000")));
+                return Err(malformed(format!("{name} contains the character U+0000")));
             }
             match known.map(|parameter| parameter.shape) {
                 Some(Shape::Text) => {}
                 Some(Shape::Flag) if value == "true" || value == "false" => {}
-                Some(Shape::Flag) => return Err(malformed(format!("{name} is true or false"))),
+                Some(Shape::Flag) => return Err(malformed(format!("{name} must be true or false"))),
                 Some(Shape::Time) if OffsetDateTime::parse(value, &Rfc3339).is_ok() => {}
-                Some(Shape::Time) => return Err(malformed(format!("{name} is a time as in RFC 3339"))),
+                Some(Shape::Time) => return Err(malformed(format!("{name} must be an RFC 3339 time"))),
                 Some(Shape::Choice(values)) if values.contains(&value) => {}
                 Some(Shape::Choice(values)) => {
-                    return Err(malformed(format!("{name} is one of {}", values.join(", "))));
+                    return Err(malformed(format!("{name} must be one of {}", values.join(", "))));
                 }
                 None if paging => {}
                 None => return Err(unknown(operation, name)),
@@ -68,8 +68,7 @@ impl Query {
     /// # Errors
     /// When the text is none: 400.
     pub fn parsed<T: FromStr>(&self, name: &str) -> Result<Option<T>, Problem> {
-        let parse =
-            |text: &str| text.parse().map_err(|_| malformed(format!("{name} cannot have this value")));
+        let parse = |text: &str| text.parse().map_err(|_| malformed(format!("{name} is not valid")));
         self.get(name).map(parse).transpose()
     }
 
@@ -93,8 +92,8 @@ fn unknown(operation: &Operation, name: &str) -> Problem {
     }
     let short: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
     malformed(match names.as_slice() {
-        [] => format!("there is no query parameter {short} here, and no other"),
-        names => format!("there is no query parameter {short} here; there are {}", names.join(", ")),
+        [] => format!("unknown query parameter {short}; this operation takes none"),
+        names => format!("unknown query parameter {short}; this operation takes {}", names.join(", ")),
     })
 }
 

@@ -24,7 +24,10 @@ impl Seen {
 }
 
 pub fn stale() -> Problem {
-    Problem::new(ProblemCode::VersionMismatch, "read it again and repeat the change on what it is now")
+    Problem::new(
+        ProblemCode::VersionMismatch,
+        "the resource has changed; read it again and repeat the change",
+    )
 }
 
 /// The strong entity tag of a version.
@@ -35,7 +38,7 @@ pub fn tag(version: i64) -> HeaderValue {
 /// What `If-Match` says. `*` names no version, and a tag that is not ours matches none.
 pub(super) fn seen(headers: &HeaderMap) -> Result<Seen, Problem> {
     let required = || {
-        let text = "send the ETag of what you have seen in If-Match";
+        let text = "send the ETag of the version you read in If-Match";
         Problem::new(ProblemCode::VersionRequired, text)
     };
     let mut sent = headers.get_all(header::IF_MATCH).iter();

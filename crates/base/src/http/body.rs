@@ -83,7 +83,7 @@ pub async fn json_value(
         // Where, and never what: the input may hold a secret.
         Problem::new(
             ProblemCode::Malformed,
-            format!("not acceptable JSON at line {}, column {}", error.line(), error.column()),
+            format!("invalid JSON at line {}, column {}", error.line(), error.column()),
         )
     })
 }
@@ -91,10 +91,7 @@ pub async fn json_value(
 /// The value as one of our types; what does not fit is never quoted.
 pub fn typed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Problem> {
     serde_json::from_value(value).map_err(|_| {
-        Problem::new(
-            ProblemCode::Malformed,
-            "a member is missing, unknown or of another type than documented",
-        )
+        Problem::new(ProblemCode::Malformed, "a member is missing, unknown or of the wrong type")
     })
 }
 
@@ -114,7 +111,7 @@ fn expect_one_of(request: &Request, wanted: &[&str]) -> Result<(), Problem> {
     if wanted.iter().any(|wanted| essence.eq_ignore_ascii_case(wanted)) && utf8 {
         Ok(())
     } else {
-        let text = format!("send it as {} in UTF-8", wanted.join(" or "));
+        let text = format!("the body must be {} in UTF-8", wanted.join(" or "));
         Err(Problem::new(ProblemCode::UnsupportedMedia, text))
     }
 }
@@ -128,7 +125,7 @@ pub async fn read(request: Request, limit: usize) -> Result<bytes::Bytes, Proble
     }
     arrive(request.into_body(), limit).await.map_err(|code| match code {
         ProblemCode::TooLarge => too_large(),
-        ProblemCode::Malformed => Problem::new(ProblemCode::Malformed, "the body ended early"),
+        ProblemCode::Malformed => Problem::new(ProblemCode::Malformed, "the body is incomplete"),
         other => other.into(),
     })
 }

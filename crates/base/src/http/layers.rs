@@ -163,7 +163,7 @@ async fn within_time(core: &Core, answer: impl Future<Output = Response>) -> Res
     let limit = std::time::Duration::from_secs(core.checked.settings.request_timeout_seconds.into());
     match tokio::time::timeout(limit, answer).await {
         Ok(response) => response,
-        Err(_) => Problem::new(ProblemCode::Unavailable, "the request took too long and was given up")
+        Err(_) => Problem::new(ProblemCode::Unavailable, "the request took too long and was cancelled")
             .into_response(),
     }
 }
@@ -172,18 +172,21 @@ fn refuse_early(request: &Request) -> Option<Problem> {
     let length =
         request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     if length.is_some_and(|length: u64| length > LARGEST_BODY) {
-        return Some(Problem::new(ProblemCode::TooLarge, format!("no body may exceed {LARGEST_BODY} bytes")));
+        return Some(Problem::new(
+            ProblemCode::TooLarge,
+            format!("the body must not exceed {LARGEST_BODY} bytes"),
+        ));
     }
     if request.headers().contains_key(header::CONTENT_ENCODING) {
         return Some(Problem::new(ProblemCode::UnsupportedMedia, "send the body without compression"));
     }
     let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
     if target > LONGEST_TARGET {
-        return Some(Problem::new(ProblemCode::TooLarge, "the address is too long"));
+        return Some(Problem::new(ProblemCode::TooLarge, "the URL is too long"));
     }
     // In a query it is the reader of the parameters who refuses it, in the words of its standard.
     if request.uri().path().contains("%00") {
-        return Some(Problem::new(ProblemCode::Malformed, "the path holds the character U+0000"));
+        return Some(Problem::new(ProblemCode::Malformed, "the path contains the character U+0000"));
     }
     let head: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     (head > LARGEST_HEAD).then(|| ProblemCode::HeadersTooLarge.into())

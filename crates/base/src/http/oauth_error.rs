@@ -101,10 +101,8 @@ impl OAuthError {
     /// What would be enough (RFC 9470 §3): a proof no older than this many seconds.
     #[must_use]
     pub fn step_up(max_age: i64) -> Self {
-        let mut error = Self::new(
-            ErrorCode::InsufficientUserAuthentication,
-            "the person must prove once more that it is them",
-        );
+        let mut error =
+            Self::new(ErrorCode::InsufficientUserAuthentication, "the person must authenticate again");
         error.max_age = u32::try_from(max_age).ok();
         error
     }
@@ -152,7 +150,7 @@ impl OAuthError {
     /// Too many attempts. No registered code fits better; the status says it.
     #[must_use]
     pub fn slow_down() -> Self {
-        let mut error = Self::new(ErrorCode::TemporarilyUnavailable, "too many attempts; wait a little");
+        let mut error = Self::new(ErrorCode::TemporarilyUnavailable, "too many attempts; try again later");
         error.status = Some(StatusCode::TOO_MANY_REQUESTS);
         error
     }
@@ -178,7 +176,7 @@ impl From<MetadataError> for OAuthError {
 
 impl From<StoreError> for OAuthError {
     fn from(_: StoreError) -> Self {
-        Self::new(ErrorCode::TemporarilyUnavailable, "try again in a moment")
+        Self::new(ErrorCode::TemporarilyUnavailable, "temporarily unavailable; try again later")
     }
 }
 

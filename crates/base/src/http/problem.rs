@@ -34,40 +34,40 @@ macro_rules! codes {
 }
 
 codes! {
-    Malformed = "malformed", BAD_REQUEST, "The request could not be read";
-    NotFound = "not_found", NOT_FOUND, "Nothing is here";
-    MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "This address does not take that method";
-    TooLarge = "too_large", PAYLOAD_TOO_LARGE, "The request is larger than allowed";
-    UnsupportedMedia = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body is of a kind this address does not take";
-    HeadersTooLarge = "headers_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE, "The request headers are larger than allowed";
-    TooSlow = "too_slow", REQUEST_TIMEOUT, "The request arrived too slowly";
-    Unauthenticated = "unauthenticated", UNAUTHORIZED, "Sign in first";
-    Forbidden = "forbidden", FORBIDDEN, "Not allowed";
-    OriginRefused = "origin_refused", FORBIDDEN, "This page may not ask that";
-    StepUpRequired = "step_up_required", FORBIDDEN, "Prove once more that it is you";
-    BrowserNotAllowed = "browser_not_allowed", BAD_REQUEST, "This flow belongs to an app, not to a browser";
-    UnknownAction = "unknown_action", BAD_REQUEST, "That is not offered now";
-    FlowNotFound = "flow_not_found", NOT_FOUND, "There is no such flow here";
-    StepStale = "step_stale", CONFLICT, "The flow has moved on";
-    LastOwner = "last_owner", CONFLICT, "An organization keeps an owner";
-    OrganizationSuspended = "organization_suspended", CONFLICT, "The organization is suspended";
-    AuthorityExceeded = "authority_exceeded", FORBIDDEN, "More was asked for than you hold";
-    ReasonRequired = "reason_required", FORBIDDEN, "Say why";
-    VersionRequired = "version_required", PRECONDITION_REQUIRED, "Say which version you have seen";
-    VersionMismatch = "version_mismatch", PRECONDITION_FAILED, "It has changed since you looked";
-    IdempotencyConflict = "idempotency_conflict", UNPROCESSABLE_ENTITY, "The key was used for another request";
-    IdempotencyInProgress = "idempotency_in_progress", CONFLICT, "The same request is still under way";
-    SecretAlreadyShown = "secret_already_shown", CONFLICT, "It was made before, and its secret is shown once";
-    Quota = "quota", UNPROCESSABLE_ENTITY, "There are as many as there may be";
-    Conflict = "conflict", CONFLICT, "That cannot be done as things are";
-    FlowExpired = "flow_expired", GONE, "The flow took too long";
-    FlowFinished = "flow_finished", GONE, "The flow is over";
-    Refused = "refused", UNPROCESSABLE_ENTITY, "That did not work";
-    CredentialUnknown = "credential_unknown", UNPROCESSABLE_ENTITY, "That credential is not known here";
-    FieldInvalid = "field_invalid", UNPROCESSABLE_ENTITY, "A field needs attention";
+    Malformed = "malformed", BAD_REQUEST, "Malformed request";
+    NotFound = "not_found", NOT_FOUND, "Not found";
+    MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "Method not allowed";
+    TooLarge = "too_large", PAYLOAD_TOO_LARGE, "Request too large";
+    UnsupportedMedia = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "Unsupported media type";
+    HeadersTooLarge = "headers_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE, "Request headers too large";
+    TooSlow = "too_slow", REQUEST_TIMEOUT, "Request timed out";
+    Unauthenticated = "unauthenticated", UNAUTHORIZED, "Authentication required";
+    Forbidden = "forbidden", FORBIDDEN, "Permission denied";
+    OriginRefused = "origin_refused", FORBIDDEN, "Origin not allowed";
+    StepUpRequired = "step_up_required", FORBIDDEN, "Step-up authentication required";
+    BrowserNotAllowed = "browser_not_allowed", BAD_REQUEST, "Not available to browsers";
+    UnknownAction = "unknown_action", BAD_REQUEST, "Action not available";
+    FlowNotFound = "flow_not_found", NOT_FOUND, "Flow not found";
+    StepStale = "step_stale", CONFLICT, "Step is out of date";
+    LastOwner = "last_owner", CONFLICT, "An organization must keep at least one owner";
+    OrganizationSuspended = "organization_suspended", CONFLICT, "Organization suspended";
+    AuthorityExceeded = "authority_exceeded", FORBIDDEN, "Insufficient authority";
+    ReasonRequired = "reason_required", FORBIDDEN, "Reason required";
+    VersionRequired = "version_required", PRECONDITION_REQUIRED, "Version required";
+    VersionMismatch = "version_mismatch", PRECONDITION_FAILED, "Version mismatch";
+    IdempotencyConflict = "idempotency_conflict", UNPROCESSABLE_ENTITY, "Idempotency key already used";
+    IdempotencyInProgress = "idempotency_in_progress", CONFLICT, "Request still in progress";
+    SecretAlreadyShown = "secret_already_shown", CONFLICT, "Secret already shown";
+    Quota = "quota", UNPROCESSABLE_ENTITY, "Limit reached";
+    Conflict = "conflict", CONFLICT, "Conflict with the current state";
+    FlowExpired = "flow_expired", GONE, "Flow expired";
+    FlowFinished = "flow_finished", GONE, "Flow finished";
+    Refused = "refused", UNPROCESSABLE_ENTITY, "Request refused";
+    CredentialUnknown = "credential_unknown", UNPROCESSABLE_ENTITY, "Unknown credential";
+    FieldInvalid = "field_invalid", UNPROCESSABLE_ENTITY, "Invalid field";
     SlowDown = "slow_down", TOO_MANY_REQUESTS, "Too many attempts";
-    Internal = "internal", INTERNAL_SERVER_ERROR, "Something broke on our side";
-    Unavailable = "unavailable", SERVICE_UNAVAILABLE, "Try again in a moment";
+    Internal = "internal", INTERNAL_SERVER_ERROR, "Internal error";
+    Unavailable = "unavailable", SERVICE_UNAVAILABLE, "Temporarily unavailable";
 }
 
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl Problem {
 
 impl From<Limited> for Problem {
     fn from(limited: Limited) -> Self {
-        Self::new(ProblemCode::SlowDown, "too many attempts; wait a little").after(limited.seconds)
+        Self::new(ProblemCode::SlowDown, "too many attempts; try again later").after(limited.seconds)
     }
 }
 

@@ -16,9 +16,9 @@ const ABSENT: &str = "—";
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    #[error("must have 1 to {MAX_TEMPLATE} characters, none of them invisible or direction-changing")]
+    #[error("must have 1 to {MAX_TEMPLATE} characters, without invisible or direction-changing ones")]
     Text,
-    #[error("must have braces only around the name of a member of letters, digits, - and _")]
+    #[error("must have braces only around member names of letters, digits, - and _")]
     Braces,
     #[error("must not have more than {MAX_PLACEHOLDERS} placeholders")]
     TooMany,

@@ -36,7 +36,7 @@ pub enum DetailTypeError {
     Template { language: &'static str, error: TemplateError },
     #[error("narrowing names {0}, which is not among the schema's properties")]
     Narrowing(String),
-    #[error("narrowing has no say about type, which never changes")]
+    #[error("narrowing must not include type, which never changes")]
     NarrowingType,
 }
 

@@ -17,13 +17,13 @@ const MAX_DEPTH: usize = 16;
 pub enum DetailsError {
     #[error("authorization_details must not be longer than {MAX_TEXT} bytes")]
     TooLong,
-    #[error("authorization_details must be JSON, nested at most {MAX_DEPTH} deep, with no name twice")]
+    #[error("authorization_details must be JSON, nested at most {MAX_DEPTH} levels, without duplicate names")]
     Json,
     #[error("authorization_details must be an array of at most {MAX_DETAILS} objects, each with a type")]
     Shape,
     #[error("authorization_details must not have more than {MAX_VALUES} values")]
     TooMany,
-    #[error("authorization_details must not have control characters")]
+    #[error("authorization_details must not contain control characters")]
     Characters,
 }
 

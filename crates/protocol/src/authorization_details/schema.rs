@@ -20,20 +20,20 @@ const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 pub enum SchemaError {
     #[error("is longer than {MAX_SCHEMA} bytes")]
     TooLong,
-    #[error("must be of an object: type object, and properties")]
+    #[error("must describe an object: type object, with properties")]
     NotAnObject,
     #[error("must be closed: additionalProperties or unevaluatedProperties false")]
     Open,
     #[error("must be in the 2020-12 draft of JSON Schema")]
     Draft,
-    #[error("may only refer to its own definitions, as in #/$defs/name, and has no identifiers of its own")]
+    #[error("must refer only to its own definitions, such as #/$defs/name, and must not contain identifiers")]
     Reference,
-    #[error("has a definition that refers back to itself")]
+    #[error("has a recursive definition")]
     Circular,
-    #[error("is nested too deeply, or too large with its references written out")]
+    #[error("is nested too deeply, or too large when its references are expanded")]
     TooComplex,
     #[error(
-        "has more than {MAX_PATTERNS} patterns with its references written out, or one of more than {MAX_PATTERN} bytes"
+        "has more than {MAX_PATTERNS} patterns when its references are expanded, or one of more than {MAX_PATTERN} bytes"
     )]
     Patterns,
     #[error("is not valid: {0}")]
@@ -77,7 +77,7 @@ impl DetailValidator {
             return Err(format!("the detail is not an object of type {}", self.name));
         }
         if !is_plain_json(detail) {
-            return Err("the detail has control characters".to_owned());
+            return Err("the detail contains control characters".to_owned());
         }
         self.validator.validate(detail).map_err(|error| {
             describe(error.instance_path().as_str(), &error.masked_with("the value").to_string())

@@ -58,13 +58,13 @@ impl RawRequest {
     pub fn check(&self) -> Result<AuthorizationRequest, Refused> {
         // Whoever calls has looked at `source` first; ignoring one would answer another request than was made.
         if self.get("request").is_some() {
-            return Err(Refused::new(ErrorCode::RequestNotSupported, "request is not accepted here"));
+            return Err(Refused::new(ErrorCode::RequestNotSupported, "request is not supported"));
         }
         if self.get("request_uri").is_some() {
-            return Err(Refused::new(ErrorCode::RequestUriNotSupported, "request_uri is not accepted here"));
+            return Err(Refused::new(ErrorCode::RequestUriNotSupported, "request_uri is not supported"));
         }
         if self.values.iter().any(|(name, value)| !JSON.contains(&name.as_str()) && !is_plain(value)) {
-            return Err(Refused::invalid("a parameter has a control character"));
+            return Err(Refused::invalid("a parameter contains a control character"));
         }
         let own = |name: &str| self.get(name).map(str::to_owned);
         Ok(AuthorizationRequest {
@@ -100,18 +100,13 @@ fn response_type(text: Option<&str>) -> Result<ResponseType, Refused> {
     match text {
         None => Err(Refused::invalid("response_type is missing: send code")),
         Some("code") => Ok(ResponseType::Code),
-        Some(_) => Err(Refused::new(
-            ErrorCode::UnsupportedResponseType,
-            "response_type must be code: no other flow exists",
-        )),
+        Some(_) => Err(Refused::new(ErrorCode::UnsupportedResponseType, "response_type must be code")),
     }
 }
 
 fn response_mode(text: &str) -> Result<ResponseMode, Refused> {
     ResponseMode::parse(text).ok_or_else(|| {
-        Refused::invalid(
-            "response_mode must be query, form_post, query.jwt, form_post.jwt or jwt; never fragment",
-        )
+        Refused::invalid("response_mode must be query, form_post, query.jwt, form_post.jwt or jwt")
     })
 }
 
@@ -126,7 +121,7 @@ fn prompts(text: &str) -> Result<Vec<Prompt>, Refused> {
         }
     }
     if prompts.contains(&Prompt::None) && prompts.len() > 1 {
-        return Err(Refused::invalid("prompt none must stand alone"));
+        return Err(Refused::invalid("prompt none must not be combined with other values"));
     }
     Ok(prompts)
 }
@@ -142,7 +137,7 @@ fn max_age(text: &str) -> Result<u64, Refused> {
 fn acr_values(text: &str) -> Result<Vec<String>, Refused> {
     let values: Vec<String> = words(text).map(str::to_owned).collect();
     if values.len() > MAX_ACR_VALUES {
-        return Err(Refused::invalid("acr_values has more than 16 values"));
+        return Err(Refused::invalid("acr_values must have at most 16 values"));
     }
     Ok(values)
 }

@@ -40,13 +40,13 @@ impl ClaimsRequest {
     /// When the text is not such an object, or asks for too much.
     pub fn parse(text: &str) -> Result<Self, Refused> {
         let value = parse_strict(text.as_bytes(), MAX_DEPTH).map_err(|_| {
-            Refused::invalid("claims must be JSON, nested at most 8 deep, with no name twice")
+            Refused::invalid("claims must be JSON, nested at most 8 levels, without duplicate names")
         })?;
         let Value::Object(request) = &value else {
             return Err(Refused::invalid("claims must be a JSON object"));
         };
         if !is_plain_json(&value) {
-            return Err(Refused::invalid("claims must not have control characters"));
+            return Err(Refused::invalid("claims must not contain control characters"));
         }
         Ok(Self { userinfo: section(request, "userinfo")?, id_token: section(request, "id_token")? })
     }
@@ -69,7 +69,7 @@ fn claim(value: &Value) -> Result<ClaimRequest, Refused> {
         Value::Null => return Ok(ClaimRequest::default()),
         Value::Object(request) => request,
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            return Err(Refused::invalid("claims: what is asked of a claim must be null or an object"));
+            return Err(Refused::invalid("claims: each claim must be null or an object"));
         }
     };
     let essential = match request.get("essential") {

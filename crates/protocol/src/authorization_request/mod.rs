@@ -32,7 +32,7 @@ pub enum Undeliverable {
     ClientId,
     #[error("redirect_uri is missing, and the client has not registered exactly one")]
     RedirectUriMissing,
-    #[error("redirect_uri is not one the client has registered")]
+    #[error("redirect_uri is not registered for this client")]
     RedirectUri,
 }
 

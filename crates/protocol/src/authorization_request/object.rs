@@ -22,7 +22,7 @@ impl RawRequest {
     /// When the object carries or refers to another, a parameter has the wrong type, or it names another client.
     pub fn from_object(claims: &Map<String, Value>, outer: &Self) -> Result<Self, Refused> {
         if claims.contains_key("request") || claims.contains_key("request_uri") {
-            return Err(refused("a request object must not have request or request_uri"));
+            return Err(refused("a request object must not contain request or request_uri"));
         }
         let mut inner = Self::default();
         for name in NAMES {
@@ -44,7 +44,7 @@ impl RawRequest {
                 && inside != outside
             {
                 return Err(refused(
-                    "client_id and response_type must be the same in and around the request object",
+                    "client_id and response_type must be the same inside and outside the request object",
                 ));
             }
         }

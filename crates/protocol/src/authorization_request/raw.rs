@@ -96,7 +96,7 @@ impl RawRequest {
             let Some(value) = value else { continue };
             match self.get(name) {
                 Some(other) if other != value => {
-                    return Err(Refused::invalid(format!("{name} is not the one that was proved")));
+                    return Err(Refused::invalid(format!("{name} is not the authenticated one")));
                 }
                 Some(_) | None => self.values.insert(name.to_owned(), value.to_owned()),
             };
@@ -176,13 +176,13 @@ impl RawRequest {
     pub fn source(&self) -> Result<Source<'_>, Refused> {
         match (self.get("request"), self.get("request_uri")) {
             (None, None) => Ok(Source::Here),
-            (Some(_), Some(_)) => Err(Refused::invalid("request and request_uri exclude each other")),
+            (Some(_), Some(_)) => Err(Refused::invalid("request and request_uri are mutually exclusive")),
             (Some(object), None) => Ok(Source::Object(object)),
             (None, Some(uri)) if uri.starts_with(PUSHED) => Ok(Source::Pushed(uri)),
             (None, Some(uri)) if uri.starts_with("https://") => Ok(Source::Reference(uri)),
             (None, Some(_)) => Err(Refused::new(
                 crate::error::ErrorCode::InvalidRequestUri,
-                "request_uri must be one this server gave out, or an https URL the client has registered",
+                "request_uri must be issued by this server, or be an https URL registered for the client",
             )),
         }
     }

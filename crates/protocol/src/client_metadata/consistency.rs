@@ -9,14 +9,14 @@ pub(super) fn settle(metadata: &mut ClientMetadata) -> Result<(), MetadataError>
         if metadata.redirect_uris.is_empty() {
             return Err(MetadataError {
                 code: ErrorCode::InvalidRedirectUri,
-                detail: "redirect_uris must be given for the authorization_code grant".into(),
+                detail: "redirect_uris is required for the authorization_code grant".into(),
             });
         }
         if metadata.response_types.is_empty() {
             metadata.response_types.push("code".to_owned());
         }
     } else if !metadata.response_types.is_empty() {
-        return Err(invalid("response_types need the authorization_code grant"));
+        return Err(invalid("response_types requires the authorization_code grant"));
     }
     // OAuth 2.1 §4.2.
     if metadata.is_public() && metadata.has_grant("client_credentials") {
@@ -31,7 +31,7 @@ pub(super) fn settle(metadata: &mut ClientMetadata) -> Result<(), MetadataError>
 fn levels(metadata: &ClientMetadata) -> Result<(), MetadataError> {
     let values = &metadata.default_acr_values;
     if !values.is_empty() && !values.iter().any(|value| Level::parse_acr(value).is_some()) {
-        return Err(invalid("default_acr_values must have one of the values in acr_values_supported"));
+        return Err(invalid("default_acr_values must contain one of the values in acr_values_supported"));
     }
     Ok(())
 }
@@ -45,8 +45,8 @@ fn keys(metadata: &ClientMetadata) -> Result<(), MetadataError> {
         _ => None,
     };
     match (metadata.jwks.is_some(), metadata.jwks_uri.is_some(), needed_by) {
-        (true, true, _) => Err(invalid("jwks and jwks_uri exclude each other")),
-        (false, false, Some(what)) => Err(invalid(format!("{what} needs jwks or jwks_uri"))),
+        (true, true, _) => Err(invalid("jwks and jwks_uri are mutually exclusive")),
+        (false, false, Some(what)) => Err(invalid(format!("{what} requires jwks or jwks_uri"))),
         (true, false, _) | (false, true, _) | (false, false, None) => Ok(()),
     }
 }
@@ -64,7 +64,7 @@ fn certificate(metadata: &ClientMetadata) -> Result<(), MetadataError> {
     .flatten()
     .count();
     if named > 1 || (named == 0 && metadata.token_endpoint_auth_method == "tls_client_auth") {
-        return Err(invalid("tls_client_auth needs exactly one of the tls_client_auth_ members"));
+        return Err(invalid("tls_client_auth requires exactly one of the tls_client_auth_ members"));
     }
     Ok(())
 }

@@ -22,8 +22,9 @@ pub(super) fn jwks(member: Member<'_>) -> Result<Option<Value>, MetadataError> {
             return Err(member.refused("has a key that is not an object"));
         }
         if has_private_member(key) {
-            return Err(member
-                .refused("has private or symmetric key material: replace that key, it is no longer secret"));
+            return Err(member.refused(
+                "contains private or symmetric key material: replace that key, it is no longer secret",
+            ));
         }
         match key.get("kty").and_then(Value::as_str) {
             None => return Err(member.refused("has a key without kty")),
@@ -40,7 +41,7 @@ pub(super) fn jwks(member: Member<'_>) -> Result<Option<Value>, MetadataError> {
         return Err(member.refused("has an RSA key of more than 4096 bits"));
     }
     if !is_plain_json(value) {
-        return Err(member.refused("must not have control characters"));
+        return Err(member.refused("must not contain control characters"));
     }
     Ok(Some(value.clone()))
 }

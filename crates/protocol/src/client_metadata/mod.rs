@@ -159,7 +159,7 @@ impl ClientMetadata {
         let object = object(value)?;
         let present = |name: &str| object.get(name).filter(|value| !value.is_null());
         if present("client_id").and_then(Value::as_str) != Some(client_id) {
-            return Err(invalid("client_id must be present and that of this registration"));
+            return Err(invalid("client_id must be the client_id of this registration"));
         }
         if let Some(name) = NOT_IN_AN_UPDATE.iter().find(|name| present(name).is_some()) {
             return Err(invalid(format!("{name} must not be part of an update")));

@@ -14,7 +14,7 @@ pub(super) fn display_name(member: Member<'_>) -> Result<Option<String>, Metadat
         return Err(member.refused("must have 1 to 80 characters"));
     }
     if name.chars().any(is_unseen) {
-        return Err(member.refused("must not have invisible or direction-changing characters"));
+        return Err(member.refused("must not contain invisible or direction-changing characters"));
     }
     let mut scripts = name.chars().filter_map(script);
     if let Some(first) = scripts.next()

@@ -23,12 +23,12 @@ impl Member<'_> {
     }
 
     fn bounded(self, value: &Value) -> Read<&str> {
-        let text = value.as_str().ok_or_else(|| self.refused("must be a string, or a list of strings"))?;
+        let text = value.as_str().ok_or_else(|| self.refused("must be a string or an array of strings"))?;
         if text.is_empty() || text.len() > MAX_TEXT {
             return Err(self.refused("must have 1 to 2000 bytes"));
         }
         if !is_plain(text) {
-            return Err(self.refused("must not have control characters"));
+            return Err(self.refused("must not contain control characters"));
         }
         Ok(text)
     }
@@ -41,7 +41,7 @@ pub(super) fn text(member: Member<'_>) -> Read<Option<String>> {
 /// An empty list says nothing: it counts as absent.
 pub(super) fn texts(member: Member<'_>) -> Read<Vec<String>> {
     let Some(value) = member.value else { return Ok(Vec::new()) };
-    let items = value.as_array().ok_or_else(|| member.refused("must be a list of strings"))?;
+    let items = value.as_array().ok_or_else(|| member.refused("must be an array of strings"))?;
     if items.len() > MAX_LIST {
         return Err(member.refused("has too many items"));
     }
@@ -85,7 +85,7 @@ fn https(member: Member<'_>, url: String, may_have_fragment: bool) -> Read<Strin
     if fits && address.starts_with("https://") && RedirectUri::register(address).is_ok() {
         Ok(url)
     } else {
-        Err(member.refused("must be an https URL, complete and with nothing left unencoded"))
+        Err(member.refused("must be an absolute https URL, fully percent-encoded"))
     }
 }
 
@@ -143,17 +143,14 @@ fn served(member: Member<'_>, value: &str, served_here: &[&str]) -> Read<()> {
     if served_here.contains(&value) {
         Ok(())
     } else {
-        Err(member.refused(&format!(
-            "has a value this server does not serve; it serves: {}",
-            served_here.join(", ")
-        )))
+        Err(member.refused(&format!("contains an unsupported value; supported: {}", served_here.join(", "))))
     }
 }
 
 pub(super) fn algorithm(member: Member<'_>) -> Read<Option<Algorithm>> {
     let Some(name) = text(member)? else { return Ok(None) };
     served(member, &name, member.allowed.signing_algs)?;
-    name.parse().map(Some).map_err(|_| member.refused("is not a signature algorithm of this server"))
+    name.parse().map(Some).map_err(|_| member.refused("is not a supported signature algorithm"))
 }
 
 /// A declared scope is a default or a ceiling (decision record 0055), so one that names nothing is a mistake.
@@ -161,7 +158,7 @@ pub(super) fn scope(member: Member<'_>) -> Read<Option<Scope>> {
     let Some(text) = text(member)? else { return Ok(None) };
     let scope = Scope::parse(&text).map_err(|error| invalid(error.to_string()))?;
     if scope.is_empty() {
-        return Err(member.refused("must name at least one scope, or be left out"));
+        return Err(member.refused("must contain at least one scope, or be omitted"));
     }
     Ok(Some(scope))
 }

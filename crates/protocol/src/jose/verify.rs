@@ -22,22 +22,24 @@ pub const MAX_RSA_BYTES: usize = 512;
 pub enum VerifyError {
     #[error("the token is longer than {MAX_COMPACT} bytes")]
     TooLong,
-    #[error("the token is not three parts of base64url, the first two JSON objects")]
+    #[error("the token is not a compact JWS with a JSON payload")]
     Malformed,
-    #[error("the token has critical headers, and none is understood")]
+    #[error("the token has critical headers that are not supported")]
     Critical,
-    #[error("the token is not signed with an algorithm that is accepted here")]
+    #[error("the token is not signed with an accepted algorithm")]
     Algorithm,
     /// Where keys are fetched: the time to fetch them again.
-    #[error("no key fits the token")]
+    #[error("no key matches the token")]
     UnknownKey,
     #[error("the token has no public key of its algorithm in its jwk header")]
     EmbeddedKey,
     /// Whoever sent it has told it to everybody on the way.
-    #[error("the jwk header has private or symmetric key material: replace that key, it is no longer secret")]
+    #[error(
+        "the jwk header contains private or symmetric key material: replace that key, it is no longer secret"
+    )]
     PrivateKey,
     /// OpenID Connect Core §10.1: with several keys, `kid` must be there. Trying each would cost as often.
-    #[error("several keys fit the token: it needs the kid of one of them")]
+    #[error("several keys match the token: send kid")]
     SeveralKeys,
     #[error("the signature does not verify")]
     Signature,

@@ -35,9 +35,9 @@ pub enum PasswordRefused {
     TooShort { min: usize },
     #[error("the password has more than {max} characters")]
     TooLong { max: usize },
-    #[error("the password is one that many people use")]
+    #[error("the password is too common")]
     Common,
-    #[error("the password is made of a name known here")]
+    #[error("the password contains a name related to the account")]
     ContextWord,
 }
 

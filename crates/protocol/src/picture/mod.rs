@@ -40,13 +40,13 @@ pub struct Picture {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PictureError {
-    #[error("is no PNG, JPEG or WebP picture")]
+    #[error("is not a PNG, JPEG or WebP picture")]
     Unknown,
-    #[error("is cut off or damaged")]
+    #[error("is truncated or damaged")]
     Broken,
-    #[error("moves; send a still picture")]
+    #[error("is animated; send a still picture")]
     Moving,
-    #[error("is of a kind of JPEG that browsers do not show; save it as an ordinary one")]
+    #[error("is a kind of JPEG that browsers do not show; save it as baseline or progressive JPEG")]
     Unusual,
 }
 

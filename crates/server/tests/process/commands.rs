@@ -102,7 +102,7 @@ async fn a_platform_key_is_made_on_the_machine_shown_once_and_revoked() {
     let client = installation.database.client().await;
     assert_eq!(client.query_one(logged, &[]).await.unwrap().get::<_, i64>(0), 2);
     for (wrong, says) in [
-        (["api-keys", "create", "--permissions=members:read"].as_slice(), "is not the platform's"),
+        (["api-keys", "create", "--permissions=members:read"].as_slice(), "is not a platform permission"),
         (&["api-keys", "create", "--permissions=platform.log:read", "--days=400"], "between 1 and 365"),
         (&["api-keys", "revoke", "aaaaaaaaaaaa"], "there is no platform key"),
     ] {

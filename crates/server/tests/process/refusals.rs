@@ -98,7 +98,7 @@ async fn when_an_api_has_the_identifier_of_the_issuer_and_the_command_line_regis
     database.batch_execute(&stored).await.unwrap();
     assert_refused(&installation.run(&["serve"]), "porteiro apis remove 'https://id.example.test'");
     let (_, found, _) = installation.run(&["doctor"]);
-    assert!(found.contains("wrong  apis: the API https://id.example.test cannot be served"), "{found}");
+    assert!(found.contains("wrong  apis: the API https://id.example.test is invalid"), "{found}");
     installation.succeed(&["apis", "remove", "https://id.example.test"]);
     installation.start(&[]);
 }

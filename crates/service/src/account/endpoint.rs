@@ -110,8 +110,9 @@ async fn rename(
     Json(change): Json<Rename>,
 ) -> Result<Response, Problem> {
     require_fresh(&app, &me).await?;
-    let label = plain_text::name(&change.label, 60)
-        .ok_or_else(|| Problem::new(ProblemCode::FieldInvalid, "label has 1 to 60 printable characters"))?;
+    let label = plain_text::name(&change.label, 60).ok_or_else(|| {
+        Problem::new(ProblemCode::FieldInvalid, "label must have 1 to 60 printable characters")
+    })?;
     let id = id.parse().map_err(|_| ProblemCode::NotFound)?;
     if rename_credential(&app, &context, &me, id, label).await? {
         Ok(StatusCode::NO_CONTENT.into_response())
@@ -133,7 +134,7 @@ async fn remove(
         Removed::NotFound => Err(ProblemCode::NotFound.into()),
         Removed::LastWayIn => Err(Problem::new(
             ProblemCode::Conflict,
-            "it is the last way into your account; add another first",
+            "this is the last credential that can sign in to the account; add another first",
         )),
     }
 }

@@ -72,10 +72,10 @@ pub type Invalid = String;
 /// What is wrong with the request, whoever asks.
 pub fn wanted(kind: KeyKind, request: &NewKeyRequest) -> Result<Wanted, Invalid> {
     let Some(name) = plain_text::name(&request.name, LONGEST_NAME) else {
-        return Err(format!("name has 1 to {LONGEST_NAME} printable characters"));
+        return Err(format!("name must have 1 to {LONGEST_NAME} printable characters"));
     };
     if !(1..=MOST_PERMISSIONS).contains(&request.permissions.len()) {
-        return Err(format!("permissions has 1 to {MOST_PERMISSIONS} items"));
+        return Err(format!("permissions must have 1 to {MOST_PERMISSIONS} items"));
     }
     let mut permissions = Vec::new();
     for text in &request.permissions {
@@ -87,10 +87,10 @@ pub fn wanted(kind: KeyKind, request: &NewKeyRequest) -> Result<Wanted, Invalid>
     permissions.dedup();
     let days = request.expires_in_days.unwrap_or(DEFAULT_DAYS);
     if !(1..=MOST_DAYS).contains(&days) {
-        return Err(format!("expires_in_days lies between 1 and {MOST_DAYS}"));
+        return Err(format!("expires_in_days must be between 1 and {MOST_DAYS}"));
     }
     if request.allowed_networks.len() > MOST_NETWORKS {
-        return Err(format!("allowed_networks has at most {MOST_NETWORKS} items"));
+        return Err(format!("allowed_networks must have at most {MOST_NETWORKS} items"));
     }
     let allowed_networks =
         request.allowed_networks.iter().map(|text| network(text)).collect::<Result<_, _>>()?;
@@ -103,9 +103,9 @@ fn fits(kind: KeyKind, permission: &Permission) -> Result<(), Invalid> {
     let of_platform = permission.is_reserved() || permission.resource().starts_with("platform.");
     match (kind, of_platform) {
         (KeyKind::Platform, true) | (KeyKind::Personal | KeyKind::Organization, false) => Ok(()),
-        (KeyKind::Platform, false) => Err(format!("permissions: {permission} is not the platform's")),
+        (KeyKind::Platform, false) => Err(format!("permissions: {permission} is not a platform permission")),
         (KeyKind::Personal | KeyKind::Organization, true) => {
-            Err(format!("permissions: {permission} stands in platform keys only"))
+            Err(format!("permissions: {permission} is for platform keys only"))
         }
     }
 }
@@ -115,8 +115,8 @@ fn network(text: &str) -> Result<String, Invalid> {
     let single =
         || text.parse::<std::net::IpAddr>().map(|address| ipnet::IpNet::from(address.to_canonical()));
     let network = text.parse::<ipnet::IpNet>().or_else(|_| single());
-    let network =
-        network.map_err(|_| "allowed_networks: an item is no network, such as 203.0.113.0/24".to_owned())?;
+    let network = network
+        .map_err(|_| "allowed_networks: an item is not a network such as 203.0.113.0/24".to_owned())?;
     Ok(network.trunc().to_string())
 }
 

@@ -40,7 +40,10 @@ impl Said {
     pub fn checked(mut self) -> Result<Self, Wrong> {
         if let Some(name) = &mut self.name {
             let Some(seen) = plain_text::name(name, LONGEST_NAME) else {
-                return Err(("name", format!("has 1 to {LONGEST_NAME} characters, none of them invisible")));
+                return Err((
+                    "name",
+                    format!("must have 1 to {LONGEST_NAME} characters, without invisible ones"),
+                ));
             };
             *name = seen.to_owned();
         }
@@ -65,13 +68,13 @@ pub fn logo(bytes: &[u8], said: Format) -> Result<Picture, String> {
     let picture = Picture::parse(bytes).map_err(|error: PictureError| format!("the picture {error}"))?;
     if picture.format != said {
         let (is, said) = (picture.format.media_type(), said.media_type());
-        return Err(format!("it came as {said} and is {is}; name it as what it is"));
+        return Err(format!("Content-Type is {said}, but the picture is {is}"));
     }
     if !SIDES.contains(&picture.width) || !SIDES.contains(&picture.height) {
         let (width, height) = (picture.width, picture.height);
         let (least, most) = (SIDES.start(), SIDES.end());
         return Err(format!(
-            "the picture has {width} by {height} pixels; each side must have {least} to {most}: resize it"
+            "the picture has {width} by {height} pixels; each side must have {least} to {most}"
         ));
     }
     Ok(picture)

@@ -221,7 +221,7 @@ pub fn text<'v>(input: &'v Value, field: &'static str) -> Result<&'v str, Stoppe
     input[field]
         .as_str()
         .filter(|text| !text.is_empty())
-        .ok_or_else(|| Stopped::Invalid { field, detail: "is needed".into() })
+        .ok_or_else(|| Stopped::Invalid { field, detail: "is required".into() })
 }
 
 pub const fn refused(method: Method, reason: &'static str) -> Stopped {

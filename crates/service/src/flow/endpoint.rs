@@ -124,30 +124,32 @@ impl IntoResponse for FlowError {
         let mut cookies = Vec::new();
         let problem = match self {
             Self::NotFound => Problem::from(ProblemCode::FlowNotFound),
-            Self::UnknownKind => Problem::new(
-                ProblemCode::Malformed,
-                "a member is missing, unknown or of another type than documented",
-            ),
+            Self::UnknownKind => {
+                Problem::new(ProblemCode::Malformed, "a member is missing, unknown or of the wrong type")
+            }
             Self::BrowserNotAllowed => Problem::from(ProblemCode::BrowserNotAllowed),
             Self::OriginRefused => Problem::from(ProblemCode::OriginRefused),
-            Self::UnknownAction => Problem::new(ProblemCode::UnknownAction, "take one of the flow's actions"),
+            Self::UnknownAction => Problem::new(
+                ProblemCode::UnknownAction,
+                "the flow does not offer this action at its current step",
+            ),
             Self::KindNotOpen(what) => {
-                Problem::new(ProblemCode::Forbidden, format!("{what} is not open here"))
+                Problem::new(ProblemCode::Forbidden, format!("{what} is not available"))
             }
-            Self::NotSignedIn => Problem::new(ProblemCode::Unauthenticated, "sign in first"),
-            Self::StepStale(answer) => {
-                Problem::new(ProblemCode::StepStale, "the flow has moved on").with(with("flow", answer.body))
-            }
-            Self::Expired => Problem::new(ProblemCode::FlowExpired, "open a new flow"),
-            Self::Finished => Problem::new(ProblemCode::FlowFinished, "open a new flow"),
+            Self::NotSignedIn => Problem::new(ProblemCode::Unauthenticated, "sign in to open this flow"),
+            Self::StepStale(answer) => Problem::new(ProblemCode::StepStale, "the flow is at a later step")
+                .with(with("flow", answer.body)),
+            Self::Expired => Problem::new(ProblemCode::FlowExpired, "start a new flow"),
+            Self::Finished => Problem::new(ProblemCode::FlowFinished, "start a new flow"),
             Self::Refused(answer) => {
                 cookies = answer.cookies;
-                Problem::new(ProblemCode::Refused, "that did not work").with(with("flow", answer.body))
+                Problem::new(ProblemCode::Refused, "the attempt was refused").with(with("flow", answer.body))
             }
-            Self::UnknownPasskey { credential_id } => {
-                Problem::new(ProblemCode::CredentialUnknown, "not a passkey of ours")
-                    .with(with("signal", json!({"credential_id": credential_id})))
-            }
+            Self::UnknownPasskey { credential_id } => Problem::new(
+                ProblemCode::CredentialUnknown,
+                "the passkey is not registered with this service",
+            )
+            .with(with("signal", json!({"credential_id": credential_id}))),
             Self::Invalid { field, detail } => {
                 Problem::new(ProblemCode::FieldInvalid, format!("{field} {detail}"))
                     .with(with("errors", json!([{"pointer": format!("/{field}"), "detail": detail}])))
@@ -158,9 +160,9 @@ impl IntoResponse for FlowError {
                 Problem::new(ProblemCode::FieldInvalid, format!("new_password {detail}"))
                     .with(with("errors", errors))
             }
-            Self::SlowDown => Problem::new(ProblemCode::SlowDown, "too many attempts; wait a little"),
+            Self::SlowDown => Problem::new(ProblemCode::SlowDown, "too many attempts; try again later"),
             Self::Early { seconds } => {
-                Problem::new(ProblemCode::SlowDown, "too many attempts; wait a little").after(seconds)
+                Problem::new(ProblemCode::SlowDown, "too many attempts; try again later").after(seconds)
             }
             Self::Unavailable => Problem::from(ProblemCode::Unavailable),
             Self::Internal(what) => {

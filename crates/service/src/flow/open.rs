@@ -180,7 +180,7 @@ async fn admit(
                     detail: "is not a bootstrap key".into(),
                 })?;
                 if !crate::bootstrap::is_good(&app.store, key.hash().as_bytes()).await? {
-                    let detail = "is not the current one, was used, or has expired".into();
+                    let detail = "is not the current key, was used, or has expired".into();
                     return Err(FlowError::Invalid { field: "bootstrap_key", detail });
                 }
                 // Spent at completion; until then only its hash is remembered.
@@ -193,7 +193,7 @@ async fn admit(
                     let mailbox = invitations::mailbox(app, token).await?;
                     state.invited = Some(mailbox.ok_or_else(|| FlowError::Invalid {
                         field: "invitation",
-                        detail: "is unknown, was used or taken back, or has expired".into(),
+                        detail: "is unknown, used, revoked or expired".into(),
                     })?);
                     Ok(())
                 }
@@ -210,7 +210,7 @@ async fn admit(
                 state.wants = Some(request.enrol.ok_or_else(|| FlowError::Invalid {
                     field: "enrol",
                     detail:
-                        "says what to bind: passkey, password, totp, recovery_codes, email or phone".into(),
+                        "must be the kind of credential to enrol: passkey, password, totp, recovery_codes, email or phone".into(),
                 })?);
             }
             Ok(())
@@ -225,7 +225,9 @@ pub async fn current_session(
     let bearer =
         context.authorization.as_ref().filter(|(scheme, _)| scheme == "session").map(|(_, token)| token);
     match (&context.session, bearer) {
-        (Some(_), Some(_)) => Err(FlowError::Invalid { field: "authorization", detail: "came twice".into() }),
+        (Some(_), Some(_)) => {
+            Err(FlowError::Invalid { field: "authorization", detail: "must not be repeated".into() })
+        }
         (Some(token), None) | (None, Some(token)) => Ok(sessions::check(app, token).await?),
         (None, None) => Ok(None),
     }

@@ -122,12 +122,12 @@ fn refuse(code: ErrorCode, description: &str) -> Refused {
 }
 
 fn asked_in_vain(code: ErrorCode) -> Refused {
-    refuse(code, "the person would have to be asked")
+    refuse(code, "user interaction is required")
 }
 
 /// What the client hears of a refusal. Why the person could not be them is not its business.
 pub fn refusal(refusal: Refusal, facts: &Facts) -> Refused {
-    let unable = "the person could not do what was asked";
+    let unable = "the person could not meet the request's requirements";
     match refusal {
         Refusal::UnmetRequirements => refuse(ErrorCode::UnmetAuthenticationRequirements, unable),
         Refusal::RequestRefused => facts
@@ -139,7 +139,7 @@ pub fn refusal(refusal: Refusal, facts: &Facts) -> Refused {
         | Refusal::AccountUnavailable
         | Refusal::RecoveryHeld
         | Refusal::SessionEnded
-        | Refusal::Denied => refuse(ErrorCode::AccessDenied, "the person did not allow it"),
+        | Refusal::Denied => refuse(ErrorCode::AccessDenied, "access was denied"),
     }
 }
 

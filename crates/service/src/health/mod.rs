@@ -45,18 +45,18 @@ pub async fn clock_skew(
 async fn obstacles(app: &App) -> Vec<String> {
     let mut found = Vec::new();
     if app.is_draining() {
-        found.push("the node is stopping".to_owned());
+        found.push("the node is shutting down".to_owned());
     }
     match tokio::time::timeout(Duration::from_secs(2), database(app)).await {
         Ok(Ok(mut database)) => found.append(&mut database),
         Ok(Err(error)) => {
             tracing::warn!(%error, "not ready");
-            found.push("the database does not answer".to_owned());
+            found.push("the database does not respond".to_owned());
         }
-        Err(_) => found.push("the database does not answer in time".to_owned()),
+        Err(_) => found.push("the database does not respond in time".to_owned()),
     }
     if app.keys.current().signer(porteiro_protocol::jose::Algorithm::Es256).is_err() {
-        found.push("there is no usable signing key".to_owned());
+        found.push("no usable signing key".to_owned());
     }
     found
 }
@@ -65,7 +65,7 @@ async fn database(app: &App) -> Result<Vec<String>, StoreError> {
     let mut found = Vec::new();
     let skew = clock_skew(&app.store, || app.clock.now()).await?;
     if skew > MAX_CLOCK_SKEW {
-        found.push(format!("the clock is {:.1} s off the database's", skew.as_seconds_f64()));
+        found.push(format!("the clock differs from the database's by {:.1} s", skew.as_seconds_f64()));
     }
     let schema = migrations::state(&app.store).await?;
     if schema != SchemaState::Expected {

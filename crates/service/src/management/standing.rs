@@ -51,7 +51,7 @@ pub async fn still(tx: &Tx, caller: &Caller, permission: &str) -> Result<Held, T
 
 /// The caller was let in with more than they hold now.
 pub fn lost() -> Problem {
-    Problem::new(ProblemCode::Forbidden, "what you held here has changed meanwhile")
+    Problem::new(ProblemCode::Forbidden, "your permissions changed during the request")
 }
 
 /// All they can pass on, now; `None` when they would not be let in any more. Whoever changes who may do what in an
@@ -92,6 +92,7 @@ fn is_admitted(caller: &Caller, member: &Member) -> bool {
 
 /// Beyond what somebody holds, and what of it.
 pub fn exceeds(missing: &[Permission]) -> Problem {
-    let problem = Problem::new(ProblemCode::AuthorityExceeded, "nobody gives or takes what they do not hold");
+    let problem =
+        Problem::new(ProblemCode::AuthorityExceeded, "you can only give or take permissions that you hold");
     problem.with(serde_json::Map::from_iter([("missing".to_owned(), json!(missing))]))
 }

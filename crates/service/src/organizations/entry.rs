@@ -14,7 +14,7 @@ use crate::{
     sessions::SignedIn,
 };
 
-const WHY: &str = "the organization asks for a stronger or a more recent proof";
+const WHY: &str = "the organization requires a higher level or a more recent authentication";
 
 /// What a person has proved, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -63,7 +63,7 @@ pub(super) async fn once(
         Begun::First(day) => day,
         Begun::Running => return Err(ProblemCode::IdempotencyInProgress.into()),
         Begun::Other => {
-            let text = "the key came with another request before; a new request needs a new key";
+            let text = "the key was used with a different request; use a new key for a new request";
             return Err(Problem::new(ProblemCode::IdempotencyConflict, text));
         }
         Begun::Done { status, answer } => return again(status, answer),
@@ -102,7 +102,7 @@ pub(super) async fn once(
 /// A structured-field string (RFC 9651 §3.3.3) as the draft wants it, or the same without its quotation marks.
 fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let malformed = || {
-        let text = "Idempotency-Key is one text of 1 to 255 visible ASCII characters";
+        let text = "Idempotency-Key must be one value of 1 to 255 visible ASCII characters";
         Problem::new(ProblemCode::Malformed, text)
     };
     let mut sent = headers.get_all(KEY).iter();
@@ -123,7 +123,7 @@ fn again(status: u16, answer: serde_json::Value) -> Result<Response, Problem> {
     let broken = || Problem::from(ProblemCode::Internal);
     let kept: Kept = serde_json::from_value(answer).map_err(|_| broken())?;
     if let Some(id) = kept.secret_of {
-        let text = "it was made by an earlier request with this key, and its secret was shown then";
+        let text = "an earlier request with this key created the resource and returned its secret";
         let members = serde_json::Map::from_iter([("id".to_owned(), id.into())]);
         return Err(Problem::new(ProblemCode::SecretAlreadyShown, text).with(members));
     }

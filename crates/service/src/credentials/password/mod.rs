@@ -77,7 +77,7 @@ fn stored_hash(credential: &Credential) -> Option<String> {
 pub async fn check(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let typed = step.text(input, "password")?;
     let Some(normal) = password::normalise(typed) else {
-        return Err(Stopped::Invalid { field: "password", detail: "is longer than allowed".into() });
+        return Err(Stopped::Invalid { field: "password", detail: "is too long".into() });
     };
     let candidate = find(step, input).await?;
     let usable = candidate.as_ref().filter(|credential| credential.state == CredentialState::Active);
@@ -135,10 +135,8 @@ pub async fn set(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let existing = step.credentials.iter().find(|credential| credential.kind == CredentialKind::Password);
     if let (Some(current), Occasion::Enrol) = (existing, step.occasion) {
         let typed = step.text(input, "current_password")?;
-        let normal = password::normalise(typed).ok_or_else(|| Stopped::Invalid {
-            field: "current_password",
-            detail: "is longer than allowed".into(),
-        })?;
+        let normal = password::normalise(typed)
+            .ok_or_else(|| Stopped::Invalid { field: "current_password", detail: "is too long".into() })?;
         let peppered = step.app.secrets.peppered(normal.as_bytes()).to_vec();
         let usable = Some(current).filter(|current| current.state == CredentialState::Active);
         if !step.app.hasher.verify(step.typed, usable.and_then(stored_hash), peppered).await? {
@@ -216,16 +214,14 @@ impl std::fmt::Display for Unfit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Policy(PasswordRefused::TooShort { min }) => {
-                write!(f, "needs at least {min} characters; a few words do well")
+                write!(f, "must have at least {min} characters; several words work well")
             }
-            Self::Policy(PasswordRefused::TooLong { max }) => write!(f, "may have at most {max} characters"),
-            Self::Policy(PasswordRefused::Common) => {
-                f.write_str("is one that many people use; choose another")
-            }
+            Self::Policy(PasswordRefused::TooLong { max }) => write!(f, "must have at most {max} characters"),
+            Self::Policy(PasswordRefused::Common) => f.write_str("is too common; choose another"),
             Self::Policy(PasswordRefused::ContextWord) => {
-                f.write_str("is made of your name, address or this service; choose another")
+                f.write_str("contains your name, your address or the name of this service; choose another")
             }
-            Self::Breached => f.write_str("has appeared in a breach of another service; choose another"),
+            Self::Breached => f.write_str("has appeared in a data breach; choose another"),
         }
     }
 }

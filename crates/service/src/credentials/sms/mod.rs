@@ -111,7 +111,7 @@ async fn challenge(
 fn number(text: &str) -> Result<PhoneNumber, Stopped> {
     PhoneNumber::parse(text).map_err(|_| Stopped::Invalid {
         field: "number",
-        detail: "begins with + and the country code".into(),
+        detail: "must begin with + and the country code".into(),
     })
 }
 
@@ -120,7 +120,7 @@ fn allowed(step: &Step<'_>, number: PhoneNumber) -> Result<PhoneNumber, Stopped>
     if sms::is_allowed(&step.app.checked.settings.sms_countries, number.as_str()) {
         return Ok(number);
     }
-    let detail = "is in a country that no text messages are sent to".into();
+    let detail = "is in a country to which no text messages are sent".into();
     Err(Stopped::Invalid { field: "number", detail })
 }
 
@@ -156,7 +156,7 @@ pub async fn add(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     if !step.sends_sms {
         return Err(Stopped::Invalid {
             field: "number",
-            detail: "cannot be used: no text messages are sent here".into(),
+            detail: "cannot be used: text messages are not enabled".into(),
         });
     }
     let to = allowed(step, number(step.text(input, "number")?)?)?;

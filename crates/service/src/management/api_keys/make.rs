@@ -140,7 +140,7 @@ async fn write(
     }
     let most = MOST.iter().find(|(kind, _)| *kind == wanted.kind).map_or(0, |(_, most)| *most);
     if api_keys::count_living(tx, wanted.kind, place.organization, place.membership).await? >= most {
-        let text = format!("at most {most} keys live at once");
+        let text = format!("at most {most} active keys are allowed");
         return Err(Problem::new(ProblemCode::Quota, text).into());
     }
     let created_by = format!("{}:{}", maker.actor.kind.as_str(), maker.actor.id);

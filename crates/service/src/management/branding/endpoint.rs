@@ -190,7 +190,7 @@ impl<S: Sync> FromRequest<S> for Uploaded {
             .into_iter()
             .find(|format| said.is_some_and(|said| said.trim().eq_ignore_ascii_case(format.media_type())));
         let Some(said) = said else {
-            let text = format!("send it as {}", Format::MEDIA_TYPES.join(", "));
+            let text = format!("the picture must be {}", Format::MEDIA_TYPES.join(", "));
             return Err(Problem::new(ProblemCode::UnsupportedMedia, text));
         };
         let bytes = crate::http::read(request, LARGEST_LOGO).await?;

@@ -57,8 +57,9 @@ pub(super) async fn administering(
     }
     let organization = organizations::find(&app.store, place).await?.ok_or(ProblemCode::NotFound)?;
     let reason = reason(parts).ok_or_else(|| {
-        let text =
-            format!("say why in the header {REASON}, in at most 500 characters; the organization reads it");
+        let text = format!(
+            "give a reason of at most 500 characters in the header {REASON}; the organization can read it"
+        );
         Problem::new(ProblemCode::ReasonRequired, text)
     })?;
     let what = format!("{} {}", parts.method, parts.uri.path());

@@ -43,7 +43,7 @@ use crate::{
 };
 
 const BELOW_LEVEL: &str =
-    "the key was made with a weaker proof than the organization asks for now; make a new one";
+    "the key was created at a lower level than the organization now requires; create a new key";
 
 /// What a route asks of its caller.
 #[derive(Debug, Clone)]
@@ -261,7 +261,7 @@ async fn with_session(
     let nobody = || {
         OAuthError::new(
             porteiro_protocol::error::ErrorCode::InvalidToken,
-            "send an access token or an API key",
+            "an access token or an API key is required",
         )
         .missing()
     };

@@ -77,9 +77,9 @@ impl Asking<'_> {
 
     async fn record(&self, refusal: Refusal) -> Turned {
         let detail = if refusal.rule == Rule::ReadOnlyForActing {
-            "whoever acts as a member only reads here".to_owned()
+            "impersonation gives read-only access".to_owned()
         } else {
-            format!("this needs the permission {}", self.asked)
+            format!("the permission {} is required", self.asked)
         };
         let reference = refusals::record(self.app, self.context, &refusal).await;
         Problem::new(ProblemCode::Forbidden, detail).with_reference(reference).into()

@@ -38,7 +38,9 @@ pub async fn require_session(State(app): State<Arc<App>>, request: Request, next
             parts.extensions.insert(signed_in);
             next.run(Request::from_parts(parts, body)).await
         }
-        Ok(None) => Problem::new(ProblemCode::Unauthenticated, "sign in first").into_response(),
+        Ok(None) => {
+            Problem::new(ProblemCode::Unauthenticated, "no valid session or access token").into_response()
+        }
         Err(error) => error.into_response(),
     }
 }
@@ -85,7 +87,7 @@ pub async fn require_fresh(app: &Arc<App>, signed_in: &SignedIn) -> Result<(), P
         return Ok(());
     }
     let open = json!({"method": "POST", "path": "/v1/flows", "body": {"kind": "reauthenticate"}});
-    Err(Problem::new(ProblemCode::StepUpRequired, "prove once more that it is you")
+    Err(Problem::new(ProblemCode::StepUpRequired, "a more recent authentication is required")
         .with(serde_json::Map::from_iter([("flow".to_owned(), open)])))
 }
 

@@ -132,9 +132,9 @@ async fn start(
     let invalid = |text: &str| Problem::new(ProblemCode::FieldInvalid, text);
     let reason = asked.reason.trim();
     if !(1..=REASON).contains(&reason.chars().count()) || !plain_text::is_seen(reason) {
-        return Err(invalid("reason has 1 to 500 printable characters"));
+        return Err(invalid("reason must have 1 to 500 printable characters"));
     }
-    let scope: Scope = asked.scope.parse().map_err(|_| invalid("scope is not a scope"))?;
+    let scope: Scope = asked.scope.parse().map_err(|_| invalid("scope is malformed"))?;
     let refusing = Refusing { app: &app, context: &context, caller: &caller, organization, scope: &scope };
     let Some((_, token)) = operator(&caller) else {
         return Err(refusing.problem(Refused::Rule(Rule::ImpersonationByKey)).await);
@@ -269,7 +269,10 @@ impl Refusing<'_> {
             },
         };
         let reference = refusals::record(self.app, self.context, &refusal).await;
-        Ok(Problem::new(ProblemCode::AuthorityExceeded, "not as this member, or not for this")
-            .with_reference(reference))
+        Ok(Problem::new(
+            ProblemCode::AuthorityExceeded,
+            "impersonating this member, or with this scope, is not allowed",
+        )
+        .with_reference(reference))
     }
 }

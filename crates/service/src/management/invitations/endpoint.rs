@@ -211,7 +211,7 @@ async fn accept_mine(
     Json(request): Json<Accept>,
 ) -> Result<Response, Problem> {
     let refused = || {
-        let text = "the invitation is unknown, was used or taken back, or has expired";
+        let text = "the invitation is unknown, used, revoked or expired";
         Problem::new(ProblemCode::Refused, text)
     };
     let (organization, id, secret) = match (request.token.as_deref(), request.id) {
@@ -225,7 +225,7 @@ async fn accept_mine(
             (organization.id, id, None)
         }
         (Some(_), Some(_)) | (None, None) => {
-            return Err(Problem::new(ProblemCode::FieldInvalid, "send token or id"));
+            return Err(Problem::new(ProblemCode::FieldInvalid, "send either token or id"));
         }
     };
     let outcome = Box::pin(accept(&app, &context, me.account_id, organization, id, secret.as_ref())).await?;
@@ -236,7 +236,7 @@ async fn accept_mine(
         Accepted::NotTheirs => Err(refused()),
         Accepted::Suspended => Err(ProblemCode::OrganizationSuspended.into()),
         Accepted::Member => {
-            Err(Problem::new(ProblemCode::Conflict, "you belong to this organization already"))
+            Err(Problem::new(ProblemCode::Conflict, "you are already a member of this organization"))
         }
     }
 }

@@ -29,7 +29,7 @@ use crate::{
 };
 
 const WRITE: &str = "members:write";
-const NO_CLIENT: &str = "there is no such client";
+const NO_CLIENT: &str = "the client is unknown";
 
 type Outcome<T> = Result<T, TxProblem>;
 
@@ -58,13 +58,13 @@ pub async fn add(
             Who::Account(account) => {
                 let account = accounts::find(&tx, *account).await?;
                 let account = account.filter(|it| it.state == accounts::AccountState::Active);
-                account.ok_or(Refused::Whom("there is no such account")).map(|it| it.display_name)
+                account.ok_or(Refused::Whom("the account is unknown")).map(|it| it.display_name)
             }
             Who::Client(client_id) => match clients::find(&tx, client_id).await? {
                 None => Err(Refused::Whom(NO_CLIENT)),
                 Some(client) if !client.is_known_to(organization.id) => Err(Refused::Whom(NO_CLIENT)),
                 Some(client) if client.is_public() || !client.may_use_grant("client_credentials") => {
-                    Err(Refused::Whom("only a client that uses client_credentials can be a member"))
+                    Err(Refused::Whom("only a client with the client_credentials grant can be a member"))
                 }
                 Some(client) if !client_policies::allows(&tx, &organization, &client).await? => {
                     Err(Refused::Whom("the organization does not allow this client"))

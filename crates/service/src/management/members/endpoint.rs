@@ -185,22 +185,22 @@ impl From<Refused> for Problem {
         match refused {
             Refused::NotFound => ProblemCode::NotFound.into(),
             Refused::Stale => stale(),
-            Refused::Above => {
-                Self::new(ProblemCode::AuthorityExceeded, "this member may do more here than you may")
-            }
-            Refused::Exceeds(missing) => exceeds(&missing),
-            Refused::UnknownRole(role) => invalid(&format!("there is no role '{}'", role.escape_debug())),
-            Refused::Roles => invalid("roles are 1 to 20, each once"),
-            Refused::PrimaryRole => invalid("primary_role is one of the roles"),
-            Refused::DisplayName => invalid("display_name has 1 to 100 printable characters"),
-            Refused::Reason => invalid("reason has at most 500 printable characters"),
-            Refused::LastOwner => ProblemCode::LastOwner.into(),
-            Refused::AlreadyMember => Self::new(ProblemCode::Conflict, "they are a member already"),
-            Refused::Whom(why) => invalid(why),
-            Refused::Removed => Self::new(
-                ProblemCode::Conflict,
-                "they were removed; they come back by being invited or added",
+            Refused::Above => Self::new(
+                ProblemCode::AuthorityExceeded,
+                "this member holds permissions that you do not hold",
             ),
+            Refused::Exceeds(missing) => exceeds(&missing),
+            Refused::UnknownRole(role) => invalid(&format!("unknown role '{}'", role.escape_debug())),
+            Refused::Roles => invalid("roles must be 1 to 20 different roles"),
+            Refused::PrimaryRole => invalid("primary_role must be one of the roles"),
+            Refused::DisplayName => invalid("display_name must have 1 to 100 printable characters"),
+            Refused::Reason => invalid("reason must have at most 500 printable characters"),
+            Refused::LastOwner => ProblemCode::LastOwner.into(),
+            Refused::AlreadyMember => Self::new(ProblemCode::Conflict, "already a member"),
+            Refused::Whom(why) => invalid(why),
+            Refused::Removed => {
+                Self::new(ProblemCode::Conflict, "the member was removed; invite or add them again")
+            }
         }
     }
 }
@@ -238,12 +238,12 @@ async fn create(
         (Some(_), None) => {
             return Err(Problem::new(
                 ProblemCode::Forbidden,
-                "people are invited; only the platform adds them",
+                "only the platform adds people; invite them instead",
             ));
         }
         (None, Some(client_id)) => Who::Client(client_id),
         (None, None) | (Some(_), Some(_)) => {
-            return Err(Problem::new(ProblemCode::FieldInvalid, "name an account_id or a client_id"));
+            return Err(Problem::new(ProblemCode::FieldInvalid, "send either account_id or client_id"));
         }
     };
     let name = new.display_name.as_deref();

@@ -44,12 +44,13 @@ impl Said {
     /// # Errors
     /// The first field that cannot be as it is.
     pub fn checked(mut self) -> Result<Self, Wrong> {
-        let name = plain_text::name(&self.name, 100).ok_or(("name", "has 1 to 100 printable characters"))?;
+        let name =
+            plain_text::name(&self.name, 100).ok_or(("name", "must have 1 to 100 printable characters"))?;
         self.name = name.to_owned();
         if !is_slug(&self.slug) {
             return Err((
                 "slug",
-                "has 2 to 63 of a-z, 0-9 and '-', neither first nor last, and does not look like an id",
+                "must have 2 to 63 characters of a-z, 0-9 and '-', must not begin or end with '-', and must not look like an id",
             ));
         }
         Ok(self)

@@ -124,7 +124,7 @@ async fn make(
     Json(new): Json<NewOrganization>,
 ) -> Result<Response, Problem> {
     if !app.checked.settings.organizations_by_people {
-        return Err(Problem::new(ProblemCode::Forbidden, "the platform makes organizations here"));
+        return Err(Problem::new(ProblemCode::Forbidden, "only the platform creates organizations"));
     }
     let said =
         Said { name: new.name, slug: new.slug, locale: new.locale }.checked().map_err(field_invalid)?;
@@ -210,10 +210,10 @@ async fn suspend(
     Json(said): Json<Suspend>,
 ) -> Result<Response, Problem> {
     if !decide::is_reason_code(&said.reason_code) {
-        return Err(field_invalid(("reason_code", "has 1 to 40 of a-z and '_'")));
+        return Err(field_invalid(("reason_code", "must have 1 to 40 characters of a-z and '_'")));
     }
     if said.note.as_deref().is_some_and(|note| note.chars().count() > 500) {
-        return Err(field_invalid(("note", "has at most 500 characters")));
+        return Err(field_invalid(("note", "must have at most 500 characters")));
     }
     let standing = Standing::Suspended { reason_code: &said.reason_code, note: said.note.as_deref() };
     decided(&app, &context, &caller, &id, standing).await
@@ -237,7 +237,7 @@ async fn decided(
 ) -> Result<Response, Problem> {
     let id: OrganizationId = id.parse().map_err(|_| ProblemCode::NotFound)?;
     if caller.reason.is_none() {
-        let text = format!("say why in the header {}; the organization reads it", api::REASON);
+        let text = format!("give a reason in the header {}; the organization can read it", api::REASON);
         return Err(Problem::new(ProblemCode::ReasonRequired, text));
     }
     let organization = decide_standing(app, context, caller, id, standing).await?;

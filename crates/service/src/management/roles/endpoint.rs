@@ -179,19 +179,23 @@ impl From<Refused> for Problem {
         match refused {
             Refused::NotFound => ProblemCode::NotFound.into(),
             Refused::Stale => stale(),
-            Refused::Key => invalid("key is 1 to 63 of a-z, 0-9, '_' and '-', after a letter"),
-            Refused::BuiltIn => Self::new(ProblemCode::Conflict, "this role is built in and does not change"),
-            Refused::Name => invalid("name has 1 to 100 printable characters"),
-            Refused::Taken => Self::new(ProblemCode::Conflict, "there is a role of that key"),
+            Refused::Key => {
+                invalid("key must have 1 to 63 characters of a-z, 0-9, '_' and '-', beginning with a letter")
+            }
+            Refused::BuiltIn => Self::new(ProblemCode::Conflict, "a built-in role cannot be changed"),
+            Refused::Name => invalid("name must have 1 to 100 printable characters"),
+            Refused::Taken => Self::new(ProblemCode::Conflict, "a role with this key exists"),
             Refused::TooMany => Self::new(ProblemCode::Quota, "an organization has at most 200 roles"),
             Refused::TooManyPermissions => invalid("a role has at most 200 permissions"),
             Refused::NotAPermission(text) => {
                 invalid(&format!("'{}' is not a permission (resource:action)", text.escape_debug()))
             }
-            Refused::Reserved(one) => invalid(&format!("{one} is reserved: no role can permit it")),
-            Refused::Unknown(one) => invalid(&format!("nothing here is permitted by {one}")),
+            Refused::Reserved(one) => invalid(&format!("{one} is reserved: a role cannot include it")),
+            Refused::Unknown(one) => invalid(&format!("unknown permission {one}")),
             Refused::Exceeds(missing) => exceeds(&missing),
-            Refused::Worn => Self::new(ProblemCode::Conflict, "somebody wears it, or is invited to"),
+            Refused::Worn => {
+                Self::new(ProblemCode::Conflict, "members or pending invitations have this role")
+            }
         }
     }
 }

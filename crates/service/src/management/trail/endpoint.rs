@@ -56,13 +56,13 @@ async fn list(
         if listing.query.get("cursor").is_some() || listing.query.get("limit").is_some() {
             return Err(Problem::new(
                 ProblemCode::Malformed,
-                "lines come all at once: leave out limit and cursor",
+                "an export is not paged: omit limit and cursor",
             ));
         }
         let whom = format!("{}|{organization}", caller.key());
         let key = app.secrets.limit_key(AUDIT_EXPORT.name, whom.as_bytes());
         if let Some(limited) = limits::take(&app.store, &[Bucket { rule: AUDIT_EXPORT, key }]).await? {
-            let problem = Problem::new(ProblemCode::SlowDown, "at most ten exports a minute");
+            let problem = Problem::new(ProblemCode::SlowDown, "at most ten exports per minute");
             return Err(problem.after(limited.seconds));
         }
         let mut response = Response::new(Body::new(export::begin(&app, organization, filter).await?));

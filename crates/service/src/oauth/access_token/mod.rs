@@ -194,10 +194,10 @@ pub async fn carried(
         }
         (None, Some(token)) => ("bearer", token),
         (Some(_), Some(_)) => {
-            return Err(OAuthError::new(ErrorCode::InvalidRequest, "send the token in one way, not in two"));
+            return Err(OAuthError::new(ErrorCode::InvalidRequest, "send the token by one method only"));
         }
         (_, None) => {
-            return Err(OAuthError::new(ErrorCode::InvalidToken, "send an access token").missing());
+            return Err(OAuthError::new(ErrorCode::InvalidToken, "an access token is required").missing());
         }
     };
     let claims = own(app, token).ok_or_else(invalid_token)?;

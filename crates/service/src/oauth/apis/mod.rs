@@ -80,7 +80,7 @@ impl Api {
             return Err("identifier must not have a fragment (RFC 8707 §2)".into());
         }
         if !(30..=LONGEST_TOKEN_SECONDS).contains(&self.token_seconds) {
-            return Err(format!("token_seconds lies between 30 and {LONGEST_TOKEN_SECONDS}"));
+            return Err(format!("token_seconds must be between 30 and {LONGEST_TOKEN_SECONDS}"));
         }
         for detail in &self.details {
             detail.check().map_err(|error| format!("{}: {error}", detail.name))?;
@@ -92,7 +92,7 @@ impl Api {
             }
             if self.organizational && porteiro_protocol::permission::Permission::parse(&scope.name).is_err() {
                 return Err(format!(
-                    "'{}' is not a permission (resource:action), as the scopes of an organizational API are",
+                    "'{}' is not a permission (resource:action), which every scope of an organizational API must be",
                     scope.name
                 ));
             }

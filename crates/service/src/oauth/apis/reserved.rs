@@ -35,13 +35,10 @@ impl Api {
     /// What of it is ours, in words.
     pub fn reserved(&self, issuer: &str) -> Option<String> {
         if is_issuer(&self.identifier, issuer) {
-            return Some("identifier is the issuer's own: tokens for it open the management API".into());
+            return Some("identifier is the issuer, whose tokens are for the management API".into());
         }
         let taken = self.scopes.iter().find(|scope| is_own(&scope.name))?;
-        Some(format!(
-            "'{}' reads like a permission of the management API; call the resource otherwise",
-            taken.name
-        ))
+        Some(format!("'{}' looks like a permission of the management API; rename the resource", taken.name))
     }
 }
 
@@ -51,7 +48,7 @@ pub fn unfit(apis: &[Api], issuer: &str) -> Option<String> {
         let why = api.reserved(issuer)?;
         let it = &api.identifier;
         Some(format!(
-            "the API {it} cannot be served: {why}; porteiro apis remove '{it}', or register it anew"
+            "the API {it} is invalid: {why}; run: porteiro apis remove '{it}', or register it again"
         ))
     })
 }

@@ -238,7 +238,7 @@ impl Requester<'_> {
 fn is_open_to(client: &Client, open_to_unverified: bool) -> Result<(), Refused> {
     match client.trust {
         Trust::Unverified if !open_to_unverified => {
-            Err(invalid_scope("a scope is not open to clients that nobody has checked"))
+            Err(invalid_scope("a scope is not available to unverified clients"))
         }
         Trust::Unverified | Trust::Verified | Trust::FirstParty => Ok(()),
     }
@@ -248,31 +248,31 @@ fn is_open_to(client: &Client, open_to_unverified: bool) -> Result<(), Refused> 
 fn may_ask(client: &Client, api: Option<&Api>, name: &str) -> Result<(), Refused> {
     if scopes::is_standard(name) {
         if api.is_some() && !scopes::is_open(name) {
-            return Err(invalid_scope("a scope is for our own API alone"));
+            return Err(invalid_scope("a scope is for the issuer's own API only"));
         }
         return match client.trust {
             Trust::Unverified | Trust::Verified if !scopes::is_open(name) => {
-                Err(invalid_scope("a scope is only for clients of the same house"))
+                Err(invalid_scope("a scope is for first-party clients only"))
             }
             Trust::Unverified | Trust::Verified | Trust::FirstParty => Ok(()),
         };
     }
     if let Some(own) = permissions::find(name) {
         if api.is_some() {
-            return Err(invalid_scope("a scope is for our own API alone"));
+            return Err(invalid_scope("a scope is for the issuer's own API only"));
         }
         return match (own.reach, client.trust) {
             (Reach::Organization, Trust::Verified | Trust::FirstParty)
             | (Reach::Platform, Trust::FirstParty) => Ok(()),
             (Reach::Organization, Trust::Unverified)
             | (Reach::Platform, Trust::Unverified | Trust::Verified) => {
-                Err(invalid_scope("a scope is not open to clients of this trust"))
+                Err(invalid_scope("a scope is not available to clients of this trust"))
             }
         };
     }
-    let known = api.and_then(|api| api.scope(name)).ok_or_else(|| {
-        invalid_scope("not all of these scopes belong to one API; ask for one API at a time")
-    })?;
+    let known = api
+        .and_then(|api| api.scope(name))
+        .ok_or_else(|| invalid_scope("the scopes belong to more than one API; request one API at a time"))?;
     is_open_to(client, known.open_to_unverified)
 }
 
@@ -280,7 +280,7 @@ fn may_ask(client: &Client, api: Option<&Api>, name: &str) -> Result<(), Refused
 /// of details are for [`Details::check`](super::details::Details::check).
 pub fn still_allowed(client: &Client, api: Option<&Api>, authority: &Authority) -> Result<(), Refused> {
     if client.ceiling().is_some_and(|ceiling| !ceiling.covers_all(authority.scope())) {
-        return Err(invalid_scope("the client does not have all of these scopes any more"));
+        return Err(invalid_scope("the client no longer has all of these scopes"));
     }
     authority.scope().iter().try_for_each(|name| may_ask(client, api, name))?;
     check_types(client, api, authority.details())

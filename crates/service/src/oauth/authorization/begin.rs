@@ -64,10 +64,8 @@ pub async fn begin(app: &Arc<App>, context: &RequestContext, raw: RawRequest) ->
             return stop(app, Stopped::Client(Box::new(Turned::new(&prepared, refused)))).await;
         }
     };
-    let otherwise = Turned::new(
-        &prepared,
-        refuse(ErrorCode::InteractionRequired, "there is no screen to send the person to"),
-    );
+    let otherwise =
+        Turned::new(&prepared, refuse(ErrorCode::InteractionRequired, "the service has no sign-in page"));
     match start(app, context, continued, prepared).await? {
         Started::Done { delivery, cookies } => Ok(Begun::Delivered { delivery, cookies }),
         Started::Blocked { refused } => {
@@ -119,7 +117,7 @@ pub async fn continued_from(
 ) -> Result<Result<Continued, Stopped>, StoreError> {
     let page = |code, detail: &str| Ok(Err(Stopped::Page { code, detail: detail.to_owned() }));
     if raw.size() > MAX_REQUEST {
-        return page(ErrorCode::InvalidRequest, "the request is larger than any needs to be");
+        return page(ErrorCode::InvalidRequest, "the request is too large");
     }
     let source = match raw.source() {
         Ok(source) => source,
@@ -141,7 +139,7 @@ pub async fn continued_from(
                 })),
                 None => page(
                     ErrorCode::InvalidRequestUri,
-                    "request_uri is not one of ours for this client, has expired, or was used",
+                    "request_uri is unknown for this client, expired or used",
                 ),
             }
         }
@@ -151,7 +149,7 @@ pub async fn continued_from(
                 Err(error) => return Ok(Err(error.into())),
             };
             let Some(client) = clients::find(&app.store, &client_id).await? else {
-                return page(ErrorCode::InvalidRequest, "there is no such client");
+                return page(ErrorCode::InvalidRequest, "the client is unknown");
             };
             match object::open(app, &client, text, &raw).await {
                 Ok(request) if beside == Beside::Completes && object::may_be_completed(&client) => {
@@ -164,7 +162,7 @@ pub async fn continued_from(
         }
         Source::Reference(_) => page(
             ErrorCode::RequestUriNotSupported,
-            "request objects are fetched for the authorization endpoint alone",
+            "request objects are fetched at the authorization endpoint only",
         ),
     }
 }
@@ -210,7 +208,10 @@ fn named(app: &App, prepared: &Prepared) -> Result<(Option<Uuid>, Option<Uuid>),
     };
     let subject: Option<Uuid> = claims.and_then(|claims| claims["sub"].as_str()?.parse().ok());
     let subject = subject.ok_or_else(|| {
-        refuse(ErrorCode::InvalidRequest, "id_token_hint is not an ID token of ours for this client")
+        refuse(
+            ErrorCode::InvalidRequest,
+            "id_token_hint is not an ID token that this issuer issued to this client",
+        )
     })?;
     match asked {
         Some(asked) if asked != subject => Err(nobody()),
@@ -220,9 +221,12 @@ fn named(app: &App, prepared: &Prepared) -> Result<(Option<Uuid>, Option<Uuid>),
 
 /// Whether the right person is signed in cannot be said without asking (decision record 0087).
 fn outdated() -> Refused {
-    refuse(ErrorCode::LoginRequired, "the key that signed id_token_hint is retired: ask without prompt=none")
+    refuse(
+        ErrorCode::LoginRequired,
+        "the key that signed id_token_hint is retired: send the request without prompt=none",
+    )
 }
 
 fn nobody() -> Refused {
-    refuse(ErrorCode::LoginRequired, "nobody by that name is signed in")
+    refuse(ErrorCode::LoginRequired, "the person in the hint is not signed in")
 }

@@ -81,9 +81,9 @@ fn grant(asked: &Asked<'_>) -> Result<(), Refused> {
             unregistered("the client did not register the device_code grant")
         }
         (Way::Device, _) if asked.client.trust == Trust::Unverified => {
-            unregistered("the device_code grant is for clients that somebody has checked")
+            unregistered("an unverified client cannot use the device_code grant")
         }
-        (Way::Device, Profile::Fapi2) => unregistered("FAPI 2.0 knows no device_code grant"),
+        (Way::Device, Profile::Fapi2) => unregistered("FAPI 2.0 does not include the device_code grant"),
         (Way::Redirect | Way::Direct, _) | (Way::Device, Profile::Default) => Ok(()),
     }
 }
@@ -99,7 +99,10 @@ fn device(asked: &Asked<'_>) -> Result<(), Refused> {
     let ours = granted.audience() == asked.issuer;
     let closed = |name: &str| ours && !(scopes::is_standard(name) && scopes::is_open(name));
     if granted.scope().iter().any(closed) {
-        return Err(refuse(ErrorCode::InvalidScope, "a scope is not for devices; sign in with a browser"));
+        return Err(refuse(
+            ErrorCode::InvalidScope,
+            "a scope is not available to devices; sign in with a browser",
+        ));
     }
     Ok(())
 }
@@ -141,7 +144,7 @@ fn response_mode(asked: &Asked<'_>) -> Result<(), Refused> {
     let signs = asked.client.metadata.authorization_signed_response_alg.is_some();
     match asked.request.response_mode {
         Some(mode) if mode.is_signed() && !signs => {
-            Err(refuse(ErrorCode::InvalidRequest, "the client did not register for signed responses"))
+            Err(refuse(ErrorCode::InvalidRequest, "the client is not registered for signed responses"))
         }
         Some(_) | None => Ok(()),
     }
@@ -170,7 +173,7 @@ fn least(values: &[&str]) -> Result<Level, Refused> {
         return Ok(Level::None);
     }
     values.iter().filter_map(|value| Level::parse_acr(value)).min().ok_or_else(|| {
-        refuse(ErrorCode::UnmetAuthenticationRequirements, "none of these levels is one we can reach")
+        refuse(ErrorCode::UnmetAuthenticationRequirements, "none of the requested acr_values is supported")
     })
 }
 
@@ -184,7 +187,7 @@ fn offline(asked: &Asked<'_>) -> Result<(), Refused> {
     if asked.request.scope.contains("offline_access") && !may {
         return Err(refuse(
             ErrorCode::InvalidScope,
-            "offline_access needs the refresh_token grant, which the client did not register",
+            "offline_access requires the refresh_token grant, which the client did not register",
         ));
     }
     Ok(())
@@ -196,7 +199,7 @@ fn details(asked: &Asked<'_>) -> Result<(), Refused> {
     if asked.request.authorization_details.is_some() && open && !asked.client.is_public() {
         return Err(refuse(
             ErrorCode::InvalidRequest,
-            "push requests with authorization_details, or sign them",
+            "requests with authorization_details must be pushed or signed",
         ));
     }
     Ok(())
@@ -219,7 +222,7 @@ fn organization(asked: &Asked<'_>) -> Result<(), Refused> {
     if in_one && granted.scope().iter().any(is_of_the_account) {
         return Err(refuse(
             ErrorCode::InvalidScope,
-            "a scope is about the account itself, and a token for an organization carries none of those",
+            "a scope concerns the account itself and cannot be in a token for an organization",
         ));
     }
     Ok(())

@@ -74,7 +74,7 @@ fn present(app: &App, begun: Begun, json: bool) -> Response {
                     app,
                     Begun::Page {
                         code: ErrorCode::InteractionRequired,
-                        detail: "there is no screen here: ask for application/json".into(),
+                        detail: "the service has no pages: send Accept: application/json".into(),
                     },
                     false,
                 ),

@@ -53,12 +53,12 @@ pub(super) async fn issue(
     if let Some(pushed) = continued.pushed
         && !pushed::consume(tx, pushed, &client.id).await?
     {
-        return turned(app, prepared, ErrorCode::InvalidRequestUri, "the pushed request was used before")
+        return turned(app, prepared, ErrorCode::InvalidRequestUri, "the pushed request was already used")
             .await;
     }
     let challenge = prepared.request.code_challenge.as_bytes();
     if !store::use_challenge(tx, &client.id, challenge, end_of_day(authentication.now)).await? {
-        let text = "this code_challenge was used before: make a new verifier for every request";
+        let text = "this code_challenge was already used: create a new code_verifier for every request";
         return turned(app, prepared, ErrorCode::InvalidRequest, text).await;
     }
     let admitted = match admit(tx, continued, prepared, authentication).await? {
@@ -89,7 +89,8 @@ pub async fn admit(
     prepared: &Prepared,
     authentication: &Authentication<'_>,
 ) -> Result<Result<Admitted, Refused>, StoreError> {
-    let somebody_else = || refuse(ErrorCode::LoginRequired, "somebody else signed in than was asked for");
+    let somebody_else =
+        || refuse(ErrorCode::LoginRequired, "the person who signed in is not the requested one");
     if continued.hinted.is_some_and(|hinted| hinted != authentication.account) {
         return Ok(Err(somebody_else()));
     }
@@ -201,7 +202,7 @@ async fn acting(
         return Ok(Err(denied()));
     }
     if member.organization.policy.admits(proved).is_err() {
-        let text = "the organization asks for a stronger or a more recent proof";
+        let text = "the organization requires a higher level or a more recent authentication";
         return Ok(Err(refuse(ErrorCode::UnmetAuthenticationRequirements, text)));
     }
     Ok(Ok(Some((Acting::from(&member), member.organization.authority_version))))

@@ -156,7 +156,7 @@ pub async fn prepare(
         Err(error) => return Ok(Err(error.into())),
     };
     let Some(client) = clients::find(reader, addressee.client_id).await? else {
-        let detail = "there is no such client".to_owned();
+        let detail = "the client is unknown".to_owned();
         return Ok(Err(Stopped::Page { code: ErrorCode::InvalidRequest, detail }));
     };
     let redirect_uri = match continued.way() {
@@ -261,14 +261,14 @@ pub async fn standing(
     if let (Some(hinted), Some(account)) = (continued.hinted, account)
         && hinted != account
     {
-        let text = "the person could not do what was asked";
+        let text = "the person could not meet the request's requirements";
         return Ok(Standing::refused(decide::refuse(ErrorCode::LoginRequired, text)));
     }
     let mut choices = Vec::new();
     if let Some(account) = account {
         let place = place::find(reader, continuation.organization, prepared, account).await?;
         if continued.subject.is_some_and(|subject| !place.may_be(subject, account)) {
-            let text = "the person could not do what was asked";
+            let text = "the person could not meet the request's requirements";
             return Ok(Standing::refused(decide::refuse(ErrorCode::LoginRequired, text)));
         }
         match place {

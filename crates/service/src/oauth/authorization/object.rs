@@ -86,21 +86,21 @@ fn judge(
     match verified.header["typ"].as_str() {
         None => {}
         Some(typ) if typ.eq_ignore_ascii_case("oauth-authz-req+jwt") || typ.eq_ignore_ascii_case("jwt") => {}
-        Some(_) => return Err(refused("the request object is typed as something else")),
+        Some(_) => return Err(refused("the typ header of the request object is not accepted")),
     }
     let claims = &verified.payload;
     if claims["iss"].as_str() != Some(client.id.as_str()) {
-        return Err(refused("iss of the request object is not the client"));
+        return Err(refused("iss of the request object is not the client_id"));
     }
     // RFC 9101 §10.8: else it could be a client assertion, or be used as one.
     if claims["sub"].as_str() == Some(client.id.as_str()) {
-        return Err(refused("sub of the request object must not be the client"));
+        return Err(refused("sub of the request object must not be the client_id"));
     }
     if !is_for(&claims["aud"], issuer) {
         return Err(refused("aud of the request object is not this issuer"));
     }
     times(client, claims, now)?;
-    let claims = claims.as_object().ok_or_else(|| refused("the request object is not an object"))?;
+    let claims = claims.as_object().ok_or_else(|| refused("the request object is not a JSON object"))?;
     RawRequest::from_object(claims, outer)
 }
 
@@ -116,22 +116,24 @@ fn times(client: &Client, claims: &Value, now: i64) -> Result<(), Refused> {
     let refused = |text: &str| refuse(ErrorCode::InvalidRequestObject, text);
     let number = |name: &str| match &claims[name] {
         Value::Null => Ok(None),
-        value => value.as_i64().map(Some).ok_or_else(|| refused("a time in the request object is no number")),
+        value => {
+            value.as_i64().map(Some).ok_or_else(|| refused("a time in the request object is not a number"))
+        }
     };
     let (expires, begins, issued) = (number("exp")?, number("nbf")?, number("iat")?);
     if expires.is_some_and(|at| at <= now) {
         return Err(refused("the request object has expired"));
     }
     if begins.is_some_and(|at| at > now + AHEAD) || issued.is_some_and(|at| at > now + AHEAD) {
-        return Err(refused("the request object is from the future"));
+        return Err(refused("the request object is not yet valid"));
     }
     match (client.profile, expires, begins) {
         (Profile::Default, _, _) => Ok(()),
         (Profile::Fapi2, Some(end), Some(start)) if end - start <= LONGEST && now - start <= LONGEST => {
             Ok(())
         }
-        (Profile::Fapi2, _, _) => {
-            Err(refused("the request object needs exp and nbf, at most an hour apart and an hour old"))
-        }
+        (Profile::Fapi2, _, _) => Err(refused(
+            "the request object must have exp and nbf, at most an hour apart, and be at most an hour old",
+        )),
     }
 }

@@ -156,7 +156,7 @@ pub(super) async fn find(
         }
         Ok(()) => Place::Here(Box::new(member)),
         Err(lacking @ acting::Refused::Lacks(_)) => {
-            let text = "not all of these scopes are held in the organization; ask for less";
+            let text = "the member does not hold all of these scopes in the organization; request fewer";
             let (rule, would_pass) = acting::explain(&lacking);
             let why = refusal(prepared, Some(&member), rule, would_pass);
             Place::Refused(refuse(ErrorCode::InvalidScope, text), Box::new(why))

@@ -37,7 +37,7 @@ pub(super) async fn brought(
         Err(error) => return Ok(Err(error.into())),
     };
     let Some(client) = clients::find(&app.store, client_id).await? else {
-        return page(refuse(ErrorCode::InvalidRequest, "there is no such client"));
+        return page(refuse(ErrorCode::InvalidRequest, "the client is unknown"));
     };
     let address = match registered(&client, uri) {
         Ok(address) => address,
@@ -48,7 +48,7 @@ pub(super) async fn brought(
         Ok(object) => Ok(Ok(raw.with_object(object))),
         Err(_) => page(refuse(
             ErrorCode::InvalidRequestUri,
-            "there is no request object at request_uri, or it could not be fetched",
+            "the request object at request_uri does not exist or could not be fetched",
         )),
     }
 }
@@ -61,10 +61,10 @@ fn registered<'a>(client: &Client, uri: &'a str) -> Result<&'a str, Refused> {
     // The fragment is for caches (OpenID Connect Core §6.2); we keep nothing.
     let address = without_fragment(uri);
     if !client.metadata.request_uris.iter().any(|known| without_fragment(known) == address) {
-        return Err(refuse(ErrorCode::InvalidRequestUri, "request_uri is not one the client has registered"));
+        return Err(refuse(ErrorCode::InvalidRequestUri, "request_uri is not registered for this client"));
     }
     if client.metadata.jwks.is_none() && client.metadata.jwks_uri.is_none() {
-        return Err(refuse(ErrorCode::InvalidRequestUri, "the client has no key to sign a request with"));
+        return Err(refuse(ErrorCode::InvalidRequestUri, "the client has no key for signing requests"));
     }
     Ok(address)
 }

@@ -106,16 +106,16 @@ pub async fn of_request(
     }
     let metadata = &client.metadata;
     if metadata.dpop_bound_access_tokens == Some(true) {
-        return Err(OAuthError::new(ErrorCode::InvalidDpopProof, "this client's tokens need a DPoP proof"));
+        return Err(OAuthError::new(ErrorCode::InvalidDpopProof, "this client must send a DPoP proof"));
     }
     let needs_certificate =
         metadata.tls_client_certificate_bound_access_tokens == Some(true) || client.profile == Profile::Fapi2;
     if !needs_certificate {
         return Ok(Binding::Bearer);
     }
-    certificate(context).map(Binding::Certificate).ok_or_else(|| {
-        OAuthError::new(ErrorCode::InvalidRequest, "this client's tokens need its certificate")
-    })
+    certificate(context)
+        .map(Binding::Certificate)
+        .ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "this client must present its certificate"))
 }
 
 /// The certificate that came with a request, by its hash.
@@ -136,15 +136,18 @@ pub async fn proof(
     let text = match context.dpop.as_slice() {
         [] => return Ok(None),
         [one] => one,
-        [_, _, ..] => return Err(refused("send one DPoP proof".into())),
+        [_, _, ..] => return Err(refused("send exactly one DPoP proof".into())),
     };
     let verified = verify(app, text, method, path, access_token).await;
     let proof = verified.ok_or_else(|| OAuthError::new(ErrorCode::ServerError, ""))?;
     let proof = proof.map_err(|error| refused(error.to_string()))?;
     let now = app.clock.now().unix_timestamp();
     if !proof.nonce.as_deref().is_some_and(|nonce| app.secrets.is_nonce(nonce, now)) {
-        return Err(OAuthError::new(ErrorCode::UseDpopNonce, "put the nonce of this answer into the proof")
-            .nonce(app.secrets.nonce(now)));
+        return Err(OAuthError::new(
+            ErrorCode::UseDpopNonce,
+            "the DPoP proof must contain the nonce from this response",
+        )
+        .nonce(app.secrets.nonce(now)));
     }
     Ok(Some(proof))
 }
@@ -181,7 +184,7 @@ pub async fn spend(app: &App, proof: &Proof, remember: Remember) -> Result<(), O
     match store::use_proof(&app.store, &used, within.as_ref()).await? {
         store::Spent::Now => Ok(()),
         store::Spent::Before => {
-            Err(OAuthError::new(ErrorCode::InvalidDpopProof, "the DPoP proof was used before"))
+            Err(OAuthError::new(ErrorCode::InvalidDpopProof, "the DPoP proof was already used"))
         }
         store::Spent::TooMany => Err(OAuthError::slow_down()),
     }

@@ -55,9 +55,11 @@ async fn begin(
     match client.trust {
         Trust::FirstParty => {}
         Trust::Unverified | Trust::Verified => {
-            return Err(
-                OAuthError::new(ErrorCode::UnauthorizedClient, "this is for apps of the same house").into()
-            );
+            return Err(OAuthError::new(
+                ErrorCode::UnauthorizedClient,
+                "this endpoint is for first-party clients only",
+            )
+            .into());
         }
     }
     let raw = RawRequest::from_parameters(form)
@@ -83,6 +85,8 @@ async fn begin(
     match authorization::start(app, context, continued, prepared).await? {
         Started::Flow(answer) => Ok(answer),
         Started::Blocked { refused } => Err(OAuthError::new(refused.code, refused.description).into()),
-        Started::Done { .. } => Err(FlowError::Internal("nobody was asked".into()).into()),
+        Started::Done { .. } => {
+            Err(FlowError::Internal("the flow completed without interaction".into()).into())
+        }
     }
 }

@@ -71,8 +71,7 @@ fn keys_unavailable() -> OAuthError {
 }
 
 fn present(context: &RequestContext, form: &Parameters) -> Result<Presented, OAuthError> {
-    let twice =
-        || OAuthError::new(ErrorCode::InvalidRequest, "use one client authentication method, not several");
+    let twice = || OAuthError::new(ErrorCode::InvalidRequest, "use exactly one client authentication method");
     let named = form.get("client_id");
     let basic = context.authorization.as_ref().filter(|(scheme, _)| scheme == "basic");
     match (basic, form.get("client_secret"), form.get("client_assertion")) {
@@ -91,7 +90,7 @@ fn present(context: &RequestContext, form: &Parameters) -> Result<Presented, OAu
             if form.get("client_assertion_type") != Some(assertion::TYPE) {
                 return Err(OAuthError::new(
                     ErrorCode::InvalidRequest,
-                    "client_assertion_type is not jwt-bearer",
+                    "client_assertion_type must be urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
                 ));
             }
             let id = assertion::claimed_client(assertion).ok_or_else(|| refused(context))?;

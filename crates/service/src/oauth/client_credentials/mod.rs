@@ -28,7 +28,7 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     if client.is_public() {
         return Err(OAuthError::new(
             ErrorCode::UnauthorizedClient,
-            "this grant is for clients that prove themselves",
+            "this grant type is for confidential clients only",
         ));
     }
     let apis = app.directory.apis(&app.store).await?;
@@ -45,7 +45,7 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
         if acting::needs_organization(&authority, api) {
             return Err(OAuthError::new(
                 ErrorCode::InvalidScope,
-                "these scopes are permissions in an organization: name it with organization",
+                "these scopes are permissions in an organization: send organization",
             ));
         }
         let speaker = Speaker::Client(None);

@@ -59,7 +59,7 @@ impl From<NoKeys> for Unverified {
 }
 
 /// What a client is told then.
-pub const UNAVAILABLE: &str = "the keys of the client cannot be fetched now; try again in a moment";
+pub const UNAVAILABLE: &str = "the client's keys cannot be fetched; try again later";
 
 /// Sets that were fetched, by client.
 #[derive(Debug, Default)]

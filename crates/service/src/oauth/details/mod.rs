@@ -145,15 +145,15 @@ pub fn check_types(client: &Client, api: Option<&Api>, details: &[Value]) -> Res
         if !registered.iter().any(|one| one == name) {
             return Err(refused("the client did not register this type of authorization details"));
         }
-        let api = api.ok_or_else(|| refused("name the API with resource"))?;
+        let api = api.ok_or_else(|| refused("send the API in resource"))?;
         if !api.details.iter().any(|one| one.name == name) {
-            return Err(refused("this API knows no such type"));
+            return Err(refused("this API does not define this type"));
         }
     }
     Ok(())
 }
 
-const BUSY: &str = "too many authorization details are being checked; try again in a moment";
+const BUSY: &str = "too many authorization details are being validated; try again later";
 
 /// For endpoints at which the client is the caller.
 impl From<Unfit> for OAuthError {
@@ -162,7 +162,7 @@ impl From<Unfit> for OAuthError {
             Unfit::Invalid(text) => Self::new(ErrorCode::InvalidAuthorizationDetails, text),
             Unfit::Wider => Self::new(
                 ErrorCode::InvalidAuthorizationDetails,
-                "authorization_details ask for more than was granted",
+                "authorization_details exceed what was granted",
             ),
             Unfit::Busy => Self::new(ErrorCode::TemporarilyUnavailable, BUSY),
         }

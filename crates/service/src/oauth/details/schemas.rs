@@ -44,7 +44,7 @@ impl Schemas {
                 slot
             } else {
                 let kind = types.iter().find(|one| one.name == name);
-                let slot = self.ready(kind.ok_or("this API knows no such type")?);
+                let slot = self.ready(kind.ok_or("this API does not define this type")?);
                 ready.push((name, Arc::clone(&slot)));
                 slot
             };

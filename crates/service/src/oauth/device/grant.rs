@@ -22,7 +22,7 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     match request.client.trust {
         // What a client may do is what it may do now, not when it asked.
         Trust::Unverified => {
-            let text = "this grant is for clients that somebody has checked";
+            let text = "this grant type is not available to unverified clients";
             return Err(OAuthError::new(ErrorCode::UnauthorizedClient, text));
         }
         Trust::Verified | Trust::FirstParty => {}
@@ -35,20 +35,22 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     let polled = store::poll(&app.store, handle.route.row, &request.client.id, &handle.hash).await?;
     let polled = polled.ok_or_else(invalid_grant)?;
     if polled.too_soon {
-        let text = format!("wait {} seconds between two polls from now on", polled.interval_seconds);
+        let text = format!("wait {} seconds between polls", polled.interval_seconds);
         return Err(OAuthError::new(ErrorCode::SlowDown, text));
     }
     match (polled.state, polled.granted) {
         (State::Denied, _) => {
-            let error = OAuthError::new(ErrorCode::AccessDenied, "the person did not allow it");
+            let error = OAuthError::new(ErrorCode::AccessDenied, "access was denied");
             Err(error.at_token_endpoint())
         }
-        (State::Pending, _) if polled.expired => {
-            Err(OAuthError::new(ErrorCode::ExpiredToken, "nobody confirmed in time; ask anew"))
-        }
-        (State::Pending, _) => {
-            Err(OAuthError::new(ErrorCode::AuthorizationPending, "nobody has confirmed it yet"))
-        }
+        (State::Pending, _) if polled.expired => Err(OAuthError::new(
+            ErrorCode::ExpiredToken,
+            "the code expired before the person confirmed it; start again",
+        )),
+        (State::Pending, _) => Err(OAuthError::new(
+            ErrorCode::AuthorizationPending,
+            "the person has not confirmed the request yet",
+        )),
         (State::Approved, Some((account, grant))) => {
             let route = Route { owner: account, row: grant, generation: 0 };
             let code = Presented { route, hash: handle.hash };

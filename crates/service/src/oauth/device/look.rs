@@ -17,7 +17,7 @@ use crate::{
 
 /// One answer for what was never given out, has expired, was decided, or is somebody else's.
 fn unknown() -> Stopped {
-    let detail = "is not one that waits to be confirmed; ask the device for a new one".into();
+    let detail = "is not waiting for confirmation; get a new one from the device".into();
     Stopped::Invalid { field: "user_code", detail }
 }
 

@@ -119,7 +119,10 @@ async fn begin(
 ) -> Result<Begun, OAuthError> {
     let client = &authenticated.client;
     let Some(path) = app.checked.settings.device_page_path.as_deref() else {
-        return Err(OAuthError::new(ErrorCode::UnauthorizedClient, "there is no page to confirm devices on"));
+        return Err(OAuthError::new(
+            ErrorCode::UnauthorizedClient,
+            "the service has no page for confirming devices",
+        ));
     };
     if client.is_public() || !client.is_verified() {
         let key = app.secrets.limit_key(DEVICE_REQUEST.name, &network(context.address));
@@ -154,7 +157,7 @@ async fn begin(
             return Ok(Begun { device_code, user_code, page });
         }
     }
-    Err(OAuthError::new(ErrorCode::TemporarilyUnavailable, "try again in a moment"))
+    Err(OAuthError::new(ErrorCode::TemporarilyUnavailable, "temporarily unavailable; try again later"))
 }
 
 fn draw(app: &App, entropy: &dyn Entropy) -> Result<(UserCode, Uuid, Issued), OAuthError> {

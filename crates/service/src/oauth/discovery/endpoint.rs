@@ -39,7 +39,8 @@ fn answer(headers: &HeaderMap, document: Result<Document, SignError>) -> Respons
         Ok(document) => document.answer(headers),
         Err(error) => {
             tracing::error!(%error, "the metadata could not be signed");
-            OAuthError::new(ErrorCode::TemporarilyUnavailable, "try again in a moment").into_response()
+            OAuthError::new(ErrorCode::TemporarilyUnavailable, "temporarily unavailable; try again later")
+                .into_response()
         }
     }
 }

@@ -17,6 +17,6 @@ pub fn names(organization: &Organization, named: Option<&str>) -> Result<(), OAu
     if same {
         Ok(())
     } else {
-        Err(OAuthError::new(ErrorCode::InvalidTarget, "organization is not the one the key belongs to"))
+        Err(OAuthError::new(ErrorCode::InvalidTarget, "organization is not the key's organization"))
     }
 }

@@ -63,16 +63,16 @@ pub async fn respond(
 ) -> Result<TokenResponse, OAuthError> {
     let other_way = form.get("client_secret").is_some() || form.get("client_assertion").is_some();
     if other_way || form.get("client_id").is_some_and(|named| named != presented.id) {
-        let text = "use one client authentication method, not several";
+        let text = "use exactly one client authentication method";
         return Err(OAuthError::new(ErrorCode::InvalidRequest, text));
     }
     let usable = authenticate(app, context, presented).await?;
     if form.get("grant_type") != Some(GRANT) {
-        let text = "an API key may use the grant client_credentials only";
+        let text = "an API key can use the client_credentials grant only";
         return Err(OAuthError::new(ErrorCode::UnauthorizedClient, text));
     }
     let Some(organization) = usable.organization.as_ref() else {
-        let text = "a platform key speaks for no organization and gets no tokens";
+        let text = "a platform key belongs to no organization and cannot obtain tokens";
         return Err(OAuthError::new(ErrorCode::UnauthorizedClient, text));
     };
     decide::names(organization, form.get("organization"))?;
@@ -127,7 +127,7 @@ async fn authenticate(
             Err(OAuthError::new(ErrorCode::AccessDenied, "the organization is suspended"))
         }
         Err(Refused::BelowLevel(_)) => {
-            let text = "the key was made with a weaker proof than the organization asks for now";
+            let text = "the key was created at a lower level than the organization now requires";
             Err(OAuthError::new(ErrorCode::AccessDenied, text))
         }
         Err(Refused::Exceeds { .. }) => {

@@ -79,7 +79,7 @@ async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> R
     let signed_in = flow::current_session(app, context).await?;
     let hint = form.get("id_token_hint").map(|text| read_hint(app, text));
     let found = match &hint {
-        Some(Hint::Foreign) => Err("id_token_hint is not an ID token of ours"),
+        Some(Hint::Foreign) => Err("id_token_hint is not an ID token of this issuer"),
         // The person may leave, if they say so, and is sent nowhere: nobody vouches for who asks.
         Some(Hint::Outdated) => Ok((None, false)),
         Some(Hint::Own(claims)) => destination(app, form, Some(claims)).await?,
@@ -134,7 +134,7 @@ async fn destination(
     }
     let Some(uri) = form.get("post_logout_redirect_uri") else { return Ok(Ok((None, false))) };
     let Some(audience) = audience else {
-        return Ok(Err("post_logout_redirect_uri needs an id_token_hint"));
+        return Ok(Err("post_logout_redirect_uri requires id_token_hint"));
     };
     let client = clients::find(&app.store, audience).await?;
     let checked = client.as_ref().is_some_and(|client| match client.trust {
@@ -145,7 +145,7 @@ async fn destination(
         client.metadata.post_logout_redirect_uris.iter().any(|known| known.matches(uri))
     });
     if !registered {
-        return Ok(Err("post_logout_redirect_uri is not one the client has registered"));
+        return Ok(Err("post_logout_redirect_uri is not registered for this client"));
     }
     let state = form.get("state");
     let to = state.map_or_else(|| uri.to_owned(), |state| with_state(uri, state));

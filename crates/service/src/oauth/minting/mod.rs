@@ -91,7 +91,7 @@ pub async fn access_token(
 ) -> Result<TokenResponse, OAuthError> {
     let api = apis.iter().find(|api| api.identifier == authority.audience());
     if api.is_none() && authority.audience() != app.issuer() {
-        return Err(OAuthError::new(ErrorCode::InvalidTarget, "the API is gone"));
+        return Err(OAuthError::new(ErrorCode::InvalidTarget, "the API no longer exists"));
     }
     let now = numeric_date(app.clock.now());
     let seconds = i64::from(api.map_or(OWN_SECONDS, |api| api.token_seconds));
@@ -197,7 +197,7 @@ fn identity_algorithm(client: &Client) -> Algorithm {
 
 fn unsigned(error: &SignError) -> OAuthError {
     tracing::error!(%error, "a token could not be signed");
-    OAuthError::new(ErrorCode::TemporarilyUnavailable, "try again in a moment")
+    OAuthError::new(ErrorCode::TemporarilyUnavailable, "temporarily unavailable; try again later")
 }
 
 pub async fn sign<C: Serialize + Sync>(

@@ -53,11 +53,14 @@ enum PushedRequest {}
 /// The request in a form, if it may be pushed and there is room for it.
 fn read(form: &Parameters) -> Result<RawRequest, OAuthError> {
     if form.get("request_uri").is_some() {
-        return Err(OAuthError::new(ErrorCode::InvalidRequest, "request_uri cannot be pushed"));
+        return Err(OAuthError::new(
+            ErrorCode::InvalidRequest,
+            "request_uri must not be in a pushed request",
+        ));
     }
     let raw = RawRequest::from_parameters(form);
     if raw.size() > MAX_REQUEST {
-        let text = format!("the limit of a request is {MAX_REQUEST} bytes");
+        let text = format!("the request must not exceed {MAX_REQUEST} bytes");
         return Err(OAuthError::new(ErrorCode::InvalidRequest, text).too_large());
     }
     Ok(raw)
@@ -84,7 +87,7 @@ async fn push(
         .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
     let continued = Continued { request, pushed: Some(id.uuid()), ..continued };
     if continued.request.addressee().map(|addressee| addressee.client_id) != Ok(client.id.as_str()) {
-        return Err(OAuthError::new(ErrorCode::InvalidRequest, "the request is another client's"));
+        return Err(OAuthError::new(ErrorCode::InvalidRequest, "the request belongs to another client"));
     }
     authorization::prepare(app, &app.store, &continued).await?.map_err(OAuthError::from)?;
     let route = HandleRoute { owner: Uuid::nil(), row: id.uuid(), generation: 0 };

@@ -35,7 +35,10 @@ use crate::{
 
 /// One answer for whatever is wrong with a code or token.
 pub fn invalid_grant() -> OAuthError {
-    OAuthError::new(ErrorCode::InvalidGrant, "it is unknown, expired, used, revoked, or not this client's")
+    OAuthError::new(
+        ErrorCode::InvalidGrant,
+        "the code or token is unknown, expired, used, revoked, or belongs to another client",
+    )
 }
 
 /// What is particular to how the grant is presented.
@@ -98,7 +101,7 @@ pub async fn present(
             Looked::Refused(error) => return Err(error),
         }
     }
-    Err(OAuthError::new(ErrorCode::TemporarilyUnavailable, "try again in a moment"))
+    Err(OAuthError::new(ErrorCode::TemporarilyUnavailable, "temporarily unavailable; try again later"))
 }
 
 /// Why nothing moved.
@@ -184,7 +187,7 @@ fn asked(request: TokenRequest<'_>, live: &Live, shown: &Shown) -> Result<Author
 /// Whether the client may have it as things are defined now: its own registration and trust, and the API.
 fn defined(app: &App, client: &Client, api: Option<&Api>, authority: &Authority) -> Result<(), OAuthError> {
     if api.is_none() && authority.audience() != app.issuer() {
-        return Err(OAuthError::new(ErrorCode::InvalidTarget, "the API is gone"));
+        return Err(OAuthError::new(ErrorCode::InvalidTarget, "the API no longer exists"));
     }
     still_allowed(client, api, authority)
         .map_err(|refused| OAuthError::new(refused.code, refused.description))

@@ -67,7 +67,7 @@ pub async fn unheld(
         acting::Refused::Unusable(Unusable::Disabled | Unusable::Removed) => invalid_grant(),
         acting::Refused::Lacks(_) => OAuthError::new(
             ErrorCode::InvalidScope,
-            "not all of this is held in the organization; ask for less",
+            "the member does not hold all of these scopes in the organization; request fewer",
         ),
     };
     error.with_reference(reference)

@@ -44,7 +44,7 @@ async fn shown(request: TokenRequest<'_>, handle: &Presented) -> Result<(Shown, 
         .get("scope")
         .map(str::parse::<Scope>)
         .transpose()
-        .map_err(|_| OAuthError::new(ErrorCode::InvalidScope, "scope is not a list of scopes"))?;
+        .map_err(|_| OAuthError::new(ErrorCode::InvalidScope, "scope is malformed"))?;
     let apis = request.app.directory.apis(&request.app.store).await?;
     same_organization(request, handle).await?;
     let details = narrowed(request, handle, &apis).await?;

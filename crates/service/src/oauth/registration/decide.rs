@@ -44,10 +44,10 @@ pub(super) fn check(
     service_name: &str,
 ) -> Result<(), MetadataError> {
     if metadata.grant_types.iter().any(|grant| !is_open(grant)) {
-        return Err(refused("grant_types has a grant that only an administrator can give to a client"));
+        return Err(refused("grant_types contains a grant type that only an administrator can assign"));
     }
     if !metadata.authorization_details_types.is_empty() {
-        return Err(refused("authorization_details_types are given to a client by an administrator"));
+        return Err(refused("authorization_details_types can only be assigned by an administrator"));
     }
     // Refused, not left out: a client that is told less than it asked for may not notice (RFC 7591 §3.2.1).
     let open = |name: &str| {
@@ -55,10 +55,10 @@ pub(super) fn check(
             || apis.iter().filter_map(|api| api.scope(name)).any(|scope| scope.open_to_unverified)
     };
     if metadata.scope.iter().flat_map(Scope::iter).any(|name| !open(name)) {
-        return Err(refused("scope has a scope that is not open to clients that nobody has checked"));
+        return Err(refused("scope contains a scope that is not available to unverified clients"));
     }
     if metadata.client_name.as_deref().is_some_and(|name| imitates(name, service_name)) {
-        return Err(refused("client_name must not look like the name of this service"));
+        return Err(refused("client_name must not resemble the name of this service"));
     }
     Ok(())
 }

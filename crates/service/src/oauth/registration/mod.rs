@@ -60,7 +60,7 @@ const CROWD: store::Crowd = store::Crowd { from: 5_000, share: 2 };
 async fn register(app: &App, context: &RequestContext, request: &Value) -> Result<Registered, OAuthError> {
     let hourly = app.checked.settings.client_registrations_per_hour;
     if hourly == 0 {
-        return Err(OAuthError::new(ErrorCode::AccessDenied, "clients do not register themselves here"));
+        return Err(OAuthError::new(ErrorCode::AccessDenied, "dynamic client registration is disabled"));
     }
     let per = |rule: Rule, times: u32, seconds: f64| {
         let burst = hourly.saturating_mul(times);
@@ -95,11 +95,11 @@ async fn register(app: &App, context: &RequestContext, request: &Value) -> Resul
         })
         .await?;
     let Some(made) = made else {
-        tracing::warn!("many self-registered clients are unused, and this site has its share of them");
+        tracing::warn!("too many unused self-registered clients of this site");
         return Err(OAuthError::slow_down());
     };
     if made.unused >= MANY_UNUSED {
-        tracing::warn!(clients = made.unused, "many self-registered clients are unused");
+        tracing::warn!(clients = made.unused, "too many unused self-registered clients");
     }
     Ok(Registered {
         has_secret: secret.is_some(),
@@ -135,7 +135,7 @@ async fn replace(
     let mut metadata = update.metadata;
     settle(app, client.profile, &mut metadata).await?;
     if update.client_secret.is_some_and(|shown| !client.has_secret(&shown)) {
-        let detail = "client_secret is not the one of this client";
+        let detail = "client_secret is not this client's";
         return Err(OAuthError::new(ErrorCode::InvalidClientMetadata, detail));
     }
     // What is refused changes nothing and is not written down.
@@ -227,7 +227,7 @@ async fn open(
 async fn settle(app: &App, profile: Profile, metadata: &mut ClientMetadata) -> Result<(), OAuthError> {
     clients::check(profile, metadata)?;
     if !clients::is_served(&app.checked.settings, &metadata.token_endpoint_auth_method) {
-        let detail = "token_endpoint_auth_method needs certificates, which this server is not set up for";
+        let detail = "token_endpoint_auth_method requires client certificates, which are not configured";
         return Err(OAuthError::new(ErrorCode::InvalidClientMetadata, detail));
     }
     let apis = app.directory.apis(&app.store).await?;

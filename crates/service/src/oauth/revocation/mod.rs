@@ -66,7 +66,7 @@ async fn named(app: &App, token: &str) -> Result<Option<(Uuid, Uuid)>, OAuthErro
         // It hangs on nothing that could be ended (§2.2.1).
         (None, _) => Err(OAuthError::new(
             ErrorCode::UnsupportedTokenType,
-            "a token a client got for itself cannot be revoked; it lives for minutes",
+            "an access token from the client_credentials grant cannot be revoked; it expires within minutes",
         )),
     }
 }

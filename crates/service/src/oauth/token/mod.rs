@@ -56,11 +56,14 @@ async fn begin(
         .ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "grant_type is missing"))?;
     let known = GRANT_TYPES.iter().find(|known| known.name == name && (known.served)(&app.checked.settings));
     let served = app.registers.grants.iter().find(|grant| grant.name == name);
-    let (known, grant) = known
-        .zip(served)
-        .ok_or_else(|| OAuthError::new(ErrorCode::UnsupportedGrantType, "this grant is not served"))?;
+    let (known, grant) = known.zip(served).ok_or_else(|| {
+        OAuthError::new(ErrorCode::UnsupportedGrantType, "this grant type is not supported")
+    })?;
     if !client.may_use_grant(grant.name) {
-        return Err(OAuthError::new(ErrorCode::UnauthorizedClient, "this client may not use this grant"));
+        return Err(OAuthError::new(
+            ErrorCode::UnauthorizedClient,
+            "the client did not register this grant type",
+        ));
     }
     let remember = remember(app, client, known, form);
     let binding = binding::of_request(app, context, client, endpoint::PATH, remember).await?;

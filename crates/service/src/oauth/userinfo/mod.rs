@@ -72,5 +72,8 @@ async fn sign(app: &App, client: &Client, mut claims: Map<String, Value>) -> Res
 }
 
 fn unreadable() -> OAuthError {
-    OAuthError::new(ErrorCode::InvalidRequest, "send the token in the header, or alone in a form")
+    OAuthError::new(
+        ErrorCode::InvalidRequest,
+        "send the token in the Authorization header, or as the only form parameter",
+    )
 }

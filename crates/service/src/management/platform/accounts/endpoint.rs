@@ -181,7 +181,7 @@ async fn disabled(
 ) -> Result<Response, Problem> {
     let reason = body.reason.trim();
     if !(1..=500).contains(&reason.chars().count()) {
-        return Err(Problem::new(ProblemCode::FieldInvalid, "reason has 1 to 500 characters"));
+        return Err(Problem::new(ProblemCode::FieldInvalid, "reason must have 1 to 500 characters"));
     }
     set_enabled(&app, &context, &caller, named(&id)?, Some(reason)).await?;
     Ok(StatusCode::NO_CONTENT.into_response())

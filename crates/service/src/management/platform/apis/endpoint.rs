@@ -139,7 +139,7 @@ async fn replace(
     Json(api): Json<Api>,
 ) -> Result<Response, Problem> {
     if named(&id)? != api.identifier {
-        return Err(Problem::new(ProblemCode::FieldInvalid, "identifier is another API's"));
+        return Err(Problem::new(ProblemCode::FieldInvalid, "identifier does not match the API in the path"));
     }
     checked(&app, &api).await?;
     put(&app, &context, &caller, &api, Some(seen)).await?;

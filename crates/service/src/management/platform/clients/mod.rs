@@ -69,7 +69,7 @@ async fn create(
             if let Some(organization) = new.organization
                 && organizations::find(&tx, organization).await?.is_none()
             {
-                return Err(refused("there is no such organization").into());
+                return Err(refused("the organization is unknown").into());
             }
             store::insert(&tx, row).await?;
             note(app, &tx, context, caller, EventKind::ClientCreated, row.id, json!({})).await?;
@@ -84,11 +84,11 @@ fn checked(app: &App, new: &New<'_>) -> Result<ClientMetadata, String> {
     clients::check(new.profile, &metadata).map_err(|error| error.detail)?;
     if !clients::is_served(&app.checked.settings, &metadata.token_endpoint_auth_method) {
         return Err(
-            "token_endpoint_auth_method needs certificates, which this server is not set up for".into()
+            "token_endpoint_auth_method requires client certificates, which are not configured".into()
         );
     }
     if new.organization.is_some() && new.organization_mode == OrganizationMode::None {
-        return Err("a client of an organization speaks for it: organization_mode cannot be none".into());
+        return Err("organization_mode must not be none for a client that belongs to an organization".into());
     }
     Ok(metadata)
 }
@@ -129,7 +129,7 @@ async fn set(
                 return Err(stale().into());
             }
             if before.organization.is_some() && mode == OrganizationMode::None {
-                let text = "a client of an organization speaks for it: organization_mode cannot be none";
+                let text = "organization_mode must not be none for a client that belongs to an organization";
                 return Err(refused(text).into());
             }
             let ends = clients::narrows((before.trust, before.organization_mode), (trust, mode));

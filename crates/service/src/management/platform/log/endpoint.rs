@@ -79,7 +79,7 @@ async fn all(State(app): State<Arc<App>>, listing: Listing) -> Result<Response, 
     };
     let short = filter.from.zip(filter.to).is_some_and(|(from, to)| to - from <= LONGEST);
     if filter.kind.is_some() && filter.subject.is_none() && !short {
-        let text = "with kind, say a subject, or from and to no more than 31 days apart";
+        let text = "kind requires subject, or from and to at most 31 days apart";
         return Err(Problem::new(ProblemCode::FieldInvalid, text));
     }
     let rows = list(&app, &filter, listing.after_id()?, listing.rows()).await?;
