@@ -31,7 +31,7 @@ pub fn document<A>(routes: &[Route<A>]) -> Value {
         "info": {
             "title": "Porteiro management API",
             "version": "1",
-            "description": "docs/management-api.md says what all operations have in common.",
+            "description": "docs/management-api.md describes what all operations have in common.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/"}],
@@ -74,11 +74,13 @@ impl Writer {
         let mut parameters: Vec<Value> = path_parameters(route.path).collect();
         parameters.extend(operation.query.iter().map(query_parameter));
         if operation.is_list() {
-            parameters.push(json!({"name": "limit", "in": "query", "description": "How many at most.",
+            parameters.push(
+                json!({"name": "limit", "in": "query", "description": "Maximum number of items.",
                 "schema": {"type": "integer", "minimum": 1, "maximum": list::MAX_LIMIT,
-                    "default": list::DEFAULT_LIMIT}}));
+                    "default": list::DEFAULT_LIMIT}}),
+            );
             parameters.push(json!({"name": "cursor", "in": "query", "schema": {"type": "string"},
-                "description": "`next_cursor` of the page before, with the same filters."}));
+                "description": "`next_cursor` of the previous page, with the same filters."}));
         }
         parameters.extend(headers(route, operation));
         let mut described = json!({
@@ -143,7 +145,10 @@ impl Writer {
         }
         let mut told = Map::new();
         if operation.versioned && !matches!(operation.gives, Given::Nothing) {
-            told.insert("ETag".into(), json!({"schema": {"type": "string"}, "description": "Its version."}));
+            told.insert(
+                "ETag".into(),
+                json!({"schema": {"type": "string"}, "description": "The version of the resource."}),
+            );
         }
         if operation.creates {
             told.insert("Location".into(), json!({"schema": {"type": "string"}}));
@@ -161,7 +166,7 @@ impl Writer {
         if route.method != Method::GET && operation.status.as_u16() != 204 {
             responses.insert(
                 "204".to_owned(),
-                json!({"description": "Done, and `Prefer: return=minimal` was sent."}),
+                json!({"description": "Done; the request had `Prefer: return=minimal`."}),
             );
         }
         for (status, codes) in refusals(route, operation) {
@@ -217,7 +222,7 @@ impl Writer {
             "OAuthError".into(),
             json!({
                 "type": "object",
-                "description": "RFC 6750: what is wrong with the access token itself.",
+                "description": "RFC 6750: an error of the access token.",
                 "required": ["error"],
                 "properties": {"error": {"type": "string"}, "error_description": {"type": "string"}},
             }),
@@ -279,11 +284,21 @@ fn headers<A>(route: &Route<A>, operation: &Operation) -> Vec<Value> {
     let header = |name: &str, required: bool, schema: Value, meaning: &str| json!({"name": name, "in": "header", "required": required, "schema": schema, "description": meaning});
     let mut headers = Vec::new();
     if operation.needs_version(&route.method) {
-        headers.push(header("If-Match", true, json!({"type": "string"}), "The ETag of what was seen."));
+        headers.push(header(
+            "If-Match",
+            true,
+            json!({"type": "string"}),
+            "The ETag of the version that was read.",
+        ));
     }
     if operation.creates {
         let schema = json!({"type": "string", "pattern": "^[!-~]{1,255}$"});
-        headers.push(header("Idempotency-Key", false, schema, "Made once for the same key, kept 24 hours."));
+        headers.push(header(
+            "Idempotency-Key",
+            false,
+            schema,
+            "Requests with the same key create one resource; the key is kept for 24 hours.",
+        ));
     }
     if route.method != Method::GET && !matches!(operation.gives, Given::Nothing) {
         let schema = json!({"type": "string", "enum": ["return=minimal", "return=representation"]});
@@ -291,13 +306,12 @@ fn headers<A>(route: &Route<A>, operation: &Operation) -> Vec<Value> {
             "Prefer",
             false,
             schema,
-            "`return=minimal`: 204 without the resource (RFC 7240).",
+            "`return=minimal`: answer 204 without the resource (RFC 7240).",
         ));
     }
     if matches!(route.access, Access::Organization(_) | Access::Platform("organizations:administer")) {
         let schema = json!({"type": "string", "pattern": "^[!-~][ -~]{0,498}[!-~]$"});
-        let meaning =
-            "Why somebody of the platform acts here; required of them, and told to the organization.";
+        let meaning = "Why a platform administrator acts in the organization; required of platform administrators, and visible to the organization.";
         headers.push(header(REASON, false, schema, meaning));
     }
     headers

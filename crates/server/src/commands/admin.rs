@@ -252,25 +252,25 @@ mod tests {
 
     #[test]
     fn words_become_path_query_and_body_as_the_operation_says() {
-        let call = said("organizations.change", &["a/b", "name=17", "locale=pt-BR"]).unwrap();
+        let call = said("organizations.update", &["a/b", "name=17", "locale=pt-BR"]).unwrap();
         assert_eq!(call.path, "/v1/organizations/a%2Fb");
         assert_eq!(call.members, *json!({"name": "17", "locale": "pt-BR"}).as_object().unwrap());
-        let call = said("policy.replace", &["x", "dry_run=true", "max_age=60", "min_level=aal2"]).unwrap();
+        let call = said("policy.update", &["x", "dry_run=true", "max_age=60", "min_level=aal2"]).unwrap();
         assert_eq!(call.query, [("dry_run".to_owned(), "true".to_owned())]);
         assert_eq!(call.members, *json!({"max_age": 60, "min_level": "aal2"}).as_object().unwrap());
-        let call = said("policy.replace", &["x", "max_age=null"]).unwrap();
+        let call = said("policy.update", &["x", "max_age=null"]).unwrap();
         assert_eq!(call.members["max_age"], Value::Null);
-        let call = said("organizations.list", &["limit=3", "q=a b"]).unwrap();
+        let call = said("platform_organizations.list", &["limit=3", "q=a b"]).unwrap();
         assert_eq!(call.query.len(), 2);
     }
 
     #[test]
     fn what_an_operation_does_not_take_is_refused_here_already() {
         for (id, words, part) in [
-            ("organizations.show", &[][..], "needs <organization>"),
-            ("organizations.show", &["x", "colour=red"], "takes no colour"),
-            ("organizations.show", &["x", "red"], "is not name=value"),
-            ("policy.replace", &["x", "max_age=soon"], "is not JSON"),
+            ("organizations.get", &[][..], "needs <organization>"),
+            ("organizations.get", &["x", "colour=red"], "takes no colour"),
+            ("organizations.get", &["x", "red"], "is not name=value"),
+            ("policy.update", &["x", "max_age=soon"], "is not JSON"),
         ] {
             let error = said(id, words).unwrap_err();
             assert!(error.contains(part), "{error}");

@@ -42,19 +42,19 @@ async fn every_operation_is_a_command_that_speaks_the_api() {
         assert!(listed.contains(operation.id), "{} is not listed", operation.id);
     }
     let (code, made, said) =
-        admin(&["organizations.create", "name=Acme", "slug=acme", "--idempotency-key=once"], false);
+        admin(&["platform_organizations.create", "name=Acme", "slug=acme", "--idempotency-key=once"], false);
     assert_eq!((code, &made["slug"]), (0, &Value::from("acme")), "{said}");
     let (_, again, _) =
-        admin(&["organizations.create", "name=Acme", "slug=acme", "--idempotency-key=once"], true);
+        admin(&["platform_organizations.create", "name=Acme", "slug=acme", "--idempotency-key=once"], true);
     assert_eq!(again, made, "made once");
-    let (code, found, said) = admin(&["organizations.list", "q=ac", "limit=1"], true);
+    let (code, found, said) = admin(&["platform_organizations.list", "q=ac", "limit=1"], true);
     assert_eq!((code, &found["items"][0]["id"]), (0, &made["id"]), "{said}");
     let id = made["id"].as_str().unwrap();
     let why = ["--reason=a test", "--if-match=\"1\""];
-    let (code, changed, said) = admin(&[&["organizations.change", id, "name=17"], &why[..]].concat(), false);
+    let (code, changed, said) = admin(&[&["organizations.update", id, "name=17"], &why[..]].concat(), false);
     assert_eq!((code, &changed["name"]), (0, &Value::from("17")), "{said}");
     assert!(said.contains("ETag: \"2\""), "{said}");
-    let (code, problem, said) = admin(&[&["organizations.change", id, "name=18"], &why[..]].concat(), false);
+    let (code, problem, said) = admin(&[&["organizations.update", id, "name=18"], &why[..]].concat(), false);
     assert_eq!((code, &problem["code"]), (1, &Value::from("version_mismatch")), "{said}");
     assert!(said.contains("porteiro: 412 version_mismatch"), "{said}");
     let (code, _, said) = admin(&["organizations.lsit"], false);

@@ -31,38 +31,46 @@ use crate::{
 pub fn routes() -> Vec<Route> {
     let operation = Operation::new;
     vec![
-        Route::get("/v1/account", SIGNED_IN, show)
-            .operation(operation("account.show", "Who is signed in, and how").gives::<OwnAccount>()),
-        Route::get("/v1/account/credentials", SIGNED_IN, list_credentials).operation(
-            operation("account_credentials.list", "How one signs in, addresses and numbers included")
-                .gives::<OwnCredentials>(),
+        Route::get("/v1/account", SIGNED_IN, show).operation(
+            operation("account.get", "Get the account of the signed-in person").gives::<OwnAccount>(),
         ),
-        Route::patch("/v1/account/credentials/{id}", SIGNED_IN, rename)
-            .operation(operation("account_credentials.rename", "Name a credential").takes::<Rename>()),
+        Route::get("/v1/account/credentials", SIGNED_IN, list_credentials).operation(
+            operation(
+                "account_credentials.list",
+                "List your credentials, including mail addresses and phone numbers",
+            )
+            .gives::<OwnCredentials>(),
+        ),
+        Route::patch("/v1/account/credentials/{id}", SIGNED_IN, rename).operation(
+            operation("account_credentials.update", "Change the label of a credential").takes::<Rename>(),
+        ),
         Route::delete("/v1/account/credentials/{id}", SIGNED_IN, remove).operation(
-            operation("account_credentials.remove", "Remove a credential, unless it is the last way in")
-                .refuses(&[ProblemCode::Conflict]),
+            operation(
+                "account_credentials.delete",
+                "Delete a credential; the last one that can sign in stays",
+            )
+            .refuses(&[ProblemCode::Conflict]),
         ),
         Route::get("/v1/account/sessions", SIGNED_IN, list_sessions)
-            .operation(operation("account_sessions.list", "Where one is signed in").gives::<OwnSessions>()),
+            .operation(operation("account_sessions.list", "List your sessions").gives::<OwnSessions>()),
         Route::delete("/v1/account/sessions", SIGNED_IN, end_others).operation(
-            operation("account_sessions.end_others", "End all sessions but this one")
+            operation("account_sessions.end_others", "End all your sessions except the current one")
                 .gives::<EndedSessions>(),
         ),
         Route::delete("/v1/account/sessions/{id}", SIGNED_IN, end_one)
-            .operation(operation("account_sessions.end", "End a session; one's own is a sign-out")),
+            .operation(operation("account_sessions.end", "End a session; ending the current one signs out")),
         Route::get("/v1/account/activity", SIGNED_IN, activity).operation(
-            operation("account_activity.list", "What happened to the account, newest first")
+            operation("account_activity.list", "List the security events of your account, newest first")
                 .gives::<OwnActivity>(),
         ),
         Route::delete("/v1/account/recovery", SIGNED_IN, stop)
-            .operation(operation("account_recovery.stop", "Stop a recovery that waits")),
+            .operation(operation("account_recovery.cancel", "Cancel a pending account recovery")),
         Route::get("/v1/account/grants", SIGNED_IN, list_grants).operation(
-            operation("account_grants.list", "Which clients may act for one, and how far")
+            operation("account_grants.list", "List the clients you granted access, with their scopes")
                 .gives::<OwnClients>(),
         ),
         Route::delete("/v1/account/grants/{client_id}", SIGNED_IN, withdraw_grants)
-            .operation(operation("account_grants.withdraw", "Take back everything a client was allowed")),
+            .operation(operation("account_grants.revoke", "Revoke all your grants to a client")),
     ]
 }
 

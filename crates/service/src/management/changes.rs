@@ -37,7 +37,7 @@ pub const CHANGES: &[Change] = &[Change {
     date: "2026-11-15",
     kind: Kind::Added,
     subject: "/v1/organizations",
-    text: "The management API: organizations, members, roles, keys, trails, and the platform.",
+    text: "The management API: organizations, members, roles, API keys, audit trails, and the platform.",
     sunset: None,
 }];
 

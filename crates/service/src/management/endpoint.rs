@@ -14,7 +14,7 @@ pub fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/openapi.json", public, document).cors(),
         Route::get("/v1/changes", public, changes)
-            .operation(Operation::new("changes.list", "What changed in the API").gives::<Changes>()),
+            .operation(Operation::new("changes.list", "List the changes of this API").gives::<Changes>()),
     ]
 }
 

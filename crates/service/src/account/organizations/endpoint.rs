@@ -24,12 +24,15 @@ use crate::{
 pub fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/account/organizations", Access::Session, list).operation(
-            Operation::new("account_organizations.list", "Where one belongs, suspended ones too")
+            Operation::new("account_organizations.list", "List your organizations, including suspended ones")
                 .gives::<Places>(),
         ),
         Route::get("/v1/account/organizations/{organization}/permissions", Access::Session, held).operation(
-            Operation::new("account_organizations.permissions", "What one holds there, and may give a key")
-                .gives::<HeldPermissions>(),
+            Operation::new(
+                "account_organizations.list_permissions",
+                "List the permissions you hold in an organization and can give to a key",
+            )
+            .gives::<HeldPermissions>(),
         ),
         Route::delete("/v1/account/organizations/{organization}", Access::Session, leave).operation(
             Operation::new("account_organizations.leave", "Leave an organization")

@@ -39,37 +39,39 @@ pub fn routes() -> Vec<Route> {
     };
     vec![
         Route::get(MINE, Access::Session, list_mine)
-            .operation(Operation::new("account_api_keys.list", "One's own keys").lists::<KeyView>()),
+            .operation(Operation::new("account_api_keys.list", "List your API keys").lists::<KeyView>()),
         Route::post(MINE, Access::Session, make_mine).operation(
-            makes("account_api_keys.create", "Make a key of one's own; shows it once")
+            makes("account_api_keys.create", "Create a personal API key; the secret is shown once")
                 .takes::<NewPersonalKeyRequest>()
                 .refuses(&[ProblemCode::StepUpRequired]),
         ),
         Route::delete("/v1/account/api-keys/{id}", Access::Session, revoke_mine)
-            .operation(Operation::new("account_api_keys.revoke", "Revoke a key of one's own")),
+            .operation(Operation::new("account_api_keys.revoke", "Revoke one of your API keys")),
         Route::get(ITS, READ, list).operation(
-            Operation::new("api_keys.list", "Keys of the organization and of its members").lists::<KeyView>(),
+            Operation::new("api_keys.list", "List the API keys of an organization and of its members")
+                .lists::<KeyView>(),
         ),
         Route::post(ITS, WRITE, create).operation(
-            makes("api_keys.create", "Make a key of the organization; shows it once")
+            makes("api_keys.create", "Create an API key of an organization; the secret is shown once")
                 .takes::<NewKeyRequest>()
                 .example(serde_json::json!({"name": "nightly report", "permissions": ["members:read"]})),
         ),
         Route::get("/v1/organizations/{organization}/api-keys/{id}", READ, show)
-            .operation(Operation::new("api_keys.show", "One key").gives::<KeyView>()),
-        Route::delete("/v1/organizations/{organization}/api-keys/{id}", WRITE, revoke)
-            .operation(Operation::new("api_keys.revoke", "Revoke a key, a member's too")),
+            .operation(Operation::new("api_keys.get", "Get an API key").gives::<KeyView>()),
+        Route::delete("/v1/organizations/{organization}/api-keys/{id}", WRITE, revoke).operation(
+            Operation::new("api_keys.revoke", "Revoke an API key of an organization or of a member"),
+        ),
         Route::get(PLATFORM, PLATFORM_READ, list_platform)
-            .operation(Operation::new("platform_api_keys.list", "Platform keys").lists::<KeyView>()),
+            .operation(Operation::new("platform_api_keys.list", "List platform API keys").lists::<KeyView>()),
         Route::post(PLATFORM, PLATFORM_WRITE, create_platform).operation(
-            makes("platform_api_keys.create", "Make a platform key; shows it once")
+            makes("platform_api_keys.create", "Create a platform API key; the secret is shown once")
                 .takes::<NewKeyRequest>()
                 .example(
                     serde_json::json!({"name": "console", "permissions": ["platform.organizations:read"]}),
                 ),
         ),
         Route::delete("/v1/platform/api-keys/{id}", PLATFORM_WRITE, revoke_platform)
-            .operation(Operation::new("platform_api_keys.revoke", "Revoke a platform key")),
+            .operation(Operation::new("platform_api_keys.revoke", "Revoke a platform API key")),
     ]
 }
 

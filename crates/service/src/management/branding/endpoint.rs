@@ -39,21 +39,22 @@ const PICTURE: Access = Access::Public("a picture everybody sees who signs in th
 
 pub fn routes() -> Vec<Route> {
     vec![
-        Route::get(ORGANIZATION, READ, show).operation(shows("branding.show", "How it looks to its people")),
+        Route::get(ORGANIZATION, READ, show)
+            .operation(shows("branding.get", "Get the branding of an organization")),
         Route::patch(ORGANIZATION, WRITE, say)
-            .operation(says("branding.change", "Change the name and the colours of its pages")),
+            .operation(says("branding.update", "Update the name and colours on an organization's pages")),
         Route::put(ORGANIZATION_LOGO, WRITE, put_logo)
-            .operation(takes_logo("branding.set_logo", "Set its logo")),
+            .operation(takes_logo("branding.set_logo", "Set the logo of an organization")),
         Route::delete(ORGANIZATION_LOGO, WRITE, drop_logo)
-            .operation(shows("branding.remove_logo", "Take its logo away")),
+            .operation(shows("branding.delete_logo", "Delete the logo of an organization")),
         Route::get(CLIENT, READ_CLIENT, show)
-            .operation(shows("client_branding.show", "How a client looks to people it sends")),
+            .operation(shows("client_branding.get", "Get the branding of a client")),
         Route::patch(CLIENT, WRITE_CLIENT, say)
-            .operation(says("client_branding.change", "Change the name and the colours of its pages")),
+            .operation(says("client_branding.update", "Update the name and colours on a client's pages")),
         Route::put(CLIENT_LOGO, WRITE_CLIENT, put_logo)
-            .operation(takes_logo("client_branding.set_logo", "Set a client's logo")),
+            .operation(takes_logo("client_branding.set_logo", "Set the logo of a client")),
         Route::delete(CLIENT_LOGO, WRITE_CLIENT, drop_logo)
-            .operation(shows("client_branding.remove_logo", "Take a client's logo away")),
+            .operation(shows("client_branding.delete_logo", "Delete the logo of a client")),
         Route::get("/v1/branding/organizations/{owner}/{digest}", PICTURE, organization_picture),
         Route::get("/v1/branding/clients/{owner}/{digest}", PICTURE, client_picture),
     ]

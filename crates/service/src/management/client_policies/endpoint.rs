@@ -24,23 +24,20 @@ const WRITE: Access = Access::Organization("client-policies:write");
 pub fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/organizations/{organization}/client-policies", READ, index).operation(
-            Operation::new("client_policies.list", "Clients the organization allows or blocks by name")
+            Operation::new("client_policies.list", "List the client policies of an organization")
                 .lists::<PolicyBody>(),
         ),
         Route::get("/v1/organizations/{organization}/client-policies/{client_id}", READ, show).operation(
-            Operation::new("client_policies.get", "What is said of one client").gives::<PolicyBody>(),
+            Operation::new("client_policies.get", "Get the policy for a client").gives::<PolicyBody>(),
         ),
         Route::put("/v1/organizations/{organization}/client-policies/{client_id}", WRITE, put).operation(
-            Operation::new(
-                "client_policies.set",
-                "Allow or block a client; what a blocked one was given ends",
-            )
-            .takes::<SetBody>()
-            .gives::<PolicyBody>()
-            .refuses(&[ProblemCode::Quota]),
+            Operation::new("client_policies.update", "Allow or block a client; blocking ends its grants")
+                .takes::<SetBody>()
+                .gives::<PolicyBody>()
+                .refuses(&[ProblemCode::Quota]),
         ),
         Route::delete("/v1/organizations/{organization}/client-policies/{client_id}", WRITE, forget)
-            .operation(Operation::new("client_policies.remove", "Say nothing of a client any more")),
+            .operation(Operation::new("client_policies.delete", "Delete the policy for a client")),
     ]
 }
 

@@ -44,7 +44,7 @@ pub fn routes() -> Vec<Route> {
     vec![
         Route::post("/v1/organizations/{organization}/members/{member}/impersonations", MAY, start)
             .operation(
-                Operation::new("impersonations.start", "Act as a member for a quarter of an hour")
+                Operation::new("impersonations.create", "Impersonate a member for 15 minutes")
                     .takes::<Start>()
                     .creates::<Impersonation>()
                     .refuses(&refusals),
@@ -55,7 +55,7 @@ pub fn routes() -> Vec<Route> {
             next,
         )
         .operation(
-            Operation::new("impersonations.token", "The next token of an impersonation")
+            Operation::new("impersonations.create_token", "Create the next access token of an impersonation")
                 .creates::<Impersonation>()
                 .refuses(&refusals),
         ),
@@ -64,7 +64,7 @@ pub fn routes() -> Vec<Route> {
             MAY,
             end,
         )
-        .operation(Operation::new("impersonations.end", "Stop acting as a member")),
+        .operation(Operation::new("impersonations.end", "End an impersonation")),
     ]
 }
 

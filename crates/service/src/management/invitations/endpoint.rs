@@ -32,24 +32,26 @@ pub fn routes() -> Vec<Route> {
     let path = "/v1/organizations/{organization}/invitations";
     let one = "/v1/organizations/{organization}/invitations/{id}";
     vec![
-        Route::get(path, READ, list)
-            .operation(Operation::new("invitations.list", "Invitations").lists::<InvitationView>()),
+        Route::get(path, READ, list).operation(
+            Operation::new("invitations.list", "List the invitations of an organization")
+                .lists::<InvitationView>(),
+        ),
         Route::post(path, WRITE, create).operation(
-            Operation::new("invitations.create", "Invite somebody by mail, or invite them again")
+            Operation::new("invitations.create", "Invite a person by mail, or send the invitation again")
                 .takes::<Invite>()
                 .example(serde_json::json!({"email": "ana@example.org", "role": "member"}))
                 .creates::<InvitationView>()
                 .refuses(&[ProblemCode::AuthorityExceeded]),
         ),
         Route::get(one, READ, show)
-            .operation(Operation::new("invitations.show", "One invitation").gives::<InvitationView>()),
+            .operation(Operation::new("invitations.get", "Get an invitation").gives::<InvitationView>()),
         Route::delete(one, WRITE, revoke)
-            .operation(Operation::new("invitations.revoke", "Take an invitation back")),
+            .operation(Operation::new("invitations.revoke", "Revoke an invitation")),
         Route::get("/v1/account/invitations", Access::Session, list_mine).operation(
-            Operation::new("account_invitations.list", "Invitations to oneself").gives::<Offers>(),
+            Operation::new("account_invitations.list", "List your pending invitations").gives::<Offers>(),
         ),
         Route::post("/v1/account/invitations/accept", Access::Session, accept_mine).operation(
-            Operation::new("account_invitations.accept", "Join an organization")
+            Operation::new("account_invitations.accept", "Accept an invitation to an organization")
                 .takes::<Accept>()
                 .gives::<Joined>()
                 .refuses(&[ProblemCode::Refused, ProblemCode::OrganizationSuspended, ProblemCode::Conflict]),

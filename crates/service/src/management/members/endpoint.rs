@@ -38,28 +38,31 @@ pub(super) fn routes() -> Vec<Route> {
         Parameter::choice(
             "state",
             &["active", "disabled", "removed"],
-            "Only these; else all but the removed.",
+            "Only members in this state; by default all but removed ones.",
         ),
-        Parameter::text("role", "Only who wears this role."),
-        Parameter::time("created_after", "Only who joined after this moment."),
+        Parameter::text("role", "Only members with this role."),
+        Parameter::time("created_after", "Only members created after this time."),
     ];
-    let dry_run = [Parameter::flag("dry_run", "Change nothing, and answer who would lose what.")];
+    let dry_run = [Parameter::flag("dry_run", "Change nothing; return which permissions would be lost.")];
     vec![
         Route::get("/v1/organizations/{organization}/members", READ, index).operation(
-            Operation::new("members.list", "Who belongs to the organization")
+            Operation::new("members.list", "List the members of an organization")
                 .query(&filters)
                 .lists::<MemberBody>(),
         ),
         Route::post("/v1/organizations/{organization}/members", WRITE, create).operation(
-            Operation::new("members.add", "Make a machine client a member, or, for the platform, an account")
-                .takes::<NewBody>()
-                .creates::<MemberBody>()
-                .refuses(REFUSALS),
+            Operation::new(
+                "members.create",
+                "Add a client as a member; the platform can also add an account",
+            )
+            .takes::<NewBody>()
+            .creates::<MemberBody>()
+            .refuses(REFUSALS),
         ),
         Route::get("/v1/organizations/{organization}/members/{member}", READ, show)
-            .operation(Operation::new("members.get", "One member").gives::<MemberBody>().versioned()),
+            .operation(Operation::new("members.get", "Get a member").gives::<MemberBody>().versioned()),
         Route::patch("/v1/organizations/{organization}/members/{member}", WRITE, update).operation(
-            Operation::new("members.update", "Change a member's name or roles")
+            Operation::new("members.update", "Update the name or roles of a member")
                 .query(&dry_run)
                 .patches::<ChangeBody>()
                 .gives::<MemberBody>()
@@ -67,18 +70,18 @@ pub(super) fn routes() -> Vec<Route> {
                 .refuses(REFUSALS),
         ),
         Route::delete("/v1/organizations/{organization}/members/{member}", WRITE, remove).operation(
-            Operation::new("members.remove", "Remove a member; everything they allowed here ends")
+            Operation::new("members.delete", "Delete a member and end all its grants in the organization")
                 .versioned()
                 .refuses(REFUSALS),
         ),
         Route::post("/v1/organizations/{organization}/members/{member}/disable", WRITE, disable).operation(
-            Operation::new("members.disable", "Disable a member; everything they allowed here ends")
+            Operation::new("members.disable", "Disable a member and end all its grants in the organization")
                 .takes::<DisableBody>()
                 .gives::<MemberBody>()
                 .refuses(REFUSALS),
         ),
         Route::post("/v1/organizations/{organization}/members/{member}/enable", WRITE, reenable).operation(
-            Operation::new("members.enable", "Enable a member again; what ended stays ended")
+            Operation::new("members.enable", "Enable a member; ended grants stay ended")
                 .gives::<MemberBody>()
                 .refuses(REFUSALS),
         ),

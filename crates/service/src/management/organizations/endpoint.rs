@@ -31,61 +31,66 @@ const MAKE: Access = Access::Platform(super::MAKE);
 const ADMINISTER: Access = Access::Platform(super::ADMINISTER);
 
 const FILTERS: &[Parameter] = &[
-    Parameter::choice("status", &["enabled", "suspended"], "Only these."),
-    Parameter::text("q", "How its slug, or one it had lately, begins."),
-    Parameter::time("created_after", "Only younger ones."),
+    Parameter::choice("status", &["enabled", "suspended"], "Only organizations in this state."),
+    Parameter::text("q", "Only organizations whose current or recent slug begins with this text."),
+    Parameter::time("created_after", "Only organizations created after this time."),
 ];
 
 pub fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/organizations", Access::Session, mine).operation(
-            Operation::new("organizations.mine", "Where one belongs, and as what").lists::<MyOrganization>(),
+            Operation::new("organizations.list", "List your organizations and your roles in them")
+                .lists::<MyOrganization>(),
         ),
         Route::post("/v1/organizations", Access::Session, make).operation(
-            Operation::new("organizations.make", "Make an organization of one's own")
+            Operation::new("organizations.create", "Create an organization that you own")
                 .takes::<NewOrganization>()
                 .example(json!({"name": "Acme", "slug": "acme"}))
                 .creates::<OrganizationView>()
                 .refuses(&[ProblemCode::Conflict, ProblemCode::Quota]),
         ),
         Route::get(ONE, READ, show).operation(
-            Operation::new("organizations.show", "An organization").gives::<OrganizationView>().versioned(),
+            Operation::new("organizations.get", "Get an organization")
+                .gives::<OrganizationView>()
+                .versioned(),
         ),
         Route::patch(ONE, WRITE, rename).operation(
-            Operation::new("organizations.change", "Change its name, slug or language")
+            Operation::new("organizations.update", "Update the name, slug or language of an organization")
                 .patches::<Said>()
                 .gives::<OrganizationView>()
                 .versioned()
                 .refuses(&[ProblemCode::Conflict]),
         ),
         Route::get("/v1/organizations/{organization}/policy", READ, show_policy).operation(
-            Operation::new("policy.show", "What it asks of whoever acts for it")
-                .gives::<Policy>()
-                .versioned(),
+            Operation::new("policy.get", "Get the policy of an organization").gives::<Policy>().versioned(),
         ),
         Route::put("/v1/organizations/{organization}/policy", WRITE, put_policy).operation(
-            Operation::new("policy.replace", "Replace its policy, or see who would lose access")
-                .query(&[Parameter::flag("dry_run", "Change nothing; say who would lose access.")])
-                .takes::<Policy>()
-                .gives::<PolicyChange>()
-                .versioned(),
+            Operation::new(
+                "policy.update",
+                "Replace the policy of an organization, or preview who would lose access",
+            )
+            .query(&[Parameter::flag("dry_run", "Change nothing; return who would lose access.")])
+            .takes::<Policy>()
+            .gives::<PolicyChange>()
+            .versioned(),
         ),
         Route::post("/v1/organizations/{organization}/suspend", ADMINISTER, suspend).operation(
-            Operation::new("organizations.suspend", "Let nobody act for it until it is resumed")
+            Operation::new("organizations.suspend", "Suspend an organization")
                 .takes::<Suspend>()
                 .gives::<OrganizationView>(),
         ),
         Route::post("/v1/organizations/{organization}/resume", ADMINISTER, resume).operation(
-            Operation::new("organizations.resume", "End its suspension").gives::<OrganizationView>(),
+            Operation::new("organizations.resume", "Resume a suspended organization")
+                .gives::<OrganizationView>(),
         ),
         Route::get("/v1/platform/organizations", Access::Platform("platform.organizations:read"), list)
             .operation(
-                Operation::new("organizations.list", "Every organization")
+                Operation::new("platform_organizations.list", "List all organizations")
                     .query(FILTERS)
                     .lists::<OrganizationView>(),
             ),
         Route::post("/v1/platform/organizations", MAKE, make_for).operation(
-            Operation::new("organizations.create", "Make an organization")
+            Operation::new("platform_organizations.create", "Create an organization for an account")
                 .takes::<NewOrganizationFor>()
                 .example(json!({"name": "Acme", "slug": "acme", "locale": "pt-BR"}))
                 .creates::<OrganizationView>()

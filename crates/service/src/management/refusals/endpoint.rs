@@ -62,12 +62,12 @@ pub fn routes() -> Vec<Route> {
             in_organization,
         )
         .operation(
-            Operation::new("refusals.show", "Why something was refused in the organization")
+            Operation::new("refusals.get", "Get a refusal of an organization with its reason")
                 .gives::<Explained>(),
         ),
         Route::get("/v1/platform/refusals/{reference}", Access::Platform("platform.log:read"), anywhere)
             .operation(
-                Operation::new("platform_refusals.show", "Why something was refused anywhere")
+                Operation::new("platform_refusals.get", "Get any refusal with its reason")
                     .gives::<Explained>(),
             ),
     ]

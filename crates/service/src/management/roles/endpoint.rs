@@ -28,12 +28,14 @@ const REFUSALS: &[ProblemCode] =
     &[ProblemCode::AuthorityExceeded, ProblemCode::Conflict, ProblemCode::FieldInvalid];
 
 pub fn routes() -> Vec<Route> {
-    let dry_run = [Parameter::flag("dry_run", "Change nothing, and answer who would lose what.")];
+    let dry_run = [Parameter::flag("dry_run", "Change nothing; return which permissions would be lost.")];
     vec![
-        Route::get("/v1/organizations/{organization}/roles", READ, index)
-            .operation(Operation::new("roles.list", "Roles, built-in and own").lists::<RoleBody>()),
+        Route::get("/v1/organizations/{organization}/roles", READ, index).operation(
+            Operation::new("roles.list", "List the built-in and custom roles of an organization")
+                .lists::<RoleBody>(),
+        ),
         Route::post("/v1/organizations/{organization}/roles", WRITE, make).operation(
-            Operation::new("roles.create", "Make a role")
+            Operation::new("roles.create", "Create a role")
                 .takes::<NewBody>()
                 .example(
                     serde_json::json!({"key": "clerk", "name": "Clerk", "permissions": ["members:read"]}),
@@ -43,9 +45,9 @@ pub fn routes() -> Vec<Route> {
                 .refuses(&[ProblemCode::Quota]),
         ),
         Route::get("/v1/organizations/{organization}/roles/{role}", READ, show)
-            .operation(Operation::new("roles.get", "One role").gives::<RoleBody>().versioned()),
+            .operation(Operation::new("roles.get", "Get a role").gives::<RoleBody>().versioned()),
         Route::patch("/v1/organizations/{organization}/roles/{role}", WRITE, update).operation(
-            Operation::new("roles.update", "Change what a role permits, or its name")
+            Operation::new("roles.update", "Update the name or permissions of a role")
                 .query(&dry_run)
                 .patches::<ChangeBody>()
                 .gives::<RoleBody>()
@@ -53,13 +55,17 @@ pub fn routes() -> Vec<Route> {
                 .refuses(REFUSALS),
         ),
         Route::delete("/v1/organizations/{organization}/roles/{role}", WRITE, take_out).operation(
-            Operation::new("roles.remove", "Remove a role that nobody wears")
+            Operation::new("roles.delete", "Delete a role that no member has")
                 .query(&dry_run)
                 .versioned()
                 .refuses(REFUSALS),
         ),
         Route::get("/v1/organizations/{organization}/permissions", READ, permissions).operation(
-            Operation::new("permissions.list", "What roles here can permit").gives::<Permissions>(),
+            Operation::new(
+                "permissions.list",
+                "List the permissions that roles of the organization can include",
+            )
+            .gives::<Permissions>(),
         ),
     ]
 }

@@ -25,13 +25,13 @@ pub fn routes() -> Vec<Route> {
     let path = "/v1/organizations/{organization}/audit-events";
     let operation = Operation::new(
         "audit_events.list",
-        "What happened in the organization, newest first; as lines, everything that matches, oldest first",
+        "List the audit trail of an organization, newest first; as JSON lines, export all matching entries, oldest first",
     )
     .query(&[
         Parameter::choice("type", TrailKind::NAMES, "Only entries of this type."),
-        Parameter::text("actor", "Only what this actor did: a member, client, key or operator, by id."),
-        Parameter::time("from", "Only from this moment on."),
-        Parameter::time("to", "Only before this moment."),
+        Parameter::text("actor", "Only entries by this actor: the id of a member, client, key or operator."),
+        Parameter::time("from", "Only entries at or after this time."),
+        Parameter::time("to", "Only entries before this time."),
     ])
     .lists::<AuditEvent>()
     .also_as(LINES);

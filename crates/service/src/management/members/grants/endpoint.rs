@@ -23,11 +23,12 @@ use crate::{
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/organizations/{organization}/members/{member}/grants", READ, grants_of).operation(
-            Operation::new("members.grants", "What a member has allowed clients here").gives::<Grants>(),
+            Operation::new("members.list_grants", "List the grants of a member in the organization")
+                .gives::<Grants>(),
         ),
         Route::delete("/v1/organizations/{organization}/members/{member}/grants", WRITE, revoke_all)
             .operation(
-                Operation::new("members.revoke_grants", "End everything a member has allowed clients here")
+                Operation::new("members.revoke_grants", "Revoke all grants of a member in the organization")
                     .gives::<Revoked>()
                     .refuses(REFUSALS),
             ),
@@ -37,7 +38,7 @@ pub(super) fn routes() -> Vec<Route> {
             revoke_of_client,
         )
         .operation(
-            Operation::new("members.revoke_client", "End what a member has allowed one client here")
+            Operation::new("members.revoke_client_grants", "Revoke the grants of a member to one client")
                 .gives::<Revoked>()
                 .refuses(REFUSALS),
         ),

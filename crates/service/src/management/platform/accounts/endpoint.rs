@@ -25,20 +25,21 @@ const READ: Access = Access::Platform("platform.accounts:read");
 const WRITE: Access = Access::Platform(super::WRITE);
 
 pub fn routes() -> Vec<Route> {
-    let list = Operation::new("accounts.list", "Accounts, oldest first")
+    let list = Operation::new("accounts.list", "List accounts, oldest first")
         .query(&[
-            Parameter::choice("state", &["active", "disabled", "deleted"], "Only in this state."),
-            Parameter::time("created_after", "Only those made after this moment."),
-            Parameter::text("email", "Only the one this address leads to, as a whole."),
+            Parameter::choice("state", &["active", "disabled", "deleted"], "Only accounts in this state."),
+            Parameter::time("created_after", "Only accounts created after this time."),
+            Parameter::text("email", "Only the account with exactly this mail address."),
         ])
         .lists::<Shown>();
-    let show = Operation::new("accounts.show", "An account").gives::<Whole>();
-    let disable = Operation::new("accounts.disable", "Disable an account: everything of it ends")
-        .takes::<Reason>()
-        .refuses(&[ProblemCode::FieldInvalid]);
-    let enable = Operation::new("accounts.enable", "Enable an account; what had ended stays ended");
+    let show = Operation::new("accounts.get", "Get an account").gives::<Whole>();
+    let disable =
+        Operation::new("accounts.disable", "Disable an account and end all its sessions and grants")
+            .takes::<Reason>()
+            .refuses(&[ProblemCode::FieldInvalid]);
+    let enable = Operation::new("accounts.enable", "Enable an account; ended sessions and grants stay ended");
     let end =
-        Operation::new("accounts.end_sessions", "End every session of an account").gives::<EndedSessions>();
+        Operation::new("accounts.end_sessions", "End all sessions of an account").gives::<EndedSessions>();
     vec![
         Route::get("/v1/platform/accounts", READ, all).operation(list),
         Route::get("/v1/platform/accounts/{account}", READ, one).operation(show),

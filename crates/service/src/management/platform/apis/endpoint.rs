@@ -26,7 +26,7 @@ pub fn routes() -> Vec<Route> {
     let wrong = [ProblemCode::FieldInvalid];
     vec![
         Route::get("/v1/platform/apis", READ, all)
-            .operation(Operation::new("apis.list", "Every API, by identifier").gives::<All>()),
+            .operation(Operation::new("apis.list", "List all APIs, by identifier").gives::<All>()),
         Route::post("/v1/platform/apis", WRITE, register).operation(
             Operation::new("apis.create", "Register an API")
                 .takes::<Document>()
@@ -38,16 +38,16 @@ pub fn routes() -> Vec<Route> {
                 .refuses(&[ProblemCode::FieldInvalid, ProblemCode::Conflict]),
         ),
         Route::get("/v1/platform/apis/{api}", READ, one)
-            .operation(Operation::new("apis.show", "An API").gives::<Shown>().versioned()),
+            .operation(Operation::new("apis.get", "Get an API").gives::<Shown>().versioned()),
         Route::put("/v1/platform/apis/{api}", WRITE, replace).operation(
-            Operation::new("apis.replace", "Replace what is said about an API")
+            Operation::new("apis.update", "Replace the definition of an API")
                 .takes::<Document>()
                 .gives::<Shown>()
                 .versioned()
                 .refuses(&wrong),
         ),
         Route::delete("/v1/platform/apis/{api}", WRITE, removed)
-            .operation(Operation::new("apis.remove", "Remove an API").versioned()),
+            .operation(Operation::new("apis.delete", "Delete an API").versioned()),
     ]
 }
 

@@ -24,32 +24,33 @@ const READ: Access = Access::Platform("platform.clients:read");
 const WRITE: Access = Access::Platform(super::WRITE);
 
 pub fn routes() -> Vec<Route> {
-    let lists = Operation::new("clients.list", "Clients, oldest first")
+    let lists = Operation::new("clients.list", "List clients, oldest first")
         .query(&[
             Parameter::choice(
                 "trust",
                 &["unverified", "verified", "first_party"],
-                "Only those trusted this far.",
+                "Only clients with this trust.",
             ),
-            Parameter::time("created_after", "Only those made after this moment."),
+            Parameter::time("created_after", "Only clients created after this time."),
         ])
         .lists::<Shown>();
-    let shows = Operation::new("clients.show", "A client").gives::<Shown>().versioned();
-    let makes = Operation::new("clients.create", "Make a client from its metadata (RFC 7591)")
+    let shows = Operation::new("clients.get", "Get a client").gives::<Shown>().versioned();
+    let makes = Operation::new("clients.create", "Create a client from its metadata (RFC 7591)")
         .takes::<Create>()
 .example(serde_json::json!({"trust": "verified", "metadata": {"client_name": "Example",
     "redirect_uris": ["https://app.example.org/callback"], "grant_types": ["authorization_code", "refresh_token"]}}))
         .creates::<Shown>()
         .refuses(&[ProblemCode::FieldInvalid]);
-    let changes =
-        Operation::new("clients.change", "Change how far a client is trusted, and for whom it speaks")
-            .patches::<Settable>()
-            .gives::<Shown>()
-            .versioned()
-            .refuses(&[ProblemCode::FieldInvalid]);
-    let disables =
-        Operation::new("clients.disable", "Disable a client: it does not exist for anybody who asks");
-    let enables = Operation::new("clients.enable", "Enable a client; what it had been granted stays ended");
+    let changes = Operation::new("clients.update", "Update the trust and organization mode of a client")
+        .patches::<Settable>()
+        .gives::<Shown>()
+        .versioned()
+        .refuses(&[ProblemCode::FieldInvalid]);
+    let disables = Operation::new(
+        "clients.disable",
+        "Disable a client; its requests are refused as from an unknown client",
+    );
+    let enables = Operation::new("clients.enable", "Enable a client; ended grants stay ended");
     vec![
         Route::get("/v1/platform/clients", READ, all).operation(lists),
         Route::post("/v1/platform/clients", WRITE, make).operation(makes),

@@ -22,16 +22,16 @@ use crate::{
 const LONGEST: Duration = Duration::days(31);
 
 pub fn routes() -> Vec<Route> {
-    let operation = Operation::new("security_log.list", "The security log, newest first")
+    let operation = Operation::new("security_log.list", "List the entries of the security log, newest first")
         .query(&[
-            Parameter::text("subject", "Only what is about this account."),
+            Parameter::text("subject", "Only entries about this account."),
             Parameter::choice(
                 "kind",
                 EventKind::NAMES,
-                "Only this kind; with a subject, or from and to no more than 31 days apart.",
+                "Only entries of this kind; requires subject, or from and to at most 31 days apart.",
             ),
-            Parameter::time("from", "Only from this moment on."),
-            Parameter::time("to", "Only before this moment."),
+            Parameter::time("from", "Only entries at or after this time."),
+            Parameter::time("to", "Only entries before this time."),
         ])
         .lists::<Entry>()
         .refuses(&[ProblemCode::FieldInvalid]);
