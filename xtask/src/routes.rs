@@ -1,4 +1,5 @@
-//! `docs/routes.md` comes from the route table, and the tests' own authorization table knows every route.
+//! `docs/routes.md` comes from the route table, the tests' own authorization table knows every route, and
+//! `docs/openapi.json` describes every route of the product's own API.
 
 use std::{fmt::Write, path::Path};
 
@@ -10,6 +11,9 @@ use crate::{
 
 const AUTHORIZATION_TABLE: &str = "tests/src/authorization_table.rs";
 const NAME: &str = "authorization_table";
+const OPENAPI: &str = "docs/openapi.json";
+/// Where the product's own API begins; the other routes are described by their standards.
+const OWN_API: &str = "/v1/";
 
 /// One route as the table says it.
 #[derive(Debug, Clone)]
@@ -19,6 +23,8 @@ pub struct Row {
     pub access: String,
     pub standard: Option<&'static str>,
     pub cors: bool,
+    /// Whether the OpenAPI document describes it.
+    pub documented: bool,
 }
 
 pub fn served() -> Vec<Row> {
@@ -30,6 +36,7 @@ pub fn served() -> Vec<Row> {
             access: route.access.to_string(),
             standard: route.standard,
             cors: route.cors,
+            documented: route.documented().is_some(),
         })
         .collect();
     rows.sort_by(|left, right| (&left.path, &left.method).cmp(&(&right.path, &right.method)));
@@ -58,6 +65,17 @@ pub fn check(root: &Path, routes: &[Row]) -> anyhow::Result<Vec<Finding>> {
         .collect())
 }
 
+/// Routes of the product's own API that the OpenAPI document does not describe.
+pub fn undocumented(routes: &[Row]) -> Vec<Finding> {
+    let missing = routes.iter().filter(|route| route.path.starts_with(OWN_API) && !route.documented);
+    missing
+        .map(|Row { method, path, .. }| {
+            let what = format!("has no \"{method} {path}\"; give the route an operation or a description");
+            Finding::new(OPENAPI, 1, what)
+        })
+        .collect()
+}
+
 /// `GET /a` is not in `GET /a/b`.
 fn holds(literal: &str, name: &str) -> bool {
     let goes_on = |c: char| c.is_alphanumeric() || "/{}_-.:*".contains(c);
@@ -73,7 +91,7 @@ pub fn document(routes: &[Row]) -> String {
         | Method | Path | Who may call it | Standard | CORS |\n\
         |---|---|---|---|---|\n"
         .to_owned();
-    for Row { method, path, access, standard, cors } in routes {
+    for Row { method, path, access, standard, cors, documented: _ } in routes {
         let standard = standard.unwrap_or("—");
         let cors = if *cors { "yes" } else { "no" };
         let _ =
@@ -94,6 +112,7 @@ mod tests {
             access: "anybody: x".into(),
             standard: None,
             cors: true,
+            documented: true,
         }
     }
 
@@ -111,6 +130,17 @@ mod tests {
             assert_eq!(found.len(), 1, "{method} {path}");
             assert!(found[0].contains(&format!("has no \"{method} {path}\"; say who")));
         }
+    }
+
+    #[test]
+    fn a_route_of_our_own_api_without_an_operation_is_found() {
+        let planted = Row { documented: false, ..route("GET", "/v1/planted") };
+        let elsewhere = Row { documented: false, ..route("GET", "/connect/planted") };
+        let found = undocumented(&[route("GET", "/v1/a"), planted, elsewhere]);
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("docs/openapi.json:1: has no \"GET /v1/planted\""), "{found:?}");
+        assert!(undocumented(&served()).is_empty());
     }
 
     #[test]

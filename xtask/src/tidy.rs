@@ -17,6 +17,7 @@ pub fn run(root: &Path) -> anyhow::Result<Vec<Finding>> {
         dependencies::check(root)?,
         standards::check(root, &named)?,
         routes::check(root, &served)?,
+        routes::undocumented(&served),
         migrations::check(root, MIGRATIONS, migrations::RELEASED)?,
         hygiene::check(root)?,
         decisions::check(root)?,

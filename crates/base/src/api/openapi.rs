@@ -1,6 +1,8 @@
 //! OpenAPI 3.1 of the management API, from the table of routes and the Rust types. What every operation shares (who may
 //! call it, versions, repeated requests, limits) is derived from what the route is, and written at no route.
 
+mod refusals;
+
 use std::collections::BTreeMap;
 
 use axum::http::Method;
@@ -9,15 +11,16 @@ use serde_json::{Map, Value, json};
 
 use super::list;
 use crate::http::{Access, Given, Operation, Parameter, ProblemCode, REASON, Route, Shape, Taken};
+use refusals::refusals;
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// The document, of every route that has an operation.
+/// The document, of every route that has an operation or a description.
 pub fn document<A>(routes: &[Route<A>]) -> Value {
     let mut writer = Writer::new();
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
     for route in routes {
-        if let Some(operation) = &route.operation {
+        if let Some(operation) = route.documented() {
             let method = route.method.as_str().to_ascii_lowercase();
             paths.entry(route.path).or_default().insert(method, writer.operation(route, operation));
         }
@@ -46,6 +49,13 @@ pub fn document<A>(routes: &[Route<A>]) -> Value {
                     "description": "An access token for this service, with the permission as a scope.",
                 },
                 "session": {"type": "apiKey", "in": "cookie", "name": "__Host-session"},
+                "flow": {"type": "apiKey", "in": "cookie", "name": "__Host-bind"},
+                "flow_token": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "Authorization",
+                    "description": "`Flow` and the `auth_session` of the last answer, for apps.",
+                },
             },
         },
     })
@@ -127,7 +137,7 @@ impl Writer {
         let mut responses = Map::new();
         let mut done = json!({"description": "Done."});
         let schema = match operation.gives {
-            Given::Nothing => None,
+            Given::Nothing | Given::Media(_) => None,
             Given::Json(of) => Some(of(&mut self.answers).to_value()),
             Given::List(of) => Some(json!({
                 "type": "object",
@@ -142,6 +152,13 @@ impl Writer {
             let mut content = Map::from_iter([("application/json".to_owned(), json!({"schema": schema}))]);
             content.extend(operation.also_as.iter().map(|media| ((*media).to_owned(), json!({}))));
             done["content"] = content.into();
+        }
+        if let Given::Media(types) = operation.gives {
+            done["content"] = types
+                .iter()
+                .map(|media| ((*media).to_owned(), json!({})))
+                .collect::<Map<String, Value>>()
+                .into();
         }
         let mut told = Map::new();
         if operation.versioned && !matches!(operation.gives, Given::Nothing) {
@@ -163,7 +180,7 @@ impl Writer {
             done["headers"] = told.into();
         }
         responses.insert(operation.status.as_u16().to_string(), done);
-        if route.method != Method::GET && operation.status.as_u16() != 204 {
+        if answers_minimally(route, operation) {
             responses.insert(
                 "204".to_owned(),
                 json!({"description": "Done; the request had `Prefer: return=minimal`."}),
@@ -300,7 +317,7 @@ fn headers<A>(route: &Route<A>, operation: &Operation) -> Vec<Value> {
             "Requests with the same key create one resource; the key is kept for 24 hours.",
         ));
     }
-    if route.method != Method::GET && !matches!(operation.gives, Given::Nothing) {
+    if answers_minimally(route, operation) {
         let schema = json!({"type": "string", "enum": ["return=minimal", "return=representation"]});
         headers.push(header(
             "Prefer",
@@ -317,6 +334,11 @@ fn headers<A>(route: &Route<A>, operation: &Operation) -> Vec<Value> {
     headers
 }
 
+/// Whether `Prefer: return=minimal` is honoured: at operations that change something and answer with it.
+fn answers_minimally<A>(route: &Route<A>, operation: &Operation) -> bool {
+    route.operation.is_some() && route.method != Method::GET && operation.status.as_u16() != 204
+}
+
 fn security<A>(route: &Route<A>) -> Value {
     match route.access {
         Access::Organization(permission) => {
@@ -328,63 +350,9 @@ fn security<A>(route: &Route<A>) -> Value {
         }
         Access::Platform(permission) => json!([{"api_key": []}, {"access_token": [permission]}]),
         Access::Session => json!([{"session": []}, {"access_token": ["account"]}]),
-        Access::Public(_)
-        | Access::FlowOwner
-        | Access::Client
-        | Access::RegistrationToken
-        | Access::Token(_) => json!([]),
+        Access::FlowOwner => json!([{"flow": []}, {"flow_token": []}]),
+        Access::Public(_) | Access::Client | Access::RegistrationToken | Access::Token(_) => json!([]),
     }
-}
-
-/// What it may refuse, by status: what follows from who may call it, what it takes and what it does.
-fn refusals<A>(route: &Route<A>, operation: &Operation) -> BTreeMap<u16, Vec<ProblemCode>> {
-    use ProblemCode as P;
-    let mut codes = vec![P::Malformed, P::TooLarge, P::HeadersTooLarge, P::Unavailable];
-    let writes = route.method != Method::GET;
-    match route.access {
-        Access::Organization(_) => codes.extend([
-            P::Unauthenticated,
-            P::Forbidden,
-            P::StepUpRequired,
-            P::ReasonRequired,
-            P::NotFound,
-            P::OrganizationSuspended,
-            P::SlowDown,
-        ]),
-        Access::Platform(_) => {
-            codes.extend([P::Unauthenticated, P::Forbidden, P::ReasonRequired, P::SlowDown]);
-        }
-        Access::Session => {
-            codes.extend([P::Unauthenticated, P::Forbidden, P::StepUpRequired, P::SlowDown]);
-            codes.extend(writes.then_some(P::OriginRefused));
-        }
-        Access::Public(_)
-        | Access::FlowOwner
-        | Access::Client
-        | Access::RegistrationToken
-        | Access::Token(_) => {}
-    }
-    if route.path.contains('{') {
-        codes.push(P::NotFound);
-    }
-    if !matches!(operation.takes, Taken::Nothing) {
-        codes.extend([P::UnsupportedMedia, P::TooSlow, P::FieldInvalid]);
-    }
-    if operation.needs_version(&route.method) {
-        codes.extend([P::VersionRequired, P::VersionMismatch]);
-    }
-    if operation.creates {
-        codes.extend([P::IdempotencyConflict, P::IdempotencyInProgress, P::SecretAlreadyShown, P::TooSlow]);
-    }
-    codes.extend_from_slice(&operation.refusals);
-    let mut by_status: BTreeMap<u16, Vec<ProblemCode>> = BTreeMap::new();
-    for code in codes {
-        let there = by_status.entry(code.status().as_u16()).or_default();
-        if !there.contains(&code) {
-            there.push(code);
-        }
-    }
-    by_status
 }
 
 fn refusal<A>(route: &Route<A>, codes: &[ProblemCode]) -> Value {

@@ -66,6 +66,8 @@ pub enum Given {
     Json(SchemaOf),
     /// `{"items": […], "next_cursor"}`.
     List(SchemaOf),
+    /// Bytes of one of these media types.
+    Media(&'static [&'static str]),
 }
 
 /// One route of the management API.
@@ -146,6 +148,21 @@ impl Operation {
     pub fn gives<T: JsonSchema>(mut self) -> Self {
         self.status = StatusCode::OK;
         self.gives = Given::Json(SchemaGenerator::subschema_for::<T>);
+        self
+    }
+
+    /// Answers 200 with a file of one of these media types.
+    #[must_use]
+    pub const fn gives_media(mut self, types: &'static [&'static str]) -> Self {
+        self.status = StatusCode::OK;
+        self.gives = Given::Media(types);
+        self
+    }
+
+    /// Answers with this status instead of 200.
+    #[must_use]
+    pub const fn with_status(mut self, status: StatusCode) -> Self {
+        self.status = status;
         self
     }
 

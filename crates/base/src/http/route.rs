@@ -59,8 +59,10 @@ pub struct Route<A> {
     pub access: Access,
     pub standard: Option<&'static str>,
     pub cors: bool,
-    /// What it is to callers of the management API.
+    /// Its operation in the management API: requests are checked against it, and `porteiro admin` calls it.
     pub operation: Option<Arc<Operation>>,
+    /// Its entry in the OpenAPI document, where it is not an operation of the management API.
+    pub description: Option<Arc<Operation>>,
     handler: MethodRouter<Arc<A>>,
 }
 
@@ -104,6 +106,7 @@ impl<A: Send + Sync + 'static> Route<A> {
             standard: None,
             cors: false,
             operation: None,
+            description: None,
             handler: on(filter, handler),
         }
     }
@@ -120,6 +123,19 @@ impl<A: Send + Sync + 'static> Route<A> {
     pub fn operation(mut self, operation: Operation) -> Self {
         self.operation = Some(Arc::new(operation));
         self
+    }
+
+    /// Describes a route that is not an operation of the management API in the OpenAPI document. Requests are not checked
+    /// against the description.
+    #[must_use]
+    pub fn described(mut self, operation: Operation) -> Self {
+        self.description = Some(Arc::new(operation));
+        self
+    }
+
+    /// What the OpenAPI document contains about it.
+    pub fn documented(&self) -> Option<&Operation> {
+        self.operation.as_deref().or(self.description.as_deref())
     }
 
     /// Scripts of any origin may read the answer. For public documents only: no credentials travel.

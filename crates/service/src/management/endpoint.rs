@@ -10,9 +10,11 @@ use crate::{
 };
 
 pub fn routes() -> Vec<Route> {
-    let public = Access::Public("it says what the API is, and nothing about anybody");
+    let public = Access::Public("describes the API; contains no personal data");
     vec![
-        Route::get("/v1/openapi.json", public, document).cors(),
+        Route::get("/v1/openapi.json", public, document)
+            .cors()
+            .described(Operation::new("openapi.get", "Get this document").gives::<serde_json::Value>()),
         Route::get("/v1/changes", public, changes)
             .operation(Operation::new("changes.list", "List the changes of this API").gives::<Changes>()),
     ]

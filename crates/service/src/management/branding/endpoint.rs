@@ -35,7 +35,7 @@ const READ: Access = Access::Organization("organization:read");
 const WRITE: Access = Access::Organization(super::WRITE);
 const READ_CLIENT: Access = Access::Platform("platform.clients:read");
 const WRITE_CLIENT: Access = Access::Platform(super::WRITE_CLIENT);
-const PICTURE: Access = Access::Public("a picture everybody sees who signs in there");
+const PICTURE: Access = Access::Public("a logo that is shown before sign-in");
 
 pub fn routes() -> Vec<Route> {
     vec![
@@ -55,8 +55,10 @@ pub fn routes() -> Vec<Route> {
             .operation(takes_logo("client_branding.set_logo", "Set the logo of a client")),
         Route::delete(CLIENT_LOGO, WRITE_CLIENT, drop_logo)
             .operation(shows("client_branding.delete_logo", "Delete the logo of a client")),
-        Route::get("/v1/branding/organizations/{owner}/{digest}", PICTURE, organization_picture),
-        Route::get("/v1/branding/clients/{owner}/{digest}", PICTURE, client_picture),
+        Route::get("/v1/branding/organizations/{owner}/{digest}", PICTURE, organization_picture)
+            .described(gives_logo("branding.get_logo", "Get the logo of an organization")),
+        Route::get("/v1/branding/clients/{owner}/{digest}", PICTURE, client_picture)
+            .described(gives_logo("client_branding.get_logo", "Get the logo of a client")),
     ]
 }
 
@@ -73,6 +75,10 @@ fn says(id: &'static str, summary: &'static str) -> Operation {
 
 fn takes_logo(id: &'static str, summary: &'static str) -> Operation {
     shows(id, summary).takes_media(Format::MEDIA_TYPES).refuses(&[ProblemCode::FieldInvalid])
+}
+
+fn gives_logo(id: &'static str, summary: &'static str) -> Operation {
+    Operation::new(id, summary).gives_media(Format::MEDIA_TYPES)
 }
 
 /// How an organization or a client looks.
