@@ -59,7 +59,7 @@ impl Level {
     }
 }
 
-/// How a person proved something.
+/// The method of a proof.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]

@@ -31,33 +31,33 @@ struct Cli {
 pub enum Command {
     /// Run the service.
     Serve(Serve),
-    /// Bring the database's schema to the one this binary expects. Safe from many nodes at once.
+    /// Migrate the database schema to the version that this binary expects. Safe to run on several nodes at once.
     Migrate,
-    /// Signing keys.
+    /// Manage signing keys.
     #[command(subcommand)]
     Keys(Keys),
-    /// Print the key that makes the first platform administrator. Good once, for an hour.
+    /// Print the key that creates the first platform administrator. It can be used once, within an hour.
     Bootstrap,
-    /// Look at everything the service needs and say what is wrong.
+    /// Check everything that the service needs and report problems.
     Doctor,
-    /// APIs that tokens are made for.
+    /// Manage the APIs that accept tokens.
     #[command(subcommand)]
     Apis(Apis),
-    /// Registered clients.
+    /// Manage clients.
     #[command(subcommand)]
     Clients(Clients),
-    /// Platform keys for the management API.
+    /// Manage platform API keys for the management API.
     #[command(subcommand)]
     ApiKeys(ApiKeys),
-    /// Who may do what to the installation.
+    /// Manage the platform permissions of accounts.
     #[command(subcommand)]
     Platform(Platform),
-    /// Jobs that were tried too often.
+    /// Manage jobs that failed too often.
     #[command(subcommand)]
     Jobs(Jobs),
-    /// Call the management API with the key in PORTEIRO_API_KEY; without an operation, list them all.
+    /// Call the management API with the key in PORTEIRO_API_KEY. Without an operation, list all operations.
     Admin(Admin),
-    /// The settings.
+    /// Check and describe the settings.
     #[command(subcommand)]
     Config(Config),
     /// Print a completion script for a shell.
@@ -66,42 +66,42 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct Serve {
-    /// One command to a running server: throw-away keys, mail on the console, open registration, plain http on
-    /// loopback. Needs only a database.
+    /// Run a development server: temporary keys, mail on the console, open registration, plain http on loopback.
+    /// Requires only a database.
     #[arg(long)]
     pub dev: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Keys {
-    /// Make the keys that are missing: an active and a next one for each algorithm.
+    /// Create missing keys: an active key and a next key for each algorithm.
     Generate {
-        /// Write a new master key to `master_key_file` first, if there is no such file.
+        /// First write a new master key to `master_key_file`, if the file does not exist.
         #[arg(long)]
         create_master_key: bool,
-        /// Erase the throw-away keys of --dev first. Tokens signed with them stop verifying.
+        /// First erase the temporary keys of --dev. Tokens signed with them become invalid.
         #[arg(long)]
         replace_dev_keys: bool,
     },
-    /// Show every key and its state.
+    /// List all keys and their states.
     List,
-    /// Let the next key sign.
+    /// Make the next key active.
     Rotate {
         /// Only this algorithm: ES256, EdDSA, RS256 or PS256.
         #[arg(long)]
         algorithm: Option<Algorithm>,
-        /// Do not wait until the next key was published long enough. For a leaked key: clients that cached the key
+        /// Do not wait until the next key has been published long enough. For a leaked key: clients with a cached key
         /// set may refuse tokens until they fetch it again.
         #[arg(long)]
         now: bool,
     },
-    /// Unpublish a replaced key and erase its private part.
+    /// Unpublish a replaced key and erase its private key.
     Retire {
-        /// Its id, as `keys list` shows it.
+        /// The id of the key, as `keys list` shows it.
         // One id in sixty-four begins with a hyphen.
         #[arg(allow_hyphen_values = true)]
         kid: String,
-        /// Do not wait until the last token it signed is dead. For a leaked key.
+        /// Do not wait until the last token signed with it has expired. For a leaked key.
         #[arg(long)]
         now: bool,
     },
@@ -109,9 +109,9 @@ pub enum Keys {
 
 #[derive(Debug, Subcommand)]
 pub enum Apis {
-    /// Register an API from a JSON file, or replace what was said about it.
+    /// Register an API from a JSON file, or replace its definition.
     Register { file: PathBuf },
-    /// Show every API.
+    /// List all APIs.
     List,
     /// Remove an API.
     Remove { identifier: String },
@@ -119,7 +119,7 @@ pub enum Apis {
 
 #[derive(Debug, Subcommand)]
 pub enum Clients {
-    /// Make a client from a JSON file of its metadata (RFC 7591); prints its id and, once, its secret.
+    /// Create a client from a JSON file of its metadata (RFC 7591); print its id and, once, its secret.
     Create {
         file: PathBuf,
         /// unverified, verified or first_party.
@@ -129,97 +129,97 @@ pub enum Clients {
         #[arg(long, default_value = "default")]
         profile: String,
     },
-    /// Show what a client registered and how far it is trusted.
+    /// Show the metadata and trust of a client.
     Show { client_id: String },
-    /// Set how far a client is trusted: unverified, verified or first_party.
+    /// Set the trust of a client: unverified, verified or first_party.
     Trust { client_id: String, level: String },
-    /// Disable a client. What it was granted ends.
+    /// Disable a client and end its grants.
     Disable { client_id: String },
 }
 
 #[derive(Debug, Subcommand)]
 pub enum ApiKeys {
-    /// Make a platform key; prints it once.
+    /// Create a platform API key and print it once.
     Create {
-        /// What it is for.
+        /// The name of the key, such as its purpose.
         #[arg(long, default_value = "command line")]
         name: String,
-        /// What it may do, such as platform.organizations:write; several with commas.
+        /// The permissions of the key, such as platform.organizations:write, separated by commas.
         #[arg(long, value_delimiter = ',', required = true)]
         permissions: Vec<String>,
-        /// How long it is good for: 1 to 365.
+        /// The number of days until it expires: 1 to 365.
         #[arg(long, default_value_t = 90)]
         days: u16,
-        /// From where it may be used, such as 203.0.113.0/24; several with commas. From anywhere without it.
+        /// The networks from which it may be used, such as 203.0.113.0/24, separated by commas. Any network by default.
         #[arg(long, value_delimiter = ',')]
         networks: Vec<String>,
     },
-    /// Show platform keys, never their secrets.
+    /// List platform API keys, without their secrets.
     List,
-    /// Revoke a platform key, at once and for good.
+    /// Revoke a platform API key immediately and permanently.
     Revoke { id: String },
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Platform {
-    /// Let a person do this to the installation.
+    /// Grant platform permissions to an account.
     Grant {
         account: porteiro_protocol::id::AccountId,
         #[arg(required = true)]
         permissions: Vec<porteiro_protocol::permission::Permission>,
     },
-    /// Take it back.
+    /// Revoke platform permissions of an account.
     Revoke {
         account: porteiro_protocol::id::AccountId,
         #[arg(required = true)]
         permissions: Vec<porteiro_protocol::permission::Permission>,
     },
-    /// Show who may do what.
+    /// List the accounts with platform permissions.
     List,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Jobs {
-    /// Show parked jobs and why they failed.
+    /// List parked jobs and the reasons of their failures.
     List,
-    /// Try parked jobs again.
+    /// Retry parked jobs.
     Retry {
-        /// Only this one.
+        /// Only this job.
         job_id: Option<porteiro_protocol::id::JobId>,
     },
 }
 
 #[derive(Debug, Args)]
 pub struct Admin {
-    /// What to do, such as organizations.list.
+    /// The operation, such as platform_organizations.list.
     pub operation: Option<String>,
-    /// What its path needs, in order, and then what it is given as name=value.
+    /// The path parameters in order, then query parameters and body members as name=value.
     pub values: Vec<String>,
-    /// Where the service is, if not at base_url.
+    /// The address of the service, if it is not base_url.
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
-    /// A file that holds the key.
+    /// A file that contains the API key.
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
-    /// The ETag of what was seen. Changes need it.
+    /// The ETag of the version that was read. Required for changes.
     #[arg(long, value_name = "ETAG")]
     pub if_match: Option<String>,
-    /// Why, where somebody of the platform acts in an organization. The organization reads it.
+    /// The reason why a platform administrator acts in an organization. The organization can read it.
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
-    /// Makes what is created once, however often the command is repeated.
+    /// A key that makes it safe to repeat a command that creates something.
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
-    /// The whole body, from a JSON file; '-' is standard input.
+    /// A JSON file with the complete body; '-' is standard input.
     #[arg(long, value_name = "FILE")]
     pub body: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Config {
-    /// Read the settings as `serve` would and say what is wrong.
+    /// Read the settings as `serve` does and report errors.
     Check {
-        /// As `serve --dev` would.
+        /// Read them as `serve --dev` does.
         #[arg(long)]
         dev: bool,
     },

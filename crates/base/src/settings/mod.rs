@@ -25,177 +25,174 @@ pub use smtp::SmtpAddress;
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own with a name of its own")]
 pub struct Settings {
-    /// Where PostgreSQL is: `postgres://user:password@host:5432/database`. Through PgBouncer, 1.21 or later
-    /// in transaction mode with `max_prepared_statements` set. A connection that leaves this machine is
-    /// encrypted and the server's certificate checked, unless `sslmode=disable` says otherwise.
+    /// The address of PostgreSQL: `postgres://user:password@host:5432/database`. PgBouncer must be 1.21 or later, in
+    /// transaction mode with `max_prepared_statements` set. Connections to other machines are encrypted and the
+    /// server's certificate is verified, unless `sslmode=disable` is set.
     #[schemars(with = "String")]
     pub database_url: Sensitive,
 
-    /// A PEM file of certificate authorities to trust for PostgreSQL, beside the system's own.
+    /// A PEM file of additional certificate authorities to trust for PostgreSQL.
     pub database_ca_file: Option<PathBuf>,
 
-    /// How many PostgreSQL connections one node keeps. One is enough to be correct; about four per
-    /// database core is fastest.
+    /// The number of PostgreSQL connections of one node. One is sufficient; about four per database core is fastest.
     #[schemars(range(min = 1, max = 1000))]
     pub database_pool_size: usize,
 
-    /// Whether codes and refresh tokens that wait for the database at the same moment share one statement. Nobody waits
-    /// longer for it; off only to compare.
+    /// Whether codes and refresh tokens that are redeemed at the same time share one database statement. This does not
+    /// delay requests; switch it off only for comparison.
     pub group_statements: bool,
 
-    /// The address people and programs use, and the issuer in every token: scheme, host and, where needed,
-    /// port; nothing behind it. https in production.
+    /// The public address of the service, and the issuer in every token: scheme, host and, if needed, port, without a
+    /// path. It must be https in production.
     pub base_url: String,
 
-    /// Where this node listens for requests. Plain HTTP unless `tls_certificate_file` is set: then keep it
-    /// behind a proxy that ends TLS.
+    /// The address on which this node listens for requests. It uses plain HTTP unless `tls_certificate_file` is set;
+    /// with plain HTTP, put it behind a proxy that terminates TLS.
     #[schemars(with = "String")]
     pub listen: SocketAddr,
 
-    /// A PEM certificate chain; with `tls_key_file`, `listen` speaks TLS itself.
+    /// A PEM certificate chain. With `tls_key_file`, `listen` uses TLS.
     pub tls_certificate_file: Option<PathBuf>,
 
     /// The PEM private key of `tls_certificate_file`.
     pub tls_key_file: Option<PathBuf>,
 
-    /// A second TLS listener that asks clients for a certificate and does without one (RFC 8705). Needs
-    /// `tls_certificate_file`.
+    /// The address of a second TLS listener that requests client certificates but does not require them (RFC 8705).
+    /// Requires `tls_certificate_file`.
     #[schemars(with = "Option<String>")]
     pub mtls_listen: Option<SocketAddr>,
 
-    /// A PEM file of the certificate authorities that sign clients' certificates directly. With it clients may
-    /// authenticate by a certificate's subject (`tls_client_auth`).
+    /// A PEM file of the certificate authorities that sign client certificates directly. It allows clients to
+    /// authenticate by the subject of a certificate (`tls_client_auth`).
     pub mtls_ca_file: Option<PathBuf>,
 
-    /// The address under which certificates are asked for, where it is not `base_url`: scheme, host and port of
-    /// `mtls_listen` or of the proxy before it. Announced as `mtls_endpoint_aliases` (RFC 8705 §5).
+    /// The public address of `mtls_listen` or of the proxy in front of it, if it differs from `base_url`: scheme, host
+    /// and port. Published as `mtls_endpoint_aliases` (RFC 8705 §5).
     pub mtls_base_url: Option<String>,
 
-    /// The request header in which a proxy from `trusted_proxies` hands on the client certificate it
-    /// verified, as URL-encoded PEM (nginx: `$ssl_client_escaped_cert`). From anyone else the header is
-    /// dropped.
+    /// The request header in which a proxy from `trusted_proxies` passes the verified client certificate, as
+    /// URL-encoded PEM (nginx: `$ssl_client_escaped_cert`). The header is ignored from any other address.
     pub client_certificate_header: Option<String>,
 
-    /// Networks whose `X-Forwarded-For` is believed, in CIDR form. None by default: then the peer's own
-    /// address counts.
+    /// Networks whose `X-Forwarded-For` header is trusted, in CIDR notation. Empty by default: the address of the
+    /// connection is used.
     #[schemars(with = "Vec<String>")]
     pub trusted_proxies: Vec<IpNet>,
 
-    /// Where Prometheus may fetch `/metrics`. No listener without it; never the public address.
+    /// The address on which Prometheus can scrape `/metrics`. Without it there is no such listener. Do not make it
+    /// public.
     #[schemars(with = "Option<String>")]
     pub metrics_listen: Option<SocketAddr>,
 
-    /// The file that holds the master key: 32 random bytes as 64 hexadecimal digits, readable by this
-    /// service only. Signing keys and TOTP secrets are encrypted with it, and people are found and sessions checked
-    /// with it: never replace it under a database that has accounts. `porteiro keys generate --create-master-key`
-    /// makes one.
+    /// The file that contains the master key: 32 random bytes as 64 hexadecimal digits, readable by this service only.
+    /// It encrypts signing keys and TOTP secrets, and derives the keys for looking up accounts and verifying sessions:
+    /// never replace it for a database that has accounts. `porteiro keys generate --create-master-key` creates one.
     pub master_key_file: Option<PathBuf>,
 
-    /// The mail server: `smtp://user:password@host:587` (STARTTLS required) or `smtps://…:465` (TLS from
-    /// the start). Nothing is ever sent or logged in over plain text.
+    /// The mail server: `smtp://user:password@host:587` (STARTTLS required) or `smtps://…:465` (implicit TLS). Mail and
+    /// passwords are never sent unencrypted.
     #[schemars(with = "Option<String>")]
     pub smtp_url: Option<Sensitive>,
 
-    /// A PEM file of certificate authorities to trust for the mail server, beside the system's own.
+    /// A PEM file of additional certificate authorities to trust for the mail server.
     pub smtp_ca_file: Option<PathBuf>,
 
     /// The sender of every mail.
     pub mail_from: String,
 
-    /// The name people know this service by, in mails and text messages.
+    /// The name of this service in mails, text messages and pages.
     pub service_name: String,
 
-    /// The page under `base_url` that a mailed link opens, such as `/ui/link`: it takes what stands behind the `#` and
-    /// posts it to the flow. The hosted screens bring one; without either, mails carry the code alone.
+    /// The page under `base_url` that a mailed link opens, such as `/ui/link`: it posts the fragment of the link to the
+    /// flow. The hosted screens include one. Without a page, mails contain only the code.
     pub email_link_path: Option<String>,
 
-    /// The page under `base_url` that the link of an invitation opens; it posts what stands behind the `#`. The hosted
-    /// screens bring one; without either, the mail carries the invitation itself.
+    /// The page under `base_url` that the link of an invitation opens; it posts the fragment of the link. The hosted
+    /// screens include one. Without a page, the mail contains the invitation itself.
     pub invitation_link_path: Option<String>,
 
-    /// The page under `base_url` where people type the code a device shows them, such as `/device`: it walks them through
-    /// a flow of the kind `confirm_device`. The hosted screens bring one; without either, the device grant is not served.
+    /// The page under `base_url` where people type the code that a device shows, such as `/device`: it runs a flow of
+    /// the kind `confirm_device`. The hosted screens include one. Without a page, the device grant is not available.
     pub device_page_path: Option<String>,
 
-    /// Hosts of yours that may be on a private network, as `host:port`: text message provider, webhooks. Addresses
-    /// that strangers name never reach them.
+    /// Your own hosts that may be on a private network, as `host:port`: text message provider, webhooks. Addresses from
+    /// client metadata never reach them.
     pub outbound_private_hosts: Vec<String>,
 
-    /// With `--dev` only: hosts that clients may name in their registration although they are private, as `host:port`,
-    /// over https: keys, request objects, back-channel logout. For trying a client on the same machine.
+    /// With `--dev` only: private hosts that clients may use in their metadata, as `host:port`, over https: keys,
+    /// request objects, back-channel logout. For testing a client on the same machine.
     pub outbound_client_hosts: Vec<String>,
 
-    /// A PEM file of certificate authorities to trust for `outbound_private_hosts` and `outbound_client_hosts`, beside
-    /// the system's own.
+    /// A PEM file of additional certificate authorities to trust for `outbound_private_hosts` and
+    /// `outbound_client_hosts`.
     pub outbound_ca_file: Option<PathBuf>,
 
     /// Whether the hosted screens are served. Every flow works without them.
     pub screens: bool,
 
-    /// A picture for the hosted screens instead of ours: PNG, WebP or SVG, at most 64 KiB. The name beside it is
-    /// `service_name`.
+    /// A logo for the hosted screens instead of the default one: PNG, WebP or SVG, at most 64 KiB. `service_name` is
+    /// shown beside it.
     pub brand_logo_file: Option<PathBuf>,
 
-    /// The colour of buttons and links on light screens, such as `#1c5d57`. One that could not be read is refused.
+    /// The colour of buttons and links on light screens, such as `#1c5d57`. A colour with too little contrast is
+    /// refused.
     pub brand_color: Option<String>,
 
     /// The same on dark screens, such as `#86cfc3`.
     pub brand_color_dark: Option<String>,
 
-    /// A page of yours, on the same site, that walks people through flows where the hosted screens are off: a browser
-    /// that comes to sign in is sent there with `flow=…`. Without it such requests are answered with
-    /// `interaction_required`.
+    /// Your own page, on the same site, that runs flows when the hosted screens are off: authorization requests are
+    /// redirected to it with `flow=…`. Without it such requests are refused with `interaction_required`.
     pub interaction_url: Option<String>,
 
-    /// Who may create an account for themselves.
+    /// Who may register an account.
     pub registration: Registration,
 
-    /// How many clients may register themselves from one address in an hour, and five times as many in a day. `0`: clients
-    /// are made by administrators only.
+    /// The number of clients that may register from one address per hour; five times as many per day. `0`: only
+    /// administrators create clients.
     pub client_registrations_per_hour: u32,
 
-    /// Whether anybody who is signed in may make an organization, and becomes its owner. Otherwise the platform does.
+    /// Whether every signed-in person may create an organization and become its owner. Otherwise only the platform
+    /// creates organizations.
     pub organizations_by_people: bool,
 
-    /// How many times in a minute one caller of the management API may read; five times as many for a whole
+    /// The number of read requests per minute for one caller of the management API; five times as many for an
     /// organization.
     #[schemars(range(min = 1))]
     pub api_reads_per_minute: u32,
 
-    /// The same for everything that changes something.
+    /// The same for write requests.
     #[schemars(range(min = 1))]
     pub api_writes_per_minute: u32,
 
-    /// Whether apps may drive flows by a token of their own instead of a browser's cookie. Off until an app can prove
-    /// to be yours.
+    /// Whether apps may run flows with a token instead of a browser's cookie. Off by default, because an app cannot yet
+    /// prove its origin.
     pub api_flows: bool,
 
-    /// No earlier than this many milliseconds after it arrived is a password attempt answered: known and unknown
-    /// people at the same moment.
+    /// The minimum duration of a password check in milliseconds, so that known and unknown accounts take the same time.
     pub password_floor_ms: u32,
 
-    /// The same for asking for a code by mail or text message.
+    /// The same for sending a code by mail or text message.
     pub send_floor_ms: u32,
 
-    /// The domain passkeys are bound to; the host of `base_url` unless set. Chosen once: changing it orphans every
-    /// passkey.
+    /// The domain to which passkeys are bound; by default the host of `base_url`. Do not change it later: every
+    /// existing passkey would stop working.
     pub passkey_domain: Option<String>,
 
-    /// Further web origins whose pages may use the passkeys (WebAuthn related origins), such as
-    /// `https://example.net`.
+    /// Additional web origins that may use the passkeys (WebAuthn related origins), such as `https://example.net`.
     pub passkey_origins: Vec<String>,
 
-    /// Whether new passwords are looked up in the public collection of breached ones. Five characters of a hash leave
-    /// this machine, never the password.
+    /// Whether new passwords are checked against the public collection of breached passwords. Only five characters of a
+    /// hash are sent, never the password.
     pub breached_password_check: bool,
 
-    /// Where that collection answers range queries (`/range/` and five characters are appended).
+    /// The address of that collection for range queries (`/range/` and five characters are appended).
     pub breached_password_url: String,
 
-    /// Who sends text messages.
+    /// The provider that sends text messages.
     pub sms_provider: SmsProviderName,
 
-    /// The provider's address: for `twilio` its base, for `webhook` the whole address.
+    /// The provider's address: for `twilio` its base URL, for `webhook` the complete URL.
     pub sms_url: Option<String>,
 
     /// The provider's account name (`twilio`: the account SID).
@@ -205,72 +202,75 @@ pub struct Settings {
     #[schemars(with = "Option<String>")]
     pub sms_secret: Option<Sensitive>,
 
-    /// The number or name messages come from.
+    /// The sender's number or name in text messages.
     pub sms_from: Option<String>,
 
-    /// Calling codes of the countries messages may go to, such as `+55` or `+351`; a longer one, such as `+1242`, is a part
-    /// of a numbering plan. Each message costs money, in some countries a lot. Needed beside `sms_provider` in production.
+    /// Calling codes of the countries to which text messages may be sent, such as `+55` or `+351`; a longer code, such
+    /// as `+1242`, selects a part of a numbering plan. Each message costs money, in some countries a lot. Required with
+    /// `sms_provider` in production.
     pub sms_countries: Vec<String>,
 
-    /// How many text messages leave in a day at most, by everybody together. Half of them are kept for numbers that
-    /// were verified before.
+    /// The maximum number of text messages per day, in total. Half of them are reserved for numbers that are already
+    /// verified.
     pub sms_budget_per_day: u32,
 
-    /// Apply missing migrations when the server starts. Off in production: run `porteiro migrate` first,
-    /// so that a roll-out can be looked at.
+    /// Whether the server applies missing migrations when it starts. Leave it off in production and run `porteiro
+    /// migrate` as a separate step of the roll-out.
     pub migrate_on_start: bool,
 
-    /// How long an active signing key signs before the next one takes over.
+    /// How long a signing key is active before the next key replaces it.
     #[schemars(range(min = 1))]
     pub key_rotation_seconds: u32,
 
-    /// How long a new signing key is published before it signs. Longer than any client caches the key set.
+    /// How long a new signing key is published before it becomes active. It must be longer than clients cache the key
+    /// set.
     #[schemars(range(min = 1))]
     pub key_publish_lead_seconds: u32,
 
-    /// How long a replaced signing key stays published. At least twice as long as any token lives.
+    /// How long a replaced signing key stays published. It must be at least twice the lifetime of any token.
     #[schemars(range(min = 1))]
     pub key_verify_seconds: u32,
 
-    /// How often a node looks for changed signing keys.
+    /// How often a node reloads the signing keys.
     #[schemars(range(min = 1))]
     pub key_refresh_seconds: u32,
 
-    /// The longest a request may take, from its headers to its answer.
+    /// The maximum duration of a request, from its headers to its response.
     #[schemars(range(min = 1))]
     pub request_timeout_seconds: u32,
 
-    /// How long open requests and jobs may finish after SIGTERM.
+    /// How long open requests and jobs may take to finish after SIGTERM.
     pub drain_timeout_seconds: u32,
 
-    /// The most connections one node holds open; further ones wait to be accepted.
+    /// The maximum number of open connections of one node; further connections wait to be accepted.
     #[schemars(range(min = 1))]
     pub max_connections: usize,
 
-    /// The most connections one node holds open from one IPv4 address or IPv6 /64; further ones are closed at once.
-    /// Addresses in `trusted_proxies` are exempt: a proxy that is not listed there needs a larger number.
+    /// The maximum number of open connections of one node from one IPv4 address or IPv6 /64; further connections are
+    /// closed immediately. Addresses in `trusted_proxies` are exempt; a proxy that is not listed there requires a
+    /// larger number.
     #[schemars(range(min = 1))]
     pub max_connections_per_address: usize,
 
-    /// `json` for machines, `text` for people.
+    /// The format of log lines: `json` for machines, `text` for people.
     pub log_format: LogFormat,
 
-    /// What is logged, as a filter: `info`, or `info,porteiro_service::jobs=debug`.
+    /// The log filter, such as `info` or `info,porteiro_service::jobs=debug`.
     pub log_filter: String,
 
-    /// Where traces go: the base address of an OpenTelemetry collector that speaks OTLP over HTTP, such as
-    /// `http://127.0.0.1:4318`. No traces without it.
+    /// The base URL of an OpenTelemetry collector for traces (OTLP over HTTP), such as `http://127.0.0.1:4318`. Without
+    /// it no traces are exported.
     pub otlp_endpoint: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Registration {
-    /// Nobody; accounts are made by administrators.
+    /// No one: administrators create accounts.
     Closed,
-    /// Who holds an invitation.
+    /// People with an invitation.
     Invited,
-    /// Anybody.
+    /// Everyone.
     Open,
 }
 

@@ -17,7 +17,7 @@ use crate::{
     sessions::{self, SignedIn},
 };
 
-/// The account of whoever is signed in.
+/// The account of the signed-in person.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct OwnAccount {
     id: AccountId,
@@ -25,7 +25,7 @@ pub(super) struct OwnAccount {
     locale: String,
     created_at: Time,
     platform_administrator: bool,
-    /// When a recovery that somebody asked for is over its wait.
+    /// When the hold of a pending recovery ends.
     recovery_hold_until: Option<Time>,
     assurance: OwnAssurance,
 }
@@ -33,7 +33,7 @@ pub(super) struct OwnAccount {
 #[derive(Serialize, JsonSchema)]
 struct OwnAssurance {
     have: Level,
-    /// Whether something was proved a moment ago.
+    /// Whether the last proof is recent enough for sensitive changes.
     fresh: bool,
 }
 
@@ -51,7 +51,7 @@ impl OwnAccount {
     }
 }
 
-/// Never the body: hashes and sealed secrets stay where they are.
+/// A credential, without its hashes and encrypted secrets.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct OwnCredential {
     id: CredentialId,
@@ -60,7 +60,7 @@ pub(super) struct OwnCredential {
     state: CredentialState,
     created_at: Time,
     last_used_at: Option<Time>,
-    /// How many recovery codes are left.
+    /// The number of unused recovery codes.
     #[serde(skip_serializing_if = "Option::is_none")]
     remaining: Option<i64>,
 }
@@ -85,7 +85,8 @@ pub(super) struct OwnCredentials {
     pub signals: Signals,
 }
 
-/// What a browser may tell its passkey provider, so that it forgets what we forgot (WebAuthn Level 3 §5.1.10).
+/// What a browser can signal to its passkey provider, so that deleted passkeys are removed there (WebAuthn Level 3
+/// §5.1.10).
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Signals {
     pub rp_id: String,
@@ -94,7 +95,7 @@ pub(super) struct Signals {
     pub display_name: String,
 }
 
-/// A new name for a credential.
+/// A new label for a credential.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rename {
@@ -104,7 +105,7 @@ pub(super) struct Rename {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct OwnSession {
     id: SessionId,
-    /// The one this is asked in.
+    /// Whether this is the session of the request.
     current: bool,
     created_at: Time,
     seen_at: Time,
@@ -137,7 +138,7 @@ pub(super) struct EndedSessions {
     pub ended: usize,
 }
 
-/// What happened to the account.
+/// Security events of the account.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct OwnActivity {
     pub items: Vec<Happened>,
@@ -146,7 +147,7 @@ pub(super) struct OwnActivity {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Happened {
     id: Id<audit::Entry>,
-    /// As in `docs/events.md`.
+    /// The kind of event (`docs/events.md`).
     kind: String,
     at: Time,
     details: Value,
@@ -163,7 +164,7 @@ impl From<audit::Entry> for Happened {
     }
 }
 
-/// One per client: who, how far we trust them, what they may do.
+/// A client with the person's grants to it.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct OwnClient {
     pub client_id: String,
@@ -179,11 +180,11 @@ pub(super) struct OwnClients {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct OwnGrant {
-    /// For whom the client acts; none: for the person.
+    /// The organization that the client acts for; null: the person.
     organization: Option<OrganizationId>,
     audience: String,
     audience_name: Option<String>,
-    /// What it may do, in words, by language.
+    /// What the client may do, described in each language.
     may: Vec<Value>,
     scope: String,
     details: Vec<Value>,

@@ -17,32 +17,32 @@ const LONGEST_NAME: usize = 100;
 const MOST_PERMISSIONS: usize = 100;
 const MOST_NETWORKS: usize = 50;
 
-/// A new key, as it is asked for.
+/// A request for a new API key.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewKeyRequest {
     pub name: String,
     pub permissions: Vec<String>,
-    /// 90 unless said, 365 at most.
+    /// 90 by default, at most 365.
     #[serde(default)]
     pub expires_in_days: Option<u16>,
-    /// From where it may be used, as `address/length`; none: from anywhere.
+    /// The networks from which the key may be used, as `address/length`; empty: any network.
     #[serde(default)]
     pub allowed_networks: Vec<String>,
 }
 
-/// The same by a person, for themselves.
+/// A request for a new personal API key.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewPersonalKeyRequest {
-    /// Where they act, by id or slug.
+    /// The organization of the key, by id or slug.
     pub organization: String,
     pub name: String,
     pub permissions: Vec<String>,
-    /// 90 unless said, 365 at most.
+    /// 90 by default, at most 365.
     #[serde(default)]
     pub expires_in_days: Option<u16>,
-    /// From where it may be used, as `address/length`; none: from anywhere.
+    /// The networks from which the key may be used, as `address/length`; empty: any network.
     #[serde(default)]
     pub allowed_networks: Vec<String>,
 }

@@ -3,7 +3,7 @@
 use crate::{oauth::clients::Trust, organizations::ThirdParty, store::text_enum};
 
 text_enum! {
-    /// What an organization says of a client by name.
+    /// An organization's decision about a client.
     Decision { Allow = "allow", Block = "block" }
 }
 

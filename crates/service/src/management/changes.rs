@@ -3,27 +3,27 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a change asks of whoever calls the API.
+/// What a change means for callers of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Something new; nothing that was there is other than before.
+    /// An addition; existing operations behave as before.
     Added,
-    /// Still there; use something else before it goes.
+    /// Still available; move to the replacement before it is removed.
     Deprecated,
-    /// Gone.
+    /// No longer available.
     Removed,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Change {
-    /// The day, as in RFC 3339.
+    /// The date (RFC 3339).
     pub date: &'static str,
     pub kind: Kind,
-    /// What it is about: a path, or an operation.
+    /// The path or operation that changed.
     pub subject: &'static str,
     pub text: &'static str,
-    /// The day it will be gone, where it is deprecated (RFC 8594).
+    /// The date of removal, where it is deprecated (RFC 8594).
     pub sunset: Option<&'static str>,
 }
 

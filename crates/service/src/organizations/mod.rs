@@ -27,23 +27,23 @@ pub struct Organization {
 }
 
 text_enum! {
-    /// The language of what is written to an organization's people who chose none.
+    /// The language of messages to members who have not chosen one.
     Language { En = "en", Pt = "pt-BR" }
 }
 
 text_enum! {
-    /// Which clients may act for an organization without being listed.
+    /// Which clients without a client policy may act for an organization.
     ThirdParty { All = "all", Verified = "verified", Listed = "listed" }
 }
 
-/// What an organization asks of whoever acts for it. It can only ask for more than the platform does.
+/// What an organization requires of its members and their clients. It can only be stricter than the platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
-    /// The least assurance a person must have proved.
+    /// The lowest level that a member must reach.
     #[serde(default = "none")]
     pub min_level: Level,
-    /// How long ago they may have proved it, in seconds.
+    /// The maximum age of the proofs, in seconds.
     #[serde(default)]
     pub max_age: Option<u32>,
     #[serde(default = "all")]

@@ -73,12 +73,12 @@ impl Holder {
     }
 }
 
-/// What one role, or one credential, was good for at that moment.
+/// The permissions of one role or credential at that time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HeldBy {
-    /// A role's key, or what else conferred it.
+    /// The key of the role, or the kind of credential.
     pub by: String,
-    /// `everything` is every permission but the reserved ones.
+    /// `everything` means every permission except the reserved ones.
     pub permissions: Vec<String>,
 }
 

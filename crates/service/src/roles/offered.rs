@@ -11,16 +11,16 @@ use crate::{
     store::StoreError,
 };
 
-/// Something a role here can permit. `resource:*` permits every action of a resource.
+/// A permission that a role can include. `resource:*` covers every action of a resource.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "GrantablePermission")]
 pub struct Grantable {
     pub permission: String,
-    /// The API it is for; none: this one.
+    /// The API of the permission; null: the management API.
     pub api: Option<String>,
     pub en: String,
     pub pt: String,
-    /// Whether you hold it, and so may give it.
+    /// Whether the caller holds the permission and can give it.
     pub held: bool,
 }
 

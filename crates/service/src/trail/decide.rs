@@ -38,11 +38,11 @@ pub struct Personal {
     pub user_agent: Option<String>,
 }
 
-/// An entry as its readers see it.
+/// An entry of the audit trail.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct AuditEvent {
     pub id: Id<Entry>,
-    /// Counts the organization's entries without gaps, from 1.
+    /// The number of the entry in the organization's trail, from 1, without gaps.
     pub sequence: i64,
     /// RFC 3339, in UTC, to the microsecond.
     pub at: String,
@@ -57,7 +57,7 @@ pub struct AuditEvent {
     pub reason: Option<String>,
     /// What changed: `{"before", "after"}`.
     pub changes: Option<Value>,
-    /// Of the entry before, in hexadecimal; empty in the first.
+    /// `hash` of the previous entry, in hexadecimal; empty in the first entry.
     pub previous_hash: String,
     /// SHA-256, in hexadecimal, of the canonical JSON of all members but `hash`, `address` and `user_agent`.
     pub hash: String,

@@ -23,12 +23,12 @@ use crate::{
     store::{Reader, StoreError, Tx},
 };
 
-/// Who did it.
+/// The actor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Actor {
     pub kind: ActorKind,
     pub id: String,
-    /// Who really acted, where somebody of the platform acts as a member.
+    /// The platform administrator, where they impersonate the member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub act: Option<ActorChain>,
 }
@@ -37,7 +37,7 @@ crate::store::text_enum! {
     ActorKind { Member = "member", Client = "client", ApiKey = "api_key", Platform = "platform", System = "system" }
 }
 
-/// To what it was done.
+/// The object of the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Target {
     pub kind: String,

@@ -46,15 +46,15 @@ struct Place {
     id: OrganizationId,
     slug: String,
     name: String,
-    /// Of a suspended one a person sees that they cannot act there.
+    /// `suspended`: the person cannot act for the organization.
     status: Status,
 }
 
-/// Somebody in one organization, as they see it themselves.
+/// A membership of the person.
 #[derive(Serialize, JsonSchema)]
 struct OwnMembership {
     organization: Place,
-    /// Their id there, and in tokens that speak for it.
+    /// The id of the membership, which is `sub` in tokens for the organization.
     membership: MembershipId,
     state: MemberState,
     display_name: String,

@@ -75,20 +75,20 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// Never the secret: nobody has it.
+/// An API key, without its secret: only a hash of the secret is stored.
 #[derive(Serialize, JsonSchema)]
 struct KeyView {
     id: String,
     kind: KeyKind,
-    /// None for the platform's own.
+    /// Null for platform keys.
     organization: Option<OrganizationId>,
-    /// Whose it is, for a personal one.
+    /// The owner of a personal key.
     membership: Option<MembershipId>,
     name: String,
     permissions: Vec<Permission>,
-    /// From where it may be used; none: from anywhere.
+    /// The networks from which the key may be used; empty: any network.
     allowed_networks: Vec<String>,
-    /// Kind and id of whoever made it, as trails name them.
+    /// Kind and id of the actor who created it, as in the audit trail.
     created_by: String,
     created_at: Time,
     expires_at: Time,
@@ -99,12 +99,12 @@ struct KeyView {
     revoke_reason: Option<String>,
 }
 
-/// A key that was just made.
+/// A new API key.
 #[derive(Serialize, JsonSchema)]
 struct NewKeyView {
     #[serde(flatten)]
     key: KeyView,
-    /// The key itself, shown this once.
+    /// The API key itself; it is shown once.
     secret: String,
 }
 

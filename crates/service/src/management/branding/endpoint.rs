@@ -81,7 +81,7 @@ fn gives_logo(id: &'static str, summary: &'static str) -> Operation {
     Operation::new(id, summary).gives_media(Format::MEDIA_TYPES)
 }
 
-/// How an organization or a client looks.
+/// The branding of an organization or a client.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Branding")]
 struct Shown {
@@ -94,7 +94,7 @@ struct Shown {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "BrandingLogo")]
 struct ShownLogo {
-    /// Where it is served. Another picture has another address.
+    /// Where the picture is served. A different picture has a different URI.
     uri: String,
     width: u32,
     height: u32,

@@ -23,7 +23,7 @@ pub struct Impersonator<'a> {
     pub held: &'a Held,
 }
 
-/// As whom.
+/// The impersonated member.
 #[derive(Debug)]
 pub struct Target<'a> {
     /// What they hold in the organization, if it counts.

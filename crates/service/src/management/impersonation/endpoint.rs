@@ -68,19 +68,19 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// Why, and for what.
+/// The reason and the authority of an impersonation.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Start {
-    /// The organization reads it in its trail, the person in a mail.
+    /// Visible to the organization in its audit trail and to the person in a mail.
     reason: String,
-    /// Permissions the member holds, and `openid`, `profile`, `email`, `phone`.
+    /// Permissions that the member holds, and `openid`, `profile`, `email`, `phone`.
     scope: String,
-    /// The API the token is for; ours where it is left out.
+    /// The API of the token; the management API by default.
     resource: Option<String>,
 }
 
-/// An impersonation, with a token for it.
+/// An impersonation, with its access token.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Impersonation {
     id: ImpersonationId,
@@ -93,13 +93,13 @@ struct Impersonation {
     scope: String,
 }
 
-/// What every screen shows as long as it lasts.
+/// The notice that every page shows during an impersonation.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Banner {
-    /// Who really acts.
+    /// The platform administrator who acts.
     actor: AccountId,
     actor_name: String,
-    /// As whom.
+    /// The impersonated member.
     member: MembershipId,
     member_name: String,
     organization: OrganizationId,

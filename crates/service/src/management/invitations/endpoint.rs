@@ -59,7 +59,7 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// Never the secret: whoever invites must not be able to accept.
+/// An invitation, without its secret: the inviting member must not be able to accept it.
 #[derive(Serialize, JsonSchema)]
 struct InvitationView {
     id: InvitationId,
@@ -67,9 +67,9 @@ struct InvitationView {
     role: String,
     /// `pending`, `accepted`, `revoked` or `expired`.
     state: &'static str,
-    /// Kind and id of whoever invited, as trails name them.
+    /// Kind and id of the inviting actor, as in the audit trail.
     invited_by: String,
-    /// Who accepted it.
+    /// The member who accepted it.
     membership: Option<MembershipId>,
     created_at: Time,
     expires_at: Time,
@@ -103,7 +103,7 @@ impl From<Organization> for Place {
     }
 }
 
-/// An invitation as the person sees it to whom it is.
+/// An invitation, as the invited person sees it.
 #[derive(Serialize, JsonSchema)]
 struct Offer {
     id: InvitationId,
@@ -196,7 +196,7 @@ async fn list_mine(
     Ok(axum::Json(Offers { items: found.into_iter().map(offer).collect() }).into_response())
 }
 
-/// One of both: the secret from the mail, or the id of one that waits for an address of theirs.
+/// Either the secret from the mail, or the id of a pending invitation to one of the person's addresses.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Accept {

@@ -36,7 +36,7 @@ type Outcome<T> = Result<T, TxProblem>;
 /// Who is to be a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
-    /// For the platform alone: organizations invite people.
+    /// For the platform only: organizations invite people.
     Account(AccountId),
     /// A machine client, as a member of its own.
     Client(String),

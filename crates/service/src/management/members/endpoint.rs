@@ -88,24 +88,23 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A member as whoever administers the organization sees them: never the account behind them, so that two organizations
-/// cannot tell that they know the same person.
+/// A member, without the account: two organizations must not find out that they have the same person as a member.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Member")]
 struct MemberBody {
     id: MembershipId,
-    /// For the platform alone.
+    /// Visible to the platform only.
     #[serde(skip_serializing_if = "Option::is_none")]
     account_id: Option<AccountId>,
-    /// Of a machine client that is a member of its own.
+    /// The client, where the member is a client.
     client_id: Option<String>,
     state: State,
     source: Source,
     display_name: String,
     roles: Vec<String>,
-    /// The one that tokens carry.
+    /// The role that tokens contain.
     primary_role: String,
-    /// When, by whom and why it was disabled or removed.
+    /// When, by whom and why the member was disabled or removed.
     ended: Option<EndedBody>,
     created_at: Time,
 }
@@ -122,7 +121,7 @@ struct EndedBody {
 #[schemars(rename = "NewMember")]
 #[serde(deny_unknown_fields)]
 struct NewBody {
-    /// For the platform alone: organizations invite people.
+    /// For the platform only: organizations invite people.
     account_id: Option<AccountId>,
     client_id: Option<String>,
     role: String,
@@ -144,7 +143,7 @@ struct ChangeBody {
 #[schemars(rename = "DisableMember")]
 #[serde(deny_unknown_fields)]
 struct DisableBody {
-    /// The organization reads it in its trail.
+    /// Visible in the organization's audit trail.
     reason: Option<String>,
 }
 

@@ -25,7 +25,7 @@ pub struct OrganizationView {
     pub slug: String,
     pub name: String,
     pub status: Status,
-    /// Since when and why it is suspended.
+    /// When and why the organization was suspended.
     pub suspension: Option<SuspensionView>,
     pub policy: Policy,
     pub locale: String,
@@ -37,10 +37,10 @@ pub struct OrganizationView {
 pub struct SuspensionView {
     pub at: Time,
     pub reason_code: String,
-    /// Told to the platform alone.
+    /// Visible to the platform only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Told to the platform alone.
+    /// Visible to the platform only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -66,14 +66,14 @@ impl OrganizationView {
     }
 }
 
-/// An organization somebody belongs to, and as what.
+/// An organization of the caller, with the caller's roles.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MyOrganization {
     pub id: OrganizationId,
     pub slug: String,
     pub name: String,
     pub status: Status,
-    /// The subject of one's tokens there.
+    /// The `sub` of the caller's tokens for the organization.
     pub membership_id: MembershipId,
     pub state: State,
     pub roles: Vec<String>,
@@ -97,7 +97,7 @@ impl From<Member> for MyOrganization {
     }
 }
 
-/// A new organization. Whoever makes it for themselves owns it.
+/// A new organization; the caller becomes its owner.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewOrganization {
@@ -109,7 +109,7 @@ pub struct NewOrganization {
     pub locale: Language,
 }
 
-/// A new organization, made by the platform.
+/// A new organization, created by the platform.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewOrganizationFor {
@@ -119,39 +119,39 @@ pub struct NewOrganizationFor {
     pub slug: String,
     #[serde(default = "english")]
     pub locale: Language,
-    /// The account that owns it; without one it has nobody in it yet.
+    /// The account that becomes its owner; without it, the organization has no members yet.
     pub owner: Option<AccountId>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suspend {
-    /// A word of the platform's own, told to the organization's members.
+    /// A code that the platform chooses; visible to the organization's members.
     #[schemars(regex(pattern = "^[a-z_]{1,40}$"))]
     pub reason_code: String,
-    /// For the platform's own people.
+    /// Visible to the platform only.
     #[schemars(length(max = 500))]
     pub note: Option<String>,
 }
 
-/// A policy after a change, or as it would be.
+/// The policy after the change, or after the change that a dry run describes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PolicyChange {
     pub min_level: Level,
     pub max_age: Option<u32>,
     pub third_party_clients: ThirdParty,
-    /// Nothing was changed.
+    /// Whether this was a dry run: nothing was changed.
     pub dry_run: bool,
-    /// Who could not prove as much as it asks with the credentials they have. Only in a dry run.
+    /// Members who cannot reach the required level with their credentials. Only in a dry run.
     pub would_lose_access: Option<WouldLose>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WouldLose {
-    /// How many members; `more`: and others that were not counted.
+    /// The number of members; `more`: there are others that were not counted.
     pub count: usize,
     pub more: bool,
-    /// The first of them.
+    /// The first of these members.
     pub members: Vec<WhoLoses>,
 }
 

@@ -17,7 +17,7 @@ use crate::{
     trail::Actor,
 };
 
-/// Why authority was refused.
+/// A refusal, with its reason.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Explained {
     reference: RefusalId,
@@ -27,11 +27,11 @@ struct Explained {
     client_id: Option<String>,
     /// Who was refused.
     subject: Option<Actor>,
-    /// The rule's name (`docs/refusals.md`), and what it says.
+    /// The name of the rule (`docs/refusals.md`).
     rule: &'static str,
     sentence: &'static str,
     asked: Vec<String>,
-    /// What was held at that moment, by what.
+    /// The permissions held at that time, by role or credential.
     held: Vec<HeldBy>,
     would_pass: String,
 }

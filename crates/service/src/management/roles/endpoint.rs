@@ -76,10 +76,10 @@ struct RoleBody {
     key: String,
     name: String,
     built_in: bool,
-    /// Every permission there is or will be, but the reserved ones.
+    /// Whether the role includes every present and future permission except the reserved ones.
     everything: bool,
     permissions: Vec<String>,
-    /// None for the built-in ones.
+    /// Null for built-in roles.
     created_at: Option<Time>,
 }
 
@@ -113,7 +113,7 @@ impl From<&BuiltIn> for RoleBody {
 #[schemars(rename = "NewRole")]
 #[serde(deny_unknown_fields)]
 struct NewBody {
-    /// `[a-z][a-z0-9_-]{0,62}`; for good.
+    /// `[a-z][a-z0-9_-]{0,62}`; it cannot be changed.
     key: String,
     name: String,
     permissions: Vec<String>,
@@ -142,7 +142,7 @@ struct ImpactBody {
     allowed: bool,
     /// How many active members would lose something.
     members_affected: i64,
-    /// The first of them.
+    /// The first of these members.
     members: Vec<LoserBody>,
     /// How many living grants would be refused from then on.
     grants_refused: i64,

@@ -22,7 +22,7 @@ text_enum! {
     State { Active = "active", Disabled = "disabled", Removed = "removed" }
 }
 text_enum! {
-    /// How somebody came to be a member.
+    /// How the member joined.
     Source { Invitation = "invitation", Admin = "admin", Founder = "founder" }
 }
 

@@ -30,7 +30,7 @@ pub struct Api {
     /// Clients that speak for the API: they may introspect the tokens made for it (RFC 7662).
     #[serde(default)]
     pub introspected_by: Vec<String>,
-    /// Whether its scopes are permissions: held through roles in an organization, and only there.
+    /// Whether its scopes are permissions, which members hold through roles in an organization.
     #[serde(default)]
     pub organizational: bool,
     #[serde(default = "default_seconds")]

@@ -6,16 +6,16 @@ use super::LastUse;
 use crate::store::{Decode, Reader, RowError, Store, StoreError, Tx, text_enum};
 
 text_enum! {
-    /// How far a client is trusted. Only the server raises it.
+    /// The trust of a client. A client cannot raise its own trust.
     Trust { Unverified = "unverified", Verified = "verified", FirstParty = "first_party" }
 }
 text_enum! {
-    /// Which set of rules a client lives by.
+    /// The security profile of a client.
     Profile { Default = "default", Fapi2 = "fapi2" }
 }
 
 text_enum! {
-    /// Whether a client's tokens speak for organizations.
+    /// Whether a client's tokens are for organizations.
     OrganizationMode { None = "none", Optional = "optional", Required = "required" }
 }
 

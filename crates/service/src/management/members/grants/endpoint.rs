@@ -82,7 +82,8 @@ impl From<Held> for GrantBody {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "RevokedGrants")]
 struct Revoked {
-    /// How many there were; where there are more than a thousand, how many are revoked so far. All of them have ended.
+    /// The number of revoked grants; if there are more than a thousand, the number revoked so far. All of them have
+    /// ended.
     revoked: usize,
 }
 

@@ -49,7 +49,7 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// An account in a list.
+/// An account.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Shown {
     id: AccountId,
@@ -75,19 +75,19 @@ impl From<Account> for Shown {
     }
 }
 
-/// An account with what hangs on it.
+/// An account with its credentials and permissions.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Whole {
     #[serde(flatten)]
     account: Shown,
-    /// What they may do to the installation.
+    /// The platform permissions of the account.
     permissions: Vec<String>,
     credentials: Vec<OneCredential>,
     organizations: Vec<Belongs>,
     sessions: i64,
 }
 
-/// That there is one, and whether it works; never what is in it, and not what its owner calls it.
+/// A credential, without its contents and its label.
 #[derive(Debug, Serialize, JsonSchema)]
 struct OneCredential {
     id: CredentialId,

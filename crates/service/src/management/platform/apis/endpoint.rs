@@ -51,14 +51,14 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// What is said about an API; `porteiro apis register` takes the same.
+/// The definition of an API; `porteiro apis register` takes the same.
 #[derive(Debug, JsonSchema)]
 #[expect(
     dead_code,
     reason = "only its schema is used: requests are read as what the rest of the service reads"
 )]
 struct Document {
-    /// An absolute URI: the value of `aud` and of `resource` (RFC 8707).
+    /// An absolute URI: the value of `aud` and `resource` (RFC 8707).
     identifier: String,
     name: String,
     /// `{"name", "open_to_unverified", "description": {"en", "pt"}}`.
@@ -67,7 +67,7 @@ struct Document {
     details: Option<Vec<Value>>,
     /// Clients that may introspect its tokens.
     introspected_by: Option<Vec<String>>,
-    /// Whether its scopes are permissions: held through roles in an organization, and only there.
+    /// Whether its scopes are permissions, which members hold through roles in an organization.
     organizational: Option<bool>,
     token_seconds: Option<i32>,
     algorithm: Option<String>,
@@ -75,7 +75,7 @@ struct Document {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Shown {
-    /// Its name in addresses: the base64url of its identifier.
+    /// The id of the API in paths: its identifier in base64url.
     id: String,
     #[serde(flatten)]
     #[schemars(with = "Document")]

@@ -79,7 +79,7 @@ struct Create {
     profile: Profile,
     #[serde(default = "default_mode")]
     organization_mode: OrganizationMode,
-    /// It belongs to this organization and speaks for no other.
+    /// The organization that the client belongs to and acts for; it acts for no other.
     organization: Option<OrganizationId>,
 }
 
@@ -101,13 +101,13 @@ struct Shown {
     organization: Option<OrganizationId>,
     enabled: bool,
     disabled_at: Option<Time>,
-    /// It came by itself (RFC 7591) and can change its registration.
+    /// Whether the client registered itself (RFC 7591) and can change its registration.
     registered_itself: bool,
     has_secret: bool,
     created_at: Time,
     changed_at: Time,
     metadata: Value,
-    /// Only when it is made.
+    /// Returned only when the client is created.
     #[serde(skip_serializing_if = "Option::is_none")]
     client_secret: Option<String>,
 }

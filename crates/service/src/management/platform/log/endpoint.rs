@@ -44,7 +44,7 @@ pub fn routes() -> Vec<Route> {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Entry {
     id: Id<audit::Entry>,
-    /// The account it is about; all zeros where nobody is known.
+    /// The account that the entry is about; all zeros if no account is known.
     subject: Id<audit::Entry>,
     kind: String,
     at: Time,
