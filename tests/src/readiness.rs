@@ -24,7 +24,7 @@ async fn a_schema_that_is_not_ours_is_not_ready() {
     let app = TestApp::new().await;
     let database = app.database.client().await;
     for (sql, expected) in [
-        ("UPDATE schema_migration SET checksum = '\\x00' WHERE version = 1", "not the one this binary knows"),
+        ("UPDATE schema_migration SET checksum = '\\x00' WHERE version = 1", "differs from this binary's"),
         ("DELETE FROM schema_migration", "run: porteiro migrate"),
     ] {
         database.batch_execute(sql).await.unwrap();

@@ -49,7 +49,7 @@ pub fn master_key(file: Option<&Path>, mode: Mode) -> Result<Arc<MasterKey>, Fai
         (Mode::Production, Some(file)) => MasterKey::from_file(file, entropy),
         (Mode::Production, None) => {
             return Err(Failure::refusal(
-                "master_key_file: is not set; name a file and run: porteiro keys generate --create-master-key",
+                "master_key_file: is not set; set it to a file and run: porteiro keys generate --create-master-key",
             ));
         }
     };
@@ -77,7 +77,8 @@ pub async fn assemble(mut checked: Checked) -> Result<Arc<App>, Failure> {
     let master = master_key(settings.master_key_file.as_deref(), checked.mode)?;
     let store = open_store(settings)?;
     if settings.migrate_on_start {
-        migrations::apply(&store, |step| tracing::info!(step = step.name, "schema step applied")).await?;
+        migrations::apply(&store, |step| tracing::info!(step = step.name, "a schema step was applied"))
+            .await?;
     }
     match migrations::state(&store).await? {
         SchemaState::Expected => {}
@@ -119,7 +120,7 @@ async fn signing_keys(store: &Store, master: Arc<MasterKey>, checked: &Checked) 
         Mode::Development => {
             if keys::list(store).await?.iter().any(|key| key.origin == Origin::Production) {
                 return Err(Failure::refusal(
-                    "this database holds real signing keys, which --dev must not touch; use another database",
+                    "this database contains production signing keys, which --dev must not change; use another database",
                 ));
             }
             keys::generate(store, &master, Origin::Dev).await?;
@@ -127,9 +128,9 @@ async fn signing_keys(store: &Store, master: Arc<MasterKey>, checked: &Checked) 
     }
     Keys::load(store, master, &checked.settings).await.map_err(|error| match error {
         LoadError::Store(error) => error.into(),
-        LoadError::Unusable { .. } => {
-            Failure::refusal(format!("{error}; put back the master key that was in use when it was made"))
-        }
+        LoadError::Unusable { .. } => Failure::refusal(format!(
+            "{error}; restore the master key that was in use when the key was created"
+        )),
     })
 }
 

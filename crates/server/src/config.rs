@@ -84,9 +84,9 @@ impl Layers {
             .max_by(|left, right| left.0.total_cmp(&right.0));
         Err(match nearest {
             Some((likeness, name)) if likeness > 0.75 => {
-                format!("there is no setting '{key}'; did you mean '{name}'?")
+                format!("unknown setting '{key}'; did you mean '{name}'?")
             }
-            _ => format!("there is no setting '{key}'; docs/settings.md lists them all"),
+            _ => format!("unknown setting '{key}'; docs/settings.md lists all settings"),
         })
     }
 
@@ -101,7 +101,7 @@ impl Layers {
             Kind::Boolean => text
                 .parse::<bool>()
                 .map(Value::from)
-                .map_err(|_| format!("{source}: is neither true nor false"))?,
+                .map_err(|_| format!("{source}: is not true or false"))?,
             Kind::List => text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect(),
         };
         self.set(key, value, source)
@@ -112,7 +112,7 @@ impl Layers {
         let alone = Value::Object(Map::from_iter([(key.to_owned(), value.clone())]));
         if serde_json::from_value::<Settings>(alone).is_err() {
             let hint = self.known(key).map(|setting| setting.description.clone()).unwrap_or_default();
-            return Err(format!("{source}: {key} cannot have this value. {hint}"));
+            return Err(format!("{source}: {key} has an invalid value. {hint}"));
         }
         self.values.insert(key.to_owned(), value);
         self.sources.insert(key.to_owned(), source);
@@ -171,10 +171,7 @@ mod tests {
     fn a_typing_error_is_answered_with_what_was_meant() {
         let misspelt = file("databse_url = \"postgres://localhost\"\n");
         let error = load(Some(misspelt.path()), environment(&[]), &[]).unwrap_err();
-        assert!(
-            error.ends_with("there is no setting 'databse_url'; did you mean 'database_url'?"),
-            "{error}"
-        );
+        assert!(error.ends_with("unknown setting 'databse_url'; did you mean 'database_url'?"), "{error}");
         let error = load(None, environment(&[("PORTEIRO_BASEURL", "x")]), &[]).unwrap_err();
         assert!(error.contains("PORTEIRO_BASEURL") && error.contains("did you mean 'base_url'?"), "{error}");
         let broken = file("a = 1\nb = \n");

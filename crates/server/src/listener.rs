@@ -129,7 +129,7 @@ impl Listener {
         if tokio::time::timeout(drain, graceful.shutdown()).await.is_err() {
             tracing::warn!(
                 seconds = started.elapsed().as_secs_f64(),
-                "gave up on requests that would not finish"
+                "requests that did not finish in time were cancelled"
             );
         }
     }

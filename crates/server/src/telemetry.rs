@@ -26,7 +26,7 @@ impl Telemetry {
 pub fn start(settings: &Settings) -> Result<Telemetry, Failure> {
     // The WebAuthn library writes what it is given into its own log lines.
     let filter = EnvFilter::try_new(format!("{},webauthn_rs_core=off", settings.log_filter))
-        .map_err(|error| Failure::refusal(format!("log_filter: is not a filter ({error})")))?;
+        .map_err(|error| Failure::refusal(format!("log_filter: is not a valid filter ({error})")))?;
     let logs: Box<dyn Layer<Registry> + Send + Sync> = match settings.log_format {
         LogFormat::Json => Box::new(
             tracing_subscriber::fmt::layer()
@@ -71,7 +71,7 @@ fn exporter(endpoint: &str) -> Result<SdkTracerProvider, Failure> {
             .map_err(|error| error.to_string())
     })
     .join()
-    .map_err(|_| refused("the exporter could not be started".into()))?
+    .map_err(|_| refused("the trace exporter could not be started".into()))?
     .map_err(refused)?;
     let resource = Resource::builder().with_service_name("porteiro").build();
     Ok(SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build())

@@ -112,7 +112,7 @@ async fn a_message_to_another_country_is_not_delivered_however_it_was_queued() {
     queued.await.unwrap();
     jobs::run_due(&app.app).await.unwrap();
     let parked = jobs::parked(&app.app.store).await.unwrap();
-    assert_eq!(parked[0].last_error.as_deref(), Some("the number is in none of sms_countries"));
+    assert_eq!(parked[0].last_error.as_deref(), Some("the number is not in any of sms_countries"));
 }
 
 #[tokio::test]

@@ -162,7 +162,7 @@ impl Fetcher {
     ) -> Result<T, FetchError> {
         let dress = |request: RequestBuilder| request.header(header::ACCEPT, accept);
         self.exchange(to, Method::GET, url, dress, async |answer| {
-            read(body(answer, &wanted).await?).ok_or("does not hold what its type says")
+            read(body(answer, &wanted).await?).ok_or("does not match its content type")
         })
         .await
     }
@@ -185,7 +185,7 @@ impl Fetcher {
         let attempt = async {
             let host = url.host_str().unwrap_or_default().to_owned();
             let errand = if method == Method::GET { Errand::Read } else { Errand::Tell };
-            let _lane = self.lanes.enter(to, errand, &host).await.ok_or("found no place")?;
+            let _lane = self.lanes.enter(to, errand, &host).await.ok_or("no capacity")?;
             let request = dress(client.request(method, url).header(header::ACCEPT_ENCODING, "identity"));
             let answer = request.send().await.map_err(|error| in_words(&error))?;
             read(answer).await
@@ -214,7 +214,7 @@ fn in_words(error: &reqwest::Error) -> &'static str {
     } else if error.is_timeout() {
         "took too long"
     } else {
-        "did not answer in HTTP"
+        "did not answer with HTTP"
     }
 }
 
@@ -223,7 +223,7 @@ async fn body(mut answer: reqwest::Response, wanted: &Wanted) -> Result<Vec<u8>,
         return Err("did not answer 200");
     }
     if answer.headers().contains_key(header::CONTENT_ENCODING) {
-        return Err("answered in an encoding nobody asked for");
+        return Err("answered with an unrequested content encoding");
     }
     if !media_type(answer.headers()).is_some_and(|media| (wanted.media)(&media)) {
         return Err("answered with another content type");
@@ -232,7 +232,7 @@ async fn body(mut answer: reqwest::Response, wanted: &Wanted) -> Result<Vec<u8>,
     while let Some(chunk) = answer.chunk().await.map_err(|error| in_words(&error))? {
         // Counted as it comes; what a length header promises is only a promise.
         if body.len() + chunk.len() > wanted.limit {
-            return Err("answered with too much");
+            return Err("answered with too large a body");
         }
         body.extend_from_slice(&chunk);
     }

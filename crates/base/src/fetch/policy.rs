@@ -60,7 +60,7 @@ impl FetchPolicy {
         };
         let mut entries = self.allowed_private_hosts.iter().chain(&self.strangers_private_hosts);
         match entries.find(|entry| matches(entry).is_none()) {
-            Some(entry) => Err(format!("{entry} is not host:port in lower case, such as sms.internal:8443")),
+            Some(entry) => Err(format!("{entry} is not a lower-case host:port such as sms.internal:8443")),
             None => Ok(()),
         }
     }
@@ -69,19 +69,19 @@ impl FetchPolicy {
         // Whatever a parser would repair (spaces, line ends, backslashes) two parsers may repair differently.
         let odd = |c: char| !c.is_ascii_graphic() || c == '\\';
         if text.len() > LONGEST_URL || text.contains(odd) {
-            return Err("is too long or holds characters that an address does not have");
+            return Err("is too long or contains characters that are not allowed in a URL");
         }
         // An empty user name disappears in parsing, so it is looked for before.
         let authority = text.split_once("://").map_or("", |(_, rest)| rest);
         if authority.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@')) {
-            return Err("carries a user name or password");
+            return Err("has a user name or password");
         }
-        let url = Url::parse(text).map_err(|_| "is not an address")?;
+        let url = Url::parse(text).map_err(|_| "is not a URL")?;
         let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
             return Err("has no host");
         };
         if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
-            return Err("carries a user name, a password or a fragment");
+            return Err("has a user name, a password or a fragment");
         }
         let listed = self.lists(to, &host, port);
         match url.scheme() {
@@ -92,7 +92,7 @@ impl FetchPolicy {
         if listed {
             return Ok((url, Way::Listed));
         }
-        let Host::Domain(name) = host else { return Err("names an IP address instead of a host") };
+        let Host::Domain(name) = host else { return Err("has an IP address instead of a host name") };
         if name.ends_with('.') || !name.contains('.') {
             return Err("is not a full host name");
         }

@@ -69,7 +69,7 @@ impl Resolve for Resolver {
             let found = answers.await?;
             // One bad address condemns the name: who mixes them is trying something.
             if way == Way::Guarded && !found.iter().all(|address| addresses::is_public(*address)) {
-                return Err("the name has an address that is not public".into());
+                return Err("the name resolves to a private address".into());
             }
             let found = found.into_iter().take(MAX_ADDRESSES).map(|address| SocketAddr::new(address, 0));
             Ok(Box::new(found) as Addrs)

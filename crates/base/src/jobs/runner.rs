@@ -26,7 +26,7 @@ pub async fn run_until<A: Host>(app: Arc<A>, mut stop: watch::Receiver<bool>) {
     let mut runner = Runner::new(app);
     while !*stop.borrow() {
         if let Err(error) = runner.take().await {
-            tracing::warn!(%error, "job runner cannot reach the database");
+            tracing::warn!(%error, "the job runner cannot reach the database");
         }
         tokio::select! {
             () = runner.one_ended(), if !runner.tasks.is_empty() => {}
@@ -150,7 +150,7 @@ impl<A: Host> Runner<A> {
         let task = match ended {
             Ok((task, ())) => task,
             Err(error) => {
-                tracing::error!(%error, "a job's task ended abnormally; its lease will run out");
+                tracing::error!(%error, "the task of a job ended abnormally; its lease will expire");
                 error.id()
             }
         };
@@ -162,7 +162,7 @@ async fn attempt<A: Host>(app: Arc<A>, runner: RunnerId, kind: &'static JobKind<
     let store = &app.core().store;
     let outcome = if job.attempts > kind.max_attempts {
         // It was taken max_attempts times and nobody lived to say how it ended.
-        Err(JobError::Hopeless("every attempt ended with the node that made it".into()))
+        Err(JobError::Hopeless("every attempt ended with the node that ran it".into()))
     } else {
         run(kind, &app, &job).await
     };
@@ -173,7 +173,7 @@ async fn attempt<A: Host>(app: Arc<A>, runner: RunnerId, kind: &'static JobKind<
         Err(error) => failed(app.core(), runner, kind, &job, &error).await,
     };
     if let Err(error) = recorded {
-        tracing::warn!(job = %job.job_id, %error, "job outcome not recorded; it will run again");
+        tracing::warn!(job = %job.job_id, %error, "the outcome of a job was not recorded; the job will run again");
     }
 }
 
@@ -186,7 +186,7 @@ async fn failed<A>(
 ) -> Result<(), StoreError> {
     let again_after = retry_after(error, kind, job.attempts);
     tracing::warn!(job = %job.job_id, kind = kind.name, attempts = job.attempts, %error,
-        parked = again_after.is_none(), "job failed");
+        parked = again_after.is_none(), "a job failed");
     let host = match error {
         JobError::Failed(_) => true,
         // It answered, or our own database did not.

@@ -79,7 +79,7 @@ async fn maintain_partitions(core: &Core) -> Result<(), JobError> {
 async fn give_up_jobs(core: &Core) -> Result<(), JobError> {
     let given_up = super::store::sweep(&core.store).await?;
     if given_up > 0 {
-        tracing::warn!(given_up, "jobs for hosts that took nothing for a day were given up");
+        tracing::warn!(given_up, "jobs were dropped because their hosts accepted none for a day");
         metrics::counter!("porteiro_jobs_given_up_total").increment(given_up);
     }
     Ok(())

@@ -107,7 +107,7 @@ async fn deliver(core: &Core, payload: &Value) -> Result<(), JobError> {
     let mail: Mail =
         core.secrets.open_letter(JOB, payload).ok_or_else(|| JobError::Hopeless("not a mail".into()))?;
     if mail.not_after.is_some_and(|until| until < core.clock.now().unix_timestamp()) {
-        tracing::info!("a mail was not sent: its code had expired");
+        tracing::info!("a mail was not sent because its code had expired");
         return Ok(());
     }
     match &core.mailer {

@@ -42,11 +42,11 @@ impl Smtp {
             Ok(_) => Ok(()),
             // The server's words may quote the recipient; its code says enough.
             Err(error) if error.is_permanent() => {
-                Err(JobError::Hopeless(format!("the mail server refused for good ({:?})", error.status())))
+                Err(JobError::Hopeless(format!("the mail server refused permanently ({:?})", error.status())))
             }
             Err(error) => Err(JobError::Failed(match error.status() {
-                Some(code) => format!("the mail server refused for now ({code})"),
-                None => "the mail server could not be reached".into(),
+                Some(code) => format!("the mail server refused temporarily ({code})"),
+                None => "the mail server cannot be reached".into(),
             })),
         }
     }
@@ -54,7 +54,7 @@ impl Smtp {
     pub(super) async fn probe(&self) -> Result<(), String> {
         match self.transport.test_connection().await {
             Ok(true) => Ok(()),
-            Ok(false) => Err("the mail server does not answer".into()),
+            Ok(false) => Err("the mail server does not respond".into()),
             Err(error) => Err(error.to_string()),
         }
     }

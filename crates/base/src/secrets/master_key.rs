@@ -14,7 +14,7 @@ pub enum MasterKeyError {
     #[error("the master key file {0} cannot be read ({1}); run: porteiro keys generate --create-master-key")]
     Unreadable(String, std::io::Error),
     #[error(
-        "the master key file {0} does not hold 64 hexadecimal digits; move it away and run: porteiro keys generate --create-master-key"
+        "the master key file {0} does not contain 64 hexadecimal digits; move it away and run: porteiro keys generate --create-master-key"
     )]
     Malformed(String),
     #[error(
@@ -25,7 +25,7 @@ pub enum MasterKeyError {
     Exposed { file: String, mode: u32 },
     #[error("encryption failed")]
     Encryption,
-    #[error("it was encrypted under another master key, or was tampered with")]
+    #[error("the value was encrypted with another master key, or was modified")]
     Foreign,
 }
 

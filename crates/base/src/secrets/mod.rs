@@ -133,7 +133,7 @@ impl Secrets {
         letter: &T,
         entropy: &dyn Entropy,
     ) -> Result<serde_json::Value, StoreError> {
-        let failed = || StoreError::Inconsistent("a letter could not be sealed".into());
+        let failed = || StoreError::Inconsistent("a message could not be encrypted".into());
         let plain = zeroize::Zeroizing::new(serde_json::to_vec(letter).map_err(|_| failed())?);
         let sealed = self.seal(kind.as_bytes(), &plain, entropy).map_err(|_| failed())?;
         Ok(serde_json::json!({"sealed": STANDARD_NO_PAD.encode(sealed)}))

@@ -59,7 +59,10 @@ impl Settings {
         let mut find = |setting, advice: String| findings.push(Finding { setting, advice });
 
         if self.database_url.is_empty() {
-            find("database_url", "is not set; point it at PostgreSQL: postgres://user@host/database".into());
+            find(
+                "database_url",
+                "is not set; set it to the address of PostgreSQL: postgres://user@host/database".into(),
+            );
         } else if let Err(error) = self.database_url.expose().parse::<tokio_postgres::Config>() {
             find("database_url", format!("is not a PostgreSQL address ({error})"));
         }
@@ -67,16 +70,13 @@ impl Settings {
             find("base_url", advice);
         }
         if self.tls_certificate_file.is_some() != self.tls_key_file.is_some() {
-            find("tls_certificate_file", "needs tls_key_file beside it, and the reverse".into());
+            find("tls_certificate_file", "must be set together with tls_key_file".into());
         }
         if self.mtls_listen.is_some() && self.tls_certificate_file.is_none() {
-            find("mtls_listen", "needs tls_certificate_file and tls_key_file".into());
+            find("mtls_listen", "requires tls_certificate_file and tls_key_file".into());
         }
         if self.client_certificate_header.is_some() && self.trusted_proxies.is_empty() {
-            find(
-                "client_certificate_header",
-                "is believed only from trusted_proxies, and there are none".into(),
-            );
+            find("client_certificate_header", "is trusted only from trusted_proxies, which is empty".into());
         }
         for (setting, is_set) in
             [("mtls_ca_file", self.mtls_ca_file.is_some()), ("mtls_base_url", self.mtls_base_url.is_some())]
@@ -84,7 +84,7 @@ impl Settings {
             if is_set && !self.takes_client_certificates() {
                 find(
                     setting,
-                    "needs mtls_listen or client_certificate_header: no certificate would come".into(),
+                    "requires mtls_listen or client_certificate_header to receive certificates".into(),
                 );
             }
         }
@@ -94,12 +94,12 @@ impl Settings {
         if let Some(url) = self.interaction_url.as_deref()
             && !is_page(url, mode)
         {
-            find("interaction_url", "is not the https address of a page, without anything behind a #".into());
+            find("interaction_url", "must be the https URL of a page, without a fragment".into());
         }
         if let Some(path) = self.device_page_path.as_deref()
             && (!path.starts_with('/') || path.contains(['?', '#', ' ']))
         {
-            find("device_page_path", "is not a path such as /device".into());
+            find("device_page_path", "must be a path such as /device".into());
         }
         for (setting, colour, dark) in
             [("brand_color", &self.brand_color, false), ("brand_color_dark", &self.brand_color_dark, true)]
@@ -111,14 +111,14 @@ impl Settings {
         if !self.outbound_client_hosts.is_empty() && mode == Mode::Production {
             find(
                 "outbound_client_hosts",
-                "is for --dev: in production no client may send this service into its own network".into(),
+                "is for --dev only: in production no client may make this service connect to its own network"
+                    .into(),
             );
         }
         if self.key_refresh_seconds >= self.key_publish_lead_seconds {
             find(
                 "key_refresh_seconds",
-                "must be shorter than key_publish_lead_seconds, or a node could sign with a key another node \
-                 does not publish yet"
+                "must be shorter than key_publish_lead_seconds, or a node could sign with a key that another node does not publish yet"
                     .into(),
             );
         }
@@ -131,11 +131,11 @@ impl Settings {
             find("mail_from", "is not a mail address; write it as: Name <name@example.org>".into());
         }
         if self.mail_from.is_empty() && self.smtp_url.is_some() {
-            find("mail_from", "is needed beside smtp_url".into());
+            find("mail_from", "is required with smtp_url".into());
         }
 
         if self.sms_countries.iter().any(|code| !super::sms::is_calling_code(code)) {
-            find("sms_countries", "holds something that is not a calling code such as +55".into());
+            find("sms_countries", "contains a value that is not a calling code such as +55".into());
         }
         if self.sms_countries.is_empty()
             && self.sms_provider != super::SmsProviderName::None
@@ -143,13 +143,15 @@ impl Settings {
         {
             find(
                 "sms_countries",
-                "is needed beside sms_provider: name the calling codes of your people, such as +55, or +1 to +9 \
-                 for the whole world"
+                "is required with sms_provider: list calling codes such as +55, or +1 to +9 for all countries"
                     .into(),
             );
         }
         if self.sms_budget_per_day < 4 {
-            find("sms_budget_per_day", "is at least 4; without text messages, leave sms_provider out".into());
+            find(
+                "sms_budget_per_day",
+                "must be at least 4; to send no text messages, leave out sms_provider".into(),
+            );
         }
 
         if findings.is_empty() {
@@ -174,9 +176,9 @@ fn is_page(text: &str, mode: Mode) -> bool {
 /// inserts, OpenID Discovery §4 appends), so we do not have them (docs/decisions/0004).
 fn base_url(text: &str, mode: Mode) -> Result<(), String> {
     if text.is_empty() {
-        return Err("is not set; it is the address people use, such as https://id.example.org".into());
+        return Err("is not set; set it to the public address, such as https://id.example.org".into());
     }
-    let url = Url::parse(text).map_err(|error| format!("is not an address ({error})"))?;
+    let url = Url::parse(text).map_err(|error| format!("is not a URL ({error})"))?;
     let loopback = match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost",
         Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
@@ -187,9 +189,9 @@ fn base_url(text: &str, mode: Mode) -> Result<(), String> {
         ("https", _) => {}
         ("http", Mode::Development) if loopback => {}
         ("http", Mode::Development) => {
-            return Err("may be plain http with --dev on a loopback host only".into());
+            return Err("may use http only with --dev and a loopback host".into());
         }
-        _ => return Err("must begin with https:// in production; a proxy in front may end TLS".into()),
+        _ => return Err("must begin with https:// in production; a proxy may terminate TLS".into()),
     }
     let extra = url.path() != "/"
         || url.query().is_some()
@@ -197,10 +199,10 @@ fn base_url(text: &str, mode: Mode) -> Result<(), String> {
         || !url.username().is_empty()
         || url.password().is_some();
     if extra {
-        return Err("must be scheme, host and port only, with nothing behind them".into());
+        return Err("must have only a scheme, a host and a port".into());
     }
     if url.as_str().trim_end_matches('/') != text.trim_end_matches('/') {
-        return Err(format!("is spelt unusually; write {}", url.as_str().trim_end_matches('/')));
+        return Err(format!("is not in normalized form; write {}", url.as_str().trim_end_matches('/')));
     }
     Ok(())
 }

@@ -8,13 +8,14 @@ const LEAST: f64 = 4.5;
 /// Why this colour cannot be used on light, or on dark, screens.
 pub fn refusal(text: &str, dark: bool) -> Option<String> {
     let Some(colour) = parse(text) else {
-        return Some("is written as # and six digits, such as #1c5d57".into());
+        return Some("must be # and six digits, such as #1c5d57".into());
     };
     let (surfaces, advice) =
         if dark { (DARK, "choose a lighter one") } else { (LIGHT, "choose a darker one") };
     let least = surfaces.iter().map(|surface| contrast(colour, *surface)).fold(f64::INFINITY, f64::min);
-    (least < LEAST)
-        .then(|| format!("could not be read: its contrast is {least:.1}:1 and must be {LEAST}:1; {advice}"))
+    (least < LEAST).then(|| {
+        format!("is not readable: its contrast is {least:.1}:1 and must be at least {LEAST}:1; {advice}")
+    })
 }
 
 fn parse(text: &str) -> Option<[u8; 3]> {

@@ -20,11 +20,11 @@ impl SmtpAddress {
     /// # Errors
     /// What is wrong, without quoting the address.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let url = Url::parse(text).map_err(|error| format!("is not an address ({error})"))?;
+        let url = Url::parse(text).map_err(|error| format!("is not a URL ({error})"))?;
         let (encrypted_from_start, default_port) = match url.scheme() {
             "smtp" => (false, 587),
             "smtps" => (true, 465),
-            _ => return Err("begins with smtp:// (STARTTLS) or smtps:// (TLS from the start)".into()),
+            _ => return Err("must begin with smtp:// (STARTTLS) or smtps:// (implicit TLS)".into()),
         };
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or("has no host")?;
         let decode = |part: &str| {

@@ -119,11 +119,11 @@ async fn deliver(core: &Core, payload: &Value) -> Result<(), JobError> {
     let sms: Sms =
         core.secrets.open_letter(JOB, payload).ok_or_else(|| JobError::Hopeless("not an sms".into()))?;
     if sms.not_after.is_some_and(|until| until < core.clock.now().unix_timestamp()) {
-        tracing::info!("a message was not sent: its code had expired");
+        tracing::info!("a text message was not sent because its code had expired");
         return Ok(());
     }
     if !is_allowed(&core.checked.settings.sms_countries, &sms.to) {
-        return Err(JobError::Hopeless("the number is in none of sms_countries".into()));
+        return Err(JobError::Hopeless("the number is not in any of sms_countries".into()));
     }
     core.sms.send(&core.fetcher, &sms).await
 }
@@ -138,10 +138,10 @@ fn outcome(status: Result<u16, FetchError>) -> Result<(), JobError> {
     match status {
         Ok(200..=299) => Ok(()),
         Ok(status @ (400..=407 | 409..=428 | 430..=499)) => {
-            Err(JobError::Hopeless(format!("the sms provider refused for good ({status})")))
+            Err(JobError::Hopeless(format!("the sms provider refused permanently ({status})")))
         }
-        Ok(status) => Err(JobError::Failed(format!("the sms provider refused for now ({status})"))),
-        Err(FetchError) => Err(JobError::Failed("the sms provider could not be reached".into())),
+        Ok(status) => Err(JobError::Failed(format!("the sms provider refused temporarily ({status})"))),
+        Err(FetchError) => Err(JobError::Failed("the sms provider cannot be reached".into())),
     }
 }
 
@@ -157,7 +157,7 @@ fn is_number(text: &str) -> bool {
 fn needed<'a>(value: Option<&'a str>, name: &str, provider: &str) -> Result<&'a str, String> {
     value
         .filter(|value| !value.is_empty())
-        .ok_or_else(|| format!("{name} is needed for sms_provider {provider}"))
+        .ok_or_else(|| format!("{name} is required for sms_provider {provider}"))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ impl Twilio {
     pub(super) fn open(settings: &SmsSettings<'_>) -> Result<Self, String> {
         let account = needed(settings.account, "sms_account", "twilio")?;
         if !account.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            return Err("sms_account holds letters and digits only".into());
+            return Err("sms_account must contain letters and digits only".into());
         }
         needed(settings.secret.map(Sensitive::expose), "sms_secret", "twilio")?;
         let from = needed(settings.from, "sms_from", "twilio")?;

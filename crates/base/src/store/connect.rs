@@ -24,9 +24,9 @@ pub enum ConnectError {
     Address(tokio_postgres::Error),
     #[error("{file}: {reason}")]
     Authorities { file: String, reason: String },
-    #[error("the connection pool could not be made: {0}")]
+    #[error("the connection pool could not be created: {0}")]
     Pool(String),
-    #[error("PostgreSQL does not let us in: {}", super::error::in_words(.0))]
+    #[error("PostgreSQL refused the connection: {}", super::error::in_words(.0))]
     Connect(tokio_postgres::Error),
 }
 
@@ -77,7 +77,7 @@ where
 {
     tokio::spawn(async move {
         if let Err(error) = connection.await {
-            tracing::debug!(%error, "database connection ended");
+            tracing::debug!(%error, "a database connection ended");
         }
     });
     client

@@ -10,7 +10,7 @@ pub enum StoreError {
     #[error("no database connection: {0}")]
     Unavailable(String),
     /// Too many requests of this requester wait for the same row: nothing was sent.
-    #[error("too many requests wait for the same row")]
+    #[error("too many requests are waiting for the same row")]
     Busy,
     /// The connection broke while a change was under way: it may or may not have happened.
     #[error("the database connection broke; the outcome is unknown")]

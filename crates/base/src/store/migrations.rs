@@ -72,20 +72,18 @@ pub enum SchemaState {
 impl std::fmt::Display for SchemaState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Expected => write!(f, "the schema is the expected one"),
+            Self::Expected => write!(f, "the schema is up to date"),
             Self::Behind { applied, expected } => write!(
                 f,
-                "the schema is at step {applied} and this binary expects step {expected}; run: porteiro migrate"
+                "the schema is at step {applied}, but this binary expects step {expected}; run: porteiro migrate"
             ),
             Self::TooNew { applied, compatible_from } => write!(
                 f,
-                "the schema is at step {applied}, which serves binaries from step {compatible_from} on; install \
-                 a newer porteiro"
+                "the schema is at step {applied}, which requires a binary that expects step {compatible_from} or later; install a newer porteiro"
             ),
             Self::Different { version } => write!(
                 f,
-                "step {version} of the schema is not the one this binary knows; it was changed by hand or made \
-                 by another build: restore a backup or use the build that made it"
+                "step {version} of the schema differs from this binary's; it was changed by hand or applied by another build: restore a backup or use that build"
             ),
         }
     }

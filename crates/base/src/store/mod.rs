@@ -252,7 +252,7 @@ async fn observed<T, E: Ending>(
     metrics::histogram!("porteiro_store_seconds", "operation" => name, "outcome" => label)
         .record(started.elapsed().as_secs_f64());
     if let Some(error) = failure {
-        tracing::warn!(operation = name, outcome = label, %error, "database operation failed");
+        tracing::warn!(operation = name, outcome = label, %error, "a database operation failed");
     }
     outcome
 }

@@ -51,7 +51,7 @@ impl Logo {
             _ if bytes.trim_ascii_start().starts_with(b"<svg") || bytes.starts_with(b"<?xml") => {
                 "image/svg+xml"
             }
-            _ => return Err(refuse("is no PNG, WebP or SVG picture")),
+            _ => return Err(refuse("is not a PNG, WebP or SVG picture")),
         };
         Ok(Self { kind, bytes })
     }

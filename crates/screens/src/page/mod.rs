@@ -96,7 +96,7 @@ pub fn send(
     let text = match page.render() {
         Ok(text) => text,
         Err(error) => {
-            tracing::error!(%error, "a page could not be drawn");
+            tracing::error!(%error, "a page could not be rendered");
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         }
     };

@@ -42,7 +42,9 @@ async fn a_deployment_looks_like_itself() {
 
     std::fs::write(&file, "GIF89a").expect("no logo");
     let refused = Deployment::of(&app.app.checked.settings, entropy).expect_err("not a picture we take");
-    assert!(refused.starts_with("brand_logo_file: ") && refused.ends_with("is no PNG, WebP or SVG picture"));
+    assert!(
+        refused.starts_with("brand_logo_file: ") && refused.ends_with("is not a PNG, WebP or SVG picture")
+    );
     std::fs::remove_file(&file).expect("the logo goes");
 }
 

@@ -40,16 +40,18 @@ pub async fn run(settings: &Settings, arguments: Admin) -> Result<(), Failure> {
         (operation.id == wanted).then_some((route, operation))
     });
     let Some((route, operation)) = found else {
-        return Err(Failure::new(format!("there is no operation {wanted}; porteiro admin lists them")));
+        return Err(Failure::new(format!(
+            "unknown operation {wanted}; list all operations with: porteiro admin"
+        )));
     };
     let call = read(route, operation, &document, &arguments.values).map_err(Failure::new)?;
     let json = |value: Value| ("application/json", value.to_string().into_bytes());
     let body = match (&arguments.body, operation.takes) {
         (Some(_), _) if !call.members.is_empty() => {
-            return Err(Failure::new("give the body as --body or as name=value, not as both"));
+            return Err(Failure::new("give the body either with --body or as name=value"));
         }
         (Some(file), Taken::Media(_)) => Some(picture(file)?),
-        (None, Taken::Media(_)) => return Err(Failure::new("name the file with --body")),
+        (None, Taken::Media(_)) => return Err(Failure::new("give the file with --body")),
         (Some(file), _) => Some(json(whole(file)?)),
         (None, _) if takes_body(route, &document) => Some(json(Value::Object(call.members.clone()))),
         (None, _) => None,
@@ -70,7 +72,7 @@ pub async fn run(settings: &Settings, arguments: Admin) -> Result<(), Failure> {
         request = request.header("content-type", kind).body(body);
     }
     let unreachable =
-        |error: reqwest::Error| Failure::unavailable(format!("the service does not answer: {error}"));
+        |error: reqwest::Error| Failure::unavailable(format!("the service does not respond: {error}"));
     let answer = request.send().await.map_err(unreachable)?;
     let status = answer.status();
     if let Some(tag) = answer.headers().get("etag").and_then(|tag| tag.to_str().ok()) {
@@ -140,15 +142,16 @@ fn read(route: &Route, operation: &Operation, document: &Value, words: &[String]
     let mut words = words.iter();
     let mut path = route.path.to_owned();
     for place in places(route.path) {
-        let value = words.next().ok_or_else(|| format!("{} needs <{place}>", operation.id))?;
+        let value = words.next().ok_or_else(|| format!("{} requires <{place}>", operation.id))?;
         let encoded: String = url_encoded(value);
         path = path.replace(&format!("{{{place}}}"), &encoded);
     }
     let known = members(route, document).unwrap_or_default();
     let mut call = Call { path, query: Vec::new(), members: Map::new() };
     for word in words {
-        let (name, value) =
-            word.split_once('=').ok_or_else(|| format!("{word} is not name=value; quote what has spaces"))?;
+        let (name, value) = word
+            .split_once('=')
+            .ok_or_else(|| format!("{word} is not name=value; quote values with spaces"))?;
         let paging = operation.is_list() && (name == "limit" || name == "cursor");
         if paging || operation.query.iter().any(|parameter| parameter.name == name) {
             call.query.push((name.to_owned(), value.to_owned()));
@@ -162,7 +165,10 @@ fn read(route: &Route, operation: &Operation, document: &Value, words: &[String]
             };
             call.members.insert(name.to_owned(), value);
         } else {
-            return Err(format!("{} takes no {name}; porteiro admin says what it takes", operation.id));
+            return Err(format!(
+                "{} does not take {name}; list its parameters with: porteiro admin",
+                operation.id
+            ));
         }
     }
     Ok(call)
@@ -206,7 +212,7 @@ fn key(file: Option<&Path>) -> Result<String, Failure> {
             .map_err(|error| Failure::new(format!("{}: {error}", file.display())))?,
         None => std::env::var_os(KEY_VARIABLE)
             .and_then(|value| value.into_string().ok())
-            .ok_or_else(|| Failure::new(format!("set {KEY_VARIABLE}, or name a file with --key-file")))?,
+            .ok_or_else(|| Failure::new(format!("set {KEY_VARIABLE}, or give a file with --key-file")))?,
     };
     Ok(text.trim().to_owned())
 }
@@ -215,7 +221,7 @@ fn address(settings: &Settings, given: Option<&str>, call: &Call) -> Result<Stri
     let base = match given {
         Some(url) => url,
         None if !settings.base_url.is_empty() => &settings.base_url,
-        None => return Err(Failure::new("name the service with --url, or set base_url")),
+        None => return Err(Failure::new("give the address of the service with --url, or set base_url")),
     };
     let query: Vec<String> =
         call.query.iter().map(|(name, value)| format!("{name}={}", url_encoded(value))).collect();
@@ -267,8 +273,8 @@ mod tests {
     #[test]
     fn what_an_operation_does_not_take_is_refused_here_already() {
         for (id, words, part) in [
-            ("organizations.get", &[][..], "needs <organization>"),
-            ("organizations.get", &["x", "colour=red"], "takes no colour"),
+            ("organizations.get", &[][..], "requires <organization>"),
+            ("organizations.get", &["x", "colour=red"], "does not take colour"),
             ("organizations.get", &["x", "red"], "is not name=value"),
             ("policy.update", &["x", "max_age=soon"], "is not JSON"),
         ] {

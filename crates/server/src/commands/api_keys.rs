@@ -34,10 +34,10 @@ pub async fn run(settings: &Settings, action: ApiKeys) -> Result<(), Failure> {
         ApiKeys::Revoke { id } => {
             if !api_keys::revoke_at_console(&store, SystemClock.now(), &SystemEntropy, &id).await? {
                 return Err(Failure::new(format!(
-                    "there is no platform key {id}; see: porteiro api-keys list"
+                    "unknown platform API key {id}; see: porteiro api-keys list"
                 )));
             }
-            say::err(&format!("{id} is revoked"));
+            say::err(&format!("{id} revoked"));
             Ok(())
         }
     }
@@ -47,7 +47,7 @@ async fn create(store: &Store, request: &NewKeyRequest) -> Result<(), Failure> {
     let wanted = api_keys::wanted(KeyKind::Platform, request).map_err(Failure::new)?;
     let made = api_keys::make_at_console(store, SystemClock.now(), &SystemEntropy, &wanted).await?;
     say::out(&made.secret.reveal());
-    say::err(&format!("Good until {}. It will not be shown again.", made.key.expires_at.date()));
+    say::err(&format!("Valid until {}. It will not be shown again.", made.key.expires_at.date()));
     Ok(())
 }
 

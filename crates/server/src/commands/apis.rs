@@ -39,9 +39,9 @@ pub async fn run(settings: &Settings, action: Apis) -> Result<(), Failure> {
         }
         Apis::Remove { identifier } => {
             if !apis::remove_at_console(&store, SystemClock.now(), &SystemEntropy, &identifier).await? {
-                return Err(Failure::new(format!("there is no API {identifier}; see: porteiro apis list")));
+                return Err(Failure::new(format!("unknown API {identifier}; see: porteiro apis list")));
             }
-            say::err(&format!("{identifier} removed; tokens for it die within minutes"));
+            say::err(&format!("{identifier} removed; tokens for it expire within minutes"));
         }
     }
     Ok(())

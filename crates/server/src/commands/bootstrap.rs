@@ -10,16 +10,16 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
     let at = |when: time::OffsetDateTime| when.format(&Rfc3339).unwrap_or_default();
     match bootstrap::arm(&store, &SystemEntropy).await? {
         bootstrap::Armed::Key { key, expires_at } => {
-            say::err(&format!("Good once, until {}. It will not be shown again.", at(expires_at)));
+            say::err(&format!("Valid for one use until {}. It will not be shown again.", at(expires_at)));
             say::out(&key.reveal());
             Ok(())
         }
         bootstrap::Armed::StillGood { expires_at } => Err(Failure::new(format!(
-            "a key was already made and is good until {}; use it, or wait and make another",
+            "a key was already created and is valid until {}; use it, or wait and create another",
             at(expires_at)
         ))),
         bootstrap::Armed::Spent => Err(Failure::new(
-            "the first administrator exists, so this command will never make another key; ask an administrator",
+            "the first administrator exists, so this command does not create another key; ask an administrator",
         )),
     }
 }

@@ -41,7 +41,7 @@ pub async fn run(settings: &Settings, action: Clients) -> Result<(), Failure> {
             if !clients::disable_at_console(&store, now, entropy, &client_id).await? {
                 return Err(unknown(&client_id));
             }
-            say::err(&format!("{client_id} is disabled; its tokens die within minutes"));
+            say::err(&format!("{client_id} disabled; its tokens expire within minutes"));
             Ok(())
         }
     }
@@ -66,5 +66,5 @@ async fn create(store: &Store, file: &Path, trust: &str, profile: &str) -> Resul
 }
 
 fn unknown(client_id: &str) -> Failure {
-    Failure::new(format!("there is no client {client_id}"))
+    Failure::new(format!("unknown client {client_id}"))
 }

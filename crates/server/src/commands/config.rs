@@ -24,14 +24,14 @@ fn check(settings: Settings, sources: &BTreeMap<String, String>, mode: Mode) -> 
     }
     match settings.for_mode(mode).check(mode) {
         Ok(checked) => {
-            say::out(&format!("the settings are good; the issuer is {}", checked.issuer));
+            say::out(&format!("the settings are valid; the issuer is {}", checked.issuer));
             Ok(())
         }
         Err(findings) => {
             for finding in &findings {
                 say::err(&finding.to_string());
             }
-            Err(Failure::refusal(format!("settings that need attention: {}", findings.len())))
+            Err(Failure::refusal(format!("invalid settings: {}", findings.len())))
         }
     }
 }

@@ -40,19 +40,19 @@ pub async fn run(settings: Settings) -> Result<(), Failure> {
         report.line("settings", Err(finding.to_string()));
     }
     if findings.is_empty() {
-        report.line("settings", Ok(format!("good; the issuer is {}", settings.base_url)));
+        report.line("settings", Ok(format!("valid; the issuer is {}", settings.base_url)));
     }
     database(&settings, &mut report).await;
     report.line("mail", mail(&settings).await);
     match report.wrong {
         0 => Ok(()),
-        count => Err(Failure::new(format!("findings that need attention: {count}"))),
+        count => Err(Failure::new(format!("problems found: {count}"))),
     }
 }
 
 async fn database(settings: &Settings, report: &mut Report) {
     if let Err(error) = connect_once(settings).await {
-        report.line("database", Err(format!("{error}; check database_url and that PostgreSQL runs")));
+        report.line("database", Err(format!("{error}; check database_url, and that PostgreSQL is running")));
         return;
     }
     report.line("database", Ok("reachable".into()));
@@ -83,9 +83,9 @@ async fn clock(store: &Store) -> Result<String, String> {
     let skew = clock_skew(store, || SystemClock.now()).await.map_err(|error| error.to_string())?;
     let seconds = skew.as_seconds_f64();
     if skew > MAX_CLOCK_SKEW {
-        Err(format!("{seconds:.1} s off the database's; let both follow a time server"))
+        Err(format!("differs from the database's by {seconds:.1} s; synchronize both with a time server"))
     } else {
-        Ok(format!("{seconds:.1} s off the database's"))
+        Ok(format!("differs from the database's by {seconds:.1} s"))
     }
 }
 
@@ -95,7 +95,7 @@ async fn signing_keys(settings: &Settings, store: &Store) -> Result<String, Stri
         return Err(advice);
     }
     let master = boot::master_key(settings.master_key_file.as_deref(), Mode::Production).map_err(|_| {
-        "master_key_file: is not set, missing or unusable; start the service to read why".to_owned()
+        "master_key_file: is not set, missing or unusable; start the service to see why".to_owned()
     })?;
     keys::Keys::load(store, master, settings).await.map_err(|error| error.to_string())?;
     Ok(format!("{} keys, all readable", listed.len()))
@@ -120,9 +120,9 @@ async fn mail(settings: &Settings) -> Result<String, String> {
     let checked = settings
         .clone()
         .check(Mode::Production)
-        .map_err(|_| "not tried: the settings are wrong".to_owned())?;
+        .map_err(|_| "not checked: the settings are invalid".to_owned())?;
     let mailer = Mailer::open(&checked, |_| {})?;
-    mailer.probe().await.map(|()| "the server answers, encrypts and accepts the login".into())
+    mailer.probe().await.map(|()| "the server responds, encrypts and accepts the login".into())
 }
 
 /// One client prepares a statement; another then holds the server connection it was prepared on; the first uses it.
@@ -142,11 +142,10 @@ async fn prepared_statements(settings: &Settings) -> Result<(), String> {
     match tokio::time::timeout(Duration::from_secs(3), probe).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) if error.code().is_some_and(|state| matches!(state.code(), "26000" | "42P05" | "08P01")) => {
-            Err("the pooler in front of PostgreSQL mixes up prepared statements (PgBouncer before 1.21 in transaction \
-                 mode does); install PgBouncer 1.21 or later and set max_prepared_statements = 200, or connect directly"
+            Err("the pooler in front of PostgreSQL does not support prepared statements (PgBouncer before 1.21 in transaction mode); install PgBouncer 1.21 or later and set max_prepared_statements = 200, or connect directly"
                 .into())
         }
         Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err("two connections at once cannot be had; give the pooler a larger pool".into()),
+        Err(_) => Err("two simultaneous connections are not available; enlarge the pool of the pooler".into()),
     }
 }

@@ -24,7 +24,7 @@ pub async fn run(settings: &Settings, action: Jobs) -> Result<(), Failure> {
         }
         Jobs::Retry { job_id } => {
             let count = jobs::retry_parked(&store, job_id).await?;
-            say::err(&format!("{count} will be tried again"));
+            say::err(&format!("{count} will be retried"));
         }
     }
     Ok(())

@@ -33,7 +33,7 @@ pub async fn run(settings: &Settings, action: Keys) -> Result<(), Failure> {
         }
         Keys::Retire { kid, now } => {
             keys::retire(&boot::open_store(settings)?, settings, &kid, how(now)).await?;
-            say::err(&format!("{kid} retired: unpublished, private part erased"));
+            say::err(&format!("{kid} retired: unpublished, private key erased"));
             Ok(())
         }
     }
@@ -47,21 +47,23 @@ async fn generate(settings: &Settings, replace_dev_keys: bool) -> Result<(), Fai
     }
     if keys::list(&store).await?.iter().any(|key| key.origin == Origin::Dev) {
         return Err(Failure::refusal(
-            "this database holds throw-away keys of --dev; to erase them run: porteiro keys generate --replace-dev-keys",
+            "this database contains temporary keys of --dev; to erase them run: porteiro keys generate --replace-dev-keys",
         ));
     }
     let made = keys::generate(&store, &master, Origin::Production).await?;
-    say::err(&format!("{made} keys made"));
+    say::err(&format!("{made} keys created"));
     list(&store).await
 }
 
 /// Never overwrites: without the old master key the stored signing keys are lost.
 fn create_master_key_file(file: Option<&Path>) -> Result<(), Failure> {
     let file = file.ok_or_else(|| {
-        Failure::refusal("master_key_file: is not set; say where: --master-key-file /etc/porteiro/master.key")
+        Failure::refusal(
+            "master_key_file: is not set; set it, such as --master-key-file /etc/porteiro/master.key",
+        )
     })?;
     if file.exists() {
-        say::err(&format!("{} is there already and stays as it is", file.display()));
+        say::err(&format!("{} already exists and was not changed", file.display()));
         return Ok(());
     }
     let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", file.display()));
@@ -70,7 +72,7 @@ fn create_master_key_file(file: Option<&Path>) -> Result<(), Failure> {
     handle.write_all(MasterKey::generate_text(&SystemEntropy).as_bytes()).map_err(failed)?;
     handle.sync_all().map_err(failed)?;
     say::err(&format!(
-        "{} made. Keep a copy where the database's backups are not: neither is of use without the other.",
+        "{} created. Keep a copy apart from the database's backups: neither can be used without the other.",
         file.display()
     ));
     Ok(())

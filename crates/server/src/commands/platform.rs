@@ -31,7 +31,7 @@ pub async fn run(settings: &Settings, action: Platform) -> Result<(), Failure> {
         }
         Platform::List => {
             for one in platform::list(&store).await? {
-                let state = if one.active { "" } else { "  (account not in use)" };
+                let state = if one.active { "" } else { "  (inactive account)" };
                 let permissions = one.permissions.join(" ");
                 say::out(&format!("{}  {}{state}  {permissions}", one.account, one.display_name));
             }
@@ -47,12 +47,12 @@ fn known(permission: &Permission) -> Result<(), Failure> {
     if names.iter().any(|name| Permission::parse(name).is_ok_and(|own| permission.covers(&own))) {
         return Ok(());
     }
-    Err(Failure::new(format!("{permission} is none of the platform's permissions: {}", names.join(" "))))
+    Err(Failure::new(format!("{permission} is not a platform permission: {}", names.join(" "))))
 }
 
 async fn change(store: &Store, account: AccountId, change: &Change) -> Result<(), Failure> {
     let held = change_at_console(store, SystemClock.now(), &SystemEntropy, account, change).await?;
-    let held = held.ok_or_else(|| Failure::new(format!("there is no account {account} in use")))?;
+    let held = held.ok_or_else(|| Failure::new(format!("there is no active account {account}")))?;
     let names: Vec<&str> = held.iter().map(Permission::as_str).collect();
     say::err(&format!(
         "{account} now holds: {}",

@@ -71,20 +71,20 @@ async fn serve(app: &Arc<App>, metrics: PrometheusHandle) -> Result<(), Failure>
     tasks.spawn(count_jobs(Arc::clone(app), stopped));
 
     signals.wait().await;
-    tracing::info!("stopping: open requests may finish");
+    tracing::info!("stopping; open requests may finish");
     app.start_draining();
     tokio::time::sleep(NOTICE.min(drain)).await;
     let _ = stop.send(true);
     let ended = async {
         while let Some(ended) = tasks.join_next().await {
             if let Err(error) = ended {
-                tracing::error!(%error, "a part of the server ended abnormally");
+                tracing::error!(%error, "a task of the server ended abnormally");
             }
         }
     };
     // A job that takes longer is taken over by another node when its lease runs out.
     if tokio::time::timeout(drain + NOTICE, ended).await.is_err() {
-        tracing::warn!("gave up on what would not finish");
+        tracing::warn!("tasks that did not finish in time were cancelled");
     }
     tracing::info!("stopped");
     Ok(())
@@ -177,7 +177,7 @@ async fn watch_keys(app: Arc<App>, mut stop: watch::Receiver<bool>) {
             _ = stop.changed() => break,
         }
         if let Err(error) = app.keys.reload(&app.store).await {
-            tracing::warn!(%error, "signing keys could not be looked at");
+            tracing::warn!(%error, "the signing keys could not be reloaded");
         }
         let rings = app.keys.current();
         metrics::gauge!("porteiro_keys_age_seconds").set(rings.age().as_secs_f64());
@@ -204,9 +204,7 @@ async fn count_jobs(app: Arc<App>, mut stop: watch::Receiver<bool>) {
 fn announce(app: &App, address: &str) {
     if app.checked.mode == Mode::Development {
         say::err(&format!(
-            "porteiro is running on {address} with throw-away keys (--dev).\n  \
-             Discovery: {0}/.well-known/openid-configuration\n  Keys:      {0}/.well-known/jwks.json\n\
-             Mail is printed here. Anybody may register. Stop with Ctrl-C.",
+            "porteiro is running on {address} with temporary keys (--dev).\n  Discovery: {0}/.well-known/openid-configuration\n  Keys:      {0}/.well-known/jwks.json\nMail is printed here. Registration is open. Stop with Ctrl-C.",
             app.issuer()
         ));
     }

@@ -10,7 +10,7 @@ use crate::{
 #[tokio::test]
 async fn from_nothing_to_a_signed_discovery_document() {
     let installation = Installation::empty().await;
-    assert!(installation.succeed(&["migrate"]).contains("the schema is the expected one"));
+    assert!(installation.succeed(&["migrate"]).contains("the schema is up to date"));
     assert!(installation.succeed(&["migrate"]).contains("already"));
     installation.succeed(&["keys", "generate", "--create-master-key"]);
     let listed = installation.succeed(&["keys", "list"]);
@@ -79,7 +79,7 @@ async fn bootstrap_shows_a_key_once() {
     assert!(key.starts_with("porteiro_bootstrap_") && key.trim_end().lines().count() == 1);
     let (code, out, err) = installation.run(&["bootstrap"]);
     assert_eq!((code, out.as_str()), (1, ""), "{err}");
-    assert!(err.contains("already made"), "{err}");
+    assert!(err.contains("already created"), "{err}");
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn a_platform_key_is_made_on_the_machine_shown_once_and_revoked() {
     for (wrong, says) in [
         (["api-keys", "create", "--permissions=members:read"].as_slice(), "is not a platform permission"),
         (&["api-keys", "create", "--permissions=platform.log:read", "--days=400"], "between 1 and 365"),
-        (&["api-keys", "revoke", "aaaaaaaaaaaa"], "there is no platform key"),
+        (&["api-keys", "revoke", "aaaaaaaaaaaa"], "unknown platform API key"),
     ] {
         let (code, _, err) = installation.run(wrong);
         assert_eq!(code, 1, "{wrong:?}");
@@ -128,11 +128,11 @@ async fn who_may_do_what_to_the_installation_is_said_on_the_machine() {
     installation.succeed(&["platform", "revoke", account, "platform.clients:*"]);
     assert_eq!(installation.succeed(&["platform", "list"]), "");
     for (wrong, says) in [
-        (["platform", "grant", account, "members:read"], "none of the platform's permissions"),
-        (["platform", "grant", account, "organizations:*"], "none of the platform's permissions"),
+        (["platform", "grant", account, "members:read"], "not a platform permission"),
+        (["platform", "grant", account, "organizations:*"], "not a platform permission"),
         (
             ["platform", "grant", "00000000-0000-4000-8000-000000000000", "platform.log:read"],
-            "there is no account",
+            "there is no active account",
         ),
     ] {
         let (code, _, err) = installation.run(&wrong);
@@ -163,7 +163,7 @@ async fn doctor_finds_what_is_wrong() {
         ["doctor", "--base-url=https://id.example.test", "--database-url=postgres://x@127.0.0.1:1/x"];
     let (code, out, _) = run_bare(&unreachable);
     assert_eq!(code, 1);
-    assert!(out.contains("wrong  database: PostgreSQL does not let us in"), "{out}");
+    assert!(out.contains("wrong  database: PostgreSQL refused the connection"), "{out}");
 }
 
 #[tokio::test]

@@ -42,7 +42,7 @@ async fn when_the_schema_is_not_the_expected_one() {
         )
         .await
         .unwrap();
-    assert_refused(&installation.run(&["serve"]), "is not the one this binary knows");
+    assert_refused(&installation.run(&["serve"]), "differs from this binary's");
 }
 
 #[tokio::test]
@@ -53,7 +53,7 @@ async fn when_there_are_no_real_signing_keys() {
     installation.succeed(&["migrate"]);
     assert_refused(
         &installation.run(&["serve"]),
-        "there is no real ES256 signing key; run: porteiro keys generate",
+        "there is no production ES256 signing key; run: porteiro keys generate",
     );
 }
 
@@ -67,7 +67,7 @@ async fn when_a_key_was_made_by_dev() {
         .unwrap();
     assert_refused(
         &installation.run(&["serve"]),
-        "was made by --dev; run: porteiro keys generate --replace-dev-keys",
+        "was created by --dev; run: porteiro keys generate --replace-dev-keys",
     );
     installation.succeed(&["keys", "generate", "--replace-dev-keys"]);
     installation.start(&[]);
@@ -122,9 +122,9 @@ async fn when_the_master_key_is_missing_or_a_placeholder() {
         assert_refused(&installation.run(&["serve"]), "is a known placeholder");
     }
     std::fs::write(&file, "abc").unwrap();
-    assert_refused(&installation.run(&["serve"]), "does not hold 64 hexadecimal digits");
+    assert_refused(&installation.run(&["serve"]), "does not contain 64 hexadecimal digits");
     std::fs::write(&file, MASTER_KEY).unwrap();
-    assert_refused(&installation.run(&["serve"]), "encrypted under another master key");
+    assert_refused(&installation.run(&["serve"]), "encrypted with another master key");
     // Nor is a key made that the nodes could not open.
     for command in [&["keys", "rotate", "--algorithm", "ES256", "--now"][..], &["keys", "generate"]] {
         assert_refused(
@@ -162,7 +162,7 @@ async fn dev_will_not_touch_real_keys() {
     let installation = Installation::ready().await;
     let url = installation.database.url();
     let refused = run_bare(&["serve", "--dev", "--listen", "127.0.0.1:0", "--database-url", &url]);
-    assert_refused(&refused, "this database holds real signing keys");
+    assert_refused(&refused, "this database contains production signing keys");
 }
 
 #[tokio::test]
@@ -172,7 +172,7 @@ async fn unknown_settings() {
     let file = folder.path().join("porteiro.toml");
     std::fs::write(&file, "base_ulr = \"https://id.example.test\"\n").unwrap();
     let refused = run_bare(&["serve", "--config", file.to_str().unwrap()]);
-    assert_refused(&refused, "there is no setting 'base_ulr'; did you mean 'base_url'?");
+    assert_refused(&refused, "unknown setting 'base_ulr'; did you mean 'base_url'?");
 }
 
 const MASTER_KEY: &str = "3f1c9a52e07bd4468f2a91c35d6e80b7f4a2c8136950de7b14f86a3c0e9d72b5";

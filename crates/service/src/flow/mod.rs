@@ -259,7 +259,7 @@ pub async fn act(
 
 async fn give_back(app: &App, buckets: &[crate::limits::Bucket]) {
     if let Err(error) = crate::limits::refund(&app.store, buckets).await {
-        tracing::warn!(%error, "a limit could not be given back");
+        tracing::warn!(%error, "a limit could not be refunded");
     }
 }
 

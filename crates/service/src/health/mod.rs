@@ -50,7 +50,7 @@ async fn obstacles(app: &App) -> Vec<String> {
     match tokio::time::timeout(Duration::from_secs(2), database(app)).await {
         Ok(Ok(mut database)) => found.append(&mut database),
         Ok(Err(error)) => {
-            tracing::warn!(%error, "not ready");
+            tracing::warn!(%error, "the node is not ready");
             found.push("the database does not respond".to_owned());
         }
         Err(_) => found.push("the database does not respond in time".to_owned()),

@@ -20,7 +20,7 @@ pub(super) async fn is_known(app: &App, password: &[u8]) -> bool {
     if let Ok(answer) = app.fetcher.get_text(Destination::Operators, &url, LARGEST_ANSWER).await {
         return answer.lines().any(|line| line.split(':').next().is_some_and(|known| known.trim() == suffix));
     }
-    tracing::warn!("the collection of breached passwords could not be asked");
+    tracing::warn!("the collection of breached passwords could not be queried");
     metrics::counter!("porteiro_breached_check_failed_total").increment(1);
     false
 }

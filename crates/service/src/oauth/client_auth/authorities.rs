@@ -41,7 +41,7 @@ impl ClientAuthorities {
         match self.verifier.verify_client_cert(&CertificateDer::from(certificate), &[], now) {
             Ok(_) => true,
             Err(error) => {
-                tracing::info!(%error, "a client certificate does not lead to mtls_ca_file");
+                tracing::info!(%error, "a client certificate is not signed by an authority in mtls_ca_file");
                 false
             }
         }

@@ -16,7 +16,7 @@ use crate::{
 /// §2.1: issued by an authority of ours, for the subject that was registered.
 pub(super) fn by_authority(app: &App, context: &RequestContext, client: &Client) -> bool {
     let Some(authorities) = &app.client_authorities else {
-        tracing::warn!(client = client.id, "tls_client_auth was asked for, and mtls_ca_file is not set");
+        tracing::warn!(client = client.id, "a client uses tls_client_auth, but mtls_ca_file is not set");
         return false;
     };
     let (Some(der), Some(subject)) = (&context.certificate, clients::subject(&client.metadata)) else {

@@ -115,7 +115,7 @@ pub async fn used(app: &App, client: &Client) {
         return;
     }
     if let Err(error) = store::remember_use(&app.store, &client.id).await {
-        tracing::warn!(%error, "a client's use could not be remembered");
+        tracing::warn!(%error, "the last use of a client could not be recorded");
         client.last_use.forget();
     }
 }

@@ -165,7 +165,7 @@ fn draw(app: &App, entropy: &dyn Entropy) -> Result<(UserCode, Uuid, Issued), OA
     let row = row(&app.secrets, &user_code);
     let route = HandleRoute { owner: Uuid::nil(), row, generation: 0 };
     let device_code = app.secrets.handles.issue(HandleKind::DeviceCode, route, entropy).map_err(|error| {
-        tracing::error!(%error, "a device code could not be made");
+        tracing::error!(%error, "a device code could not be created");
         OAuthError::new(ErrorCode::ServerError, "")
     })?;
     Ok((user_code, row, device_code))

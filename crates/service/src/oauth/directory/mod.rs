@@ -110,7 +110,7 @@ impl Directory {
             return Ok(());
         }
         if looking.failed.is_some_and(|failed| failed >= arrived) {
-            return Err(StoreError::Unavailable("what has changed could not be asked".into()));
+            return Err(StoreError::Unavailable("changed clients and APIs could not be read".into()));
         }
         let begun = Instant::now();
         let look = match store::look(store, looking.since).await {

@@ -21,11 +21,10 @@ pub enum RotationRefused {
          {lead_seconds}; wait, or use --now if the active key leaked"
     )]
     TooEarly { published_seconds: i64, lead_seconds: u32 },
-    #[error("another node rotated at the same moment; look again with: porteiro keys list")]
+    #[error("another node rotated the keys at the same time; check with: porteiro keys list")]
     Overtaken,
     #[error(
-        "only a retiring key whose last token is dead can be retired; rotate first, wait \
-         key_verify_seconds, or use --now if it leaked"
+        "only a retiring key whose last token has expired can be retired; rotate first, wait key_verify_seconds, or use --now if it leaked"
     )]
     NotRetirable,
 }
@@ -69,7 +68,7 @@ pub fn unfit_for_production(keys: &[KeyRecord]) -> Option<String> {
     let live = || keys.iter().filter(|key| key.state != KeyState::Retired);
     if let Some(key) = live().find(|key| key.origin == Origin::Dev) {
         return Some(format!(
-            "signing key {} was made by --dev; run: porteiro keys generate --replace-dev-keys",
+            "signing key {} was created by --dev; run: porteiro keys generate --replace-dev-keys",
             key.public.kid
         ));
     }
@@ -83,7 +82,7 @@ pub fn unfit_for_production(keys: &[KeyRecord]) -> Option<String> {
     let missing = Algorithm::ALL
         .iter()
         .find(|algorithm| !live().any(|key| key.algorithm == **algorithm && key.state == KeyState::Active))?;
-    Some(format!("there is no real {missing} signing key; run: porteiro keys generate"))
+    Some(format!("there is no production {missing} signing key; run: porteiro keys generate"))
 }
 
 #[cfg(test)]

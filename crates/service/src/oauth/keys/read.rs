@@ -62,14 +62,14 @@ impl Seen {
 
 pub(super) fn open(key: &KeyRecord, master: &MasterKey) -> Result<SigningKey, LoadError> {
     let unusable = |reason: String| LoadError::Unusable { kid: key.public.kid.clone(), reason };
-    let sealed = key.sealed.as_deref().ok_or_else(|| unusable("its private part is missing".into()))?;
+    let sealed = key.sealed.as_deref().ok_or_else(|| unusable("its private key is missing".into()))?;
     let pkcs8 = master
         .open(&store::sealing_context(&key.public), sealed)
         .map_err(|error| unusable(error.to_string()))?;
     let opened =
         SigningKey::from_pkcs8(key.algorithm, &pkcs8).map_err(|error| unusable(error.to_string()))?;
     if opened.public() != &key.public {
-        return Err(unusable("its public and private parts differ".into()));
+        return Err(unusable("its public and private keys do not match".into()));
     }
     Ok(opened)
 }

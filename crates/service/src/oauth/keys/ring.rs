@@ -79,7 +79,10 @@ impl Keys {
         let loaded_at = Instant::now();
         let rings = Rings::new(see(store, &self.master).await?, loaded_at, self.max_age);
         if rings.faults != self.current().faults {
-            rings.faults.iter().for_each(|fault| tracing::error!(fault, "a signing key is left out"));
+            rings
+                .faults
+                .iter()
+                .for_each(|fault| tracing::error!(fault, "a signing key cannot be used and is ignored"));
         }
         self.rings.store(Arc::new(rings));
         Ok(())

@@ -11,11 +11,11 @@ use serde::Serialize;
 pub enum SignError {
     #[error("there is no active {0} key")]
     NoKey(Algorithm),
-    #[error("the signing keys have not been looked at for too long")]
+    #[error("the signing keys have not been reloaded for too long")]
     Stale,
     #[error(transparent)]
     Key(#[from] KeyError),
-    #[error("the claims cannot be written: {0}")]
+    #[error("the claims cannot be serialized: {0}")]
     Claims(#[from] serde_json::Error),
     #[error("signing was interrupted")]
     Interrupted,

@@ -92,7 +92,7 @@ async fn push(
     authorization::prepare(app, &app.store, &continued).await?.map_err(OAuthError::from)?;
     let route = HandleRoute { owner: Uuid::nil(), row: id.uuid(), generation: 0 };
     let handle = app.secrets.handles.issue(HandleKind::Pushed, route, &*app.entropy).map_err(|error| {
-        tracing::error!(%error, "a request address could not be made");
+        tracing::error!(%error, "a request_uri could not be created");
         OAuthError::new(ErrorCode::ServerError, "")
     })?;
     let stored = Stored { request: continued.request, signed: continued.signed };

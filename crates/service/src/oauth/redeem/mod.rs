@@ -62,7 +62,7 @@ pub async fn present(
     minting::ready(app, request.client, handle.route.generation)?;
     let route = Route { generation: handle.route.generation + 1, ..handle.route };
     let next = app.secrets.handles.issue(HandleKind::Refresh, route, &*app.entropy).map_err(|error| {
-        tracing::error!(%error, "a token could not be made");
+        tracing::error!(%error, "a token could not be created");
         OAuthError::new(ErrorCode::ServerError, "")
     })?;
     let mut presentation = Presentation {

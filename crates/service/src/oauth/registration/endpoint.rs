@@ -76,7 +76,7 @@ fn present(app: &App, status: StatusCode, registered: &Registered) -> Response {
             private((status, json, body).into_response())
         }
         Err(error) => {
-            tracing::error!(%error, "a registration could not be written as JSON");
+            tracing::error!(%error, "a registration could not be serialized");
             OAuthError::new(ErrorCode::ServerError, "").into_response()
         }
     }

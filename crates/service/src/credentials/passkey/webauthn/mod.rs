@@ -261,11 +261,11 @@ fn web_origin(text: &str) -> Result<Url, String> {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(ip)) if ip.is_loopback() => true,
         Some(Host::Ipv6(ip)) if ip.is_loopback() => true,
-        _ => return Err(format!("{text} has no host name, and passkeys need one")),
+        _ => return Err(format!("{text} has no host name, which passkeys require")),
     };
     let secure = url.scheme() == "https" || (url.scheme() == "http" && loopback);
     if !secure || url.origin().ascii_serialization() != text.trim_end_matches('/') {
-        return Err(format!("{text} must be an https origin: scheme, host and port alone"));
+        return Err(format!("{text} must be an https origin: scheme, host and port only"));
     }
     Ok(url)
 }
