@@ -36,6 +36,6 @@ mod tests {
     fn every_kind_has_a_row() {
         let text = document();
         assert_eq!(text.matches("\n| `").count(), EventKind::ALL.len());
-        assert!(text.contains("| `session.ended` | A session was ended. | `session_id`, `reason` |"));
+        assert!(text.contains("| `session.ended` | A session ended. | `session_id`, `reason` |"));
     }
 }

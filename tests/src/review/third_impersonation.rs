@@ -50,7 +50,7 @@ async fn is_over(scene: &Scene, token: &str, because: &str) {
     assert_eq!(scene.app.count(going).await, 0, "{because}");
 }
 
-const ENDED: &str = "the session or grant of whoever acted ended";
+const ENDED: &str = "the session or grant of the platform administrator ended";
 
 #[tokio::test]
 async fn taking_the_permission_away_ends_what_its_holder_does_as_others() {
@@ -65,7 +65,7 @@ async fn taking_the_permission_away_ends_what_its_holder_does_as_others() {
     change(Change::Revoke(vec!["platform.log:read".parse().unwrap()])).await;
     assert_eq!(opens(&scene, &token).await, [true; 3], "something else was taken");
     change(Change::Revoke(vec!["members:impersonate".parse().unwrap()])).await;
-    is_over(&scene, &token, "whoever acted may no longer do so").await;
+    is_over(&scene, &token, "the platform administrator lost the permission").await;
     change(Change::Grant(vec!["members:impersonate".parse().unwrap()])).await;
     assert_eq!(opens(&scene, &token).await, [false; 3], "giving it back revives nothing");
 }

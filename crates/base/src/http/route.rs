@@ -39,14 +39,14 @@ pub enum Access {
 impl std::fmt::Display for Access {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Public(why) => write!(f, "anybody: {why}"),
+            Self::Public(why) => write!(f, "everyone: {why}"),
             Self::FlowOwner => write!(f, "the browser or app that opened the flow"),
-            Self::Client => write!(f, "a client that proves itself"),
-            Self::RegistrationToken => write!(f, "whoever holds the client's registration access token"),
+            Self::Client => write!(f, "an authenticated client"),
+            Self::RegistrationToken => write!(f, "the client's registration access token"),
             Self::Token(scope) => write!(f, "an access token with the scope `{scope}`"),
-            Self::Session => write!(f, "whoever is signed in"),
+            Self::Session => write!(f, "a signed-in person"),
             Self::Organization(permission) => write!(f, "`{permission}` in the organization"),
-            Self::Platform(permission) => write!(f, "`{permission}` in the installation"),
+            Self::Platform(permission) => write!(f, "`{permission}` on the platform"),
         }
     }
 }

@@ -345,7 +345,7 @@ pub async fn finish(
     let good = ready.as_ref().filter(|ready| ready.prepared.is_good());
     let told = match good {
         Some(ready) => {
-            let description = "the person did not go on".to_owned();
+            let description = "the person did not continue".to_owned();
             let refused = Refused { code: ErrorCode::AccessDenied, description };
             ready.prepared.tell(app, Refusal::Denied, refused).await?
         }

@@ -14,8 +14,8 @@ use crate::{
 
 pub fn routes() -> Vec<Route> {
     vec![
-        Route::get("/healthz", Access::Public("liveness probe; says nothing"), live),
-        Route::get("/readyz", Access::Public("readiness probe; names no secret"), ready),
+        Route::get("/healthz", Access::Public("liveness probe; contains no data"), live),
+        Route::get("/readyz", Access::Public("readiness probe; contains no secrets"), ready),
     ]
 }
 

@@ -61,9 +61,9 @@ pub async fn end_of_actor(
     why: Why,
 ) -> Result<(), StoreError> {
     let because = if matches!(why, Why::AccountDisabled) {
-        "the account of whoever acted was disabled"
+        "the account of the platform administrator was disabled"
     } else {
-        "the session or grant of whoever acted ended"
+        "the session or grant of the platform administrator ended"
     };
     for one in end_all(tx, actor, client_id).await? {
         trail::record(app, tx, context, one.organization, &ended(&one, because)).await?;
@@ -78,7 +78,7 @@ pub async fn end_of_actor_at_console(
     actor: AccountId,
 ) -> Result<(), StoreError> {
     for one in end_all(tx, actor, None).await? {
-        let event = ended(&one, "whoever acted may no longer do so");
+        let event = ended(&one, "the platform administrator lost the permission");
         trail::record_unasked(entropy, tx, one.organization, &event).await?;
     }
     Ok(())

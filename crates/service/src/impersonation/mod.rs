@@ -74,7 +74,7 @@ async fn time_is_up(app: Arc<App>, payload: Value) -> Result<(), JobError> {
     app.store
         .run_tx("impersonation.time_is_up", |tx| async move {
             let Some(ended) = store::end(&tx, organization, id.into(), true).await? else { return Ok(()) };
-            let event = ending::ended(&ended, "its time was up");
+            let event = ending::ended(&ended, "the impersonation expired");
             trail::record_unasked(&*app.entropy, &tx, organization, &event).await
         })
         .await?;

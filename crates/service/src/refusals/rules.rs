@@ -23,7 +23,7 @@ macro_rules! rules {
             fn from_str(text: &str) -> Result<Self, String> {
                 match text {
                     $($name => Ok(Self::$variant),)+
-                    other => Err(format!("'{other}' is no rule")),
+                    other => Err(format!("'{other}' is not a rule")),
                 }
             }
         }
@@ -31,29 +31,29 @@ macro_rules! rules {
 }
 
 rules! {
-    CredentialLacksPermission = "credential_lacks_permission", "The token or key does not carry the permission that was needed.";
-    PermissionNotHeld = "permission_not_held", "Whoever asked does not hold all of it, by any role they have.";
-    KeyExceedsOwner = "key_exceeds_owner", "The key says more than its owner holds now; it does nothing until all of it is held again.";
-    OtherPlace = "other_place", "The credential is good in another place: an organization's in its own, the platform's at the platform.";
-    ReadOnlyForActing = "read_only_for_acting", "A token with which somebody acts as a member only reads at the management API.";
-    NotAMember = "not_a_member", "There is no membership in that organization for whoever asked.";
+    CredentialLacksPermission = "credential_lacks_permission", "The token or key does not carry the required permission.";
+    PermissionNotHeld = "permission_not_held", "The caller does not hold all requested permissions through any role.";
+    KeyExceedsOwner = "key_exceeds_owner", "The key has permissions that its owner no longer holds; it is refused until the owner holds all of them again.";
+    OtherPlace = "other_place", "The credential belongs to another organization, or to the platform instead of an organization, or the reverse.";
+    ReadOnlyForActing = "read_only_for_acting", "An impersonation token has read-only access to the management API.";
+    NotAMember = "not_a_member", "The caller is not a member of the organization.";
     MemberDisabled = "member_disabled", "The membership is disabled or was removed.";
-    OrganizationSuspended = "organization_suspended", "The organization is suspended: nobody acts for it.";
-    OrganizationNeeded = "organization_needed", "Permissions exist only in an organization, and none was named.";
-    OrganizationNotForClient = "organization_not_for_client", "The client speaks for no organization, or for another one alone.";
-    ClientNotAllowed = "client_not_allowed", "The organization does not let this client act for it.";
-    AssuranceTooLow = "assurance_too_low", "The organization or the API asks for a stronger or more recent proof of who it is.";
-    ScopeNotForClient = "scope_not_for_client", "The client may not ask for this: it did not register it, or is not trusted enough.";
-    ScopeWidened = "scope_widened", "More scope was asked for than had been granted.";
-    AudienceWidened = "audience_widened", "Another API was asked for than the one that had been granted.";
-    OrganizationSwitched = "organization_switched", "Another organization was asked for than the one that had been granted.";
-    DetailsWidened = "details_widened", "The authorization details ask for more than had been granted.";
-    ImpersonationByKey = "impersonation_by_key", "Only a person acts as a member, never a key.";
-    ImpersonationNotHeld = "impersonation_not_held", "Acting as a member needs members:impersonate, given by name.";
-    ImpersonationOfPlatform = "impersonation_of_platform", "Nobody acts as somebody who may do anything to the installation.";
-    ImpersonationOfOwner = "impersonation_of_owner", "Nobody acts as an owner, or as somebody who holds what only owners hold.";
-    ImpersonationOfReserved = "impersonation_of_reserved", "Nobody acts as somebody who holds a reserved permission.";
-    ImpersonationScope = "impersonation_scope", "While acting as a member only permissions they hold and who they are can be asked for.";
+    OrganizationSuspended = "organization_suspended", "The organization is suspended: no one can act for it.";
+    OrganizationNeeded = "organization_needed", "The requested permissions exist only in an organization, and the request names none.";
+    OrganizationNotForClient = "organization_not_for_client", "The client does not act for organizations, or only for another one.";
+    ClientNotAllowed = "client_not_allowed", "The organization does not allow this client.";
+    AssuranceTooLow = "assurance_too_low", "The organization or the API requires a higher level or a more recent authentication.";
+    ScopeNotForClient = "scope_not_for_client", "The client may not request this scope: it did not register the scope, or its trust is too low.";
+    ScopeWidened = "scope_widened", "The requested scope exceeds the granted scope.";
+    AudienceWidened = "audience_widened", "The requested API is not the granted one.";
+    OrganizationSwitched = "organization_switched", "The requested organization is not the granted one.";
+    DetailsWidened = "details_widened", "The requested authorization details exceed the granted ones.";
+    ImpersonationByKey = "impersonation_by_key", "Only a person can impersonate a member; an API key cannot.";
+    ImpersonationNotHeld = "impersonation_not_held", "Impersonation requires the permission members:impersonate, given by name.";
+    ImpersonationOfPlatform = "impersonation_of_platform", "A person with platform permissions cannot be impersonated.";
+    ImpersonationOfOwner = "impersonation_of_owner", "An owner, or a member who holds permissions that only owners hold, cannot be impersonated.";
+    ImpersonationOfReserved = "impersonation_of_reserved", "A member who holds a reserved permission cannot be impersonated.";
+    ImpersonationScope = "impersonation_scope", "An impersonation can only request permissions that the member holds and scopes about the member's identity.";
 }
 
 #[cfg(test)]

@@ -21,29 +21,29 @@ macro_rules! kinds {
 }
 
 kinds! {
-    OrganizationCreated = "organization.created", "The organization was made.";
-    OrganizationChanged = "organization.changed", "Its name, slug, policy or branding changed.";
-    OrganizationSuspended = "organization.suspended", "The platform suspended it: nobody acts for it until it is resumed.";
-    OrganizationResumed = "organization.resumed", "The platform resumed it.";
-    PlatformAdministered = "platform.administered", "Somebody of the platform used organizations:administer here; the reason says why.";
-    MemberJoined = "member.joined", "Somebody became a member.";
+    OrganizationCreated = "organization.created", "The organization was created.";
+    OrganizationChanged = "organization.changed", "The name, slug, policy or branding of the organization changed.";
+    OrganizationSuspended = "organization.suspended", "The platform suspended the organization: no one can act for it until it is resumed.";
+    OrganizationResumed = "organization.resumed", "The platform resumed the organization.";
+    PlatformAdministered = "platform.administered", "A platform administrator used organizations:administer in the organization; the entry contains the reason.";
+    MemberJoined = "member.joined", "A person or client became a member.";
     MemberChanged = "member.changed", "A member's name or roles changed.";
-    MemberDisabled = "member.disabled", "A member was disabled; everything they had allowed here ended.";
-    MemberEnabled = "member.enabled", "A member was enabled again; what had ended stays ended.";
-    MemberRemoved = "member.removed", "A member left or was removed; everything they had allowed here ended.";
-    MemberInvited = "member.invited", "Somebody was invited.";
-    InvitationRevoked = "invitation.revoked", "An invitation was taken back.";
-    RoleCreated = "role.created", "A role was made.";
-    RoleChanged = "role.changed", "What a role permits changed.";
-    RoleRemoved = "role.removed", "A role was removed.";
-    ClientPolicyChanged = "client_policy.changed", "A client was allowed, blocked, or neither any more.";
-    ApiKeyCreated = "api_key.created", "An API key was made.";
+    MemberDisabled = "member.disabled", "A member was disabled; the member's grants in the organization ended.";
+    MemberEnabled = "member.enabled", "A member was enabled; ended grants stay ended.";
+    MemberRemoved = "member.removed", "A member left or was removed; the member's grants in the organization ended.";
+    MemberInvited = "member.invited", "A person was invited.";
+    InvitationRevoked = "invitation.revoked", "An invitation was revoked.";
+    RoleCreated = "role.created", "A role was created.";
+    RoleChanged = "role.changed", "The name or permissions of a role changed.";
+    RoleRemoved = "role.removed", "A role was deleted.";
+    ClientPolicyChanged = "client_policy.changed", "The policy for a client was set or deleted.";
+    ApiKeyCreated = "api_key.created", "An API key was created.";
     ApiKeyUsedFirst = "api_key.used_first", "An API key was used for the first time.";
     ApiKeyRevoked = "api_key.revoked", "An API key was revoked.";
-    GrantCreated = "grant.created", "A member allowed a client to act for them here.";
-    GrantRevoked = "grant.revoked", "What a member had allowed a client here ended.";
-    AuthorityRefused = "authority.refused", "Somebody asked for more than they hold here; the reference explains it.";
-    ImpersonationStarted = "impersonation.started", "Somebody of the platform began to act as a member.";
-    ImpersonationToken = "impersonation.token", "A token was made for them.";
-    ImpersonationEnded = "impersonation.ended", "They stopped, or their time was up.";
+    GrantCreated = "grant.created", "A member granted a client access in the organization.";
+    GrantRevoked = "grant.revoked", "A grant of a member to a client ended.";
+    AuthorityRefused = "authority.refused", "A request was refused because it exceeds the caller's authority; the reference identifies the refusal.";
+    ImpersonationStarted = "impersonation.started", "A platform administrator started to impersonate a member.";
+    ImpersonationToken = "impersonation.token", "An access token was issued for an impersonation.";
+    ImpersonationEnded = "impersonation.ended", "An impersonation ended or expired.";
 }

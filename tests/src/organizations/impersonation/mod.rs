@@ -226,7 +226,10 @@ async fn a_quarter_of_an_hour_and_the_trail_says_that_time_ended_it() {
     jobs::run_due(&scene.app.app).await.unwrap();
     let trail = scene.trail().await;
     let last = trail.last().unwrap();
-    assert_eq!((text(last, "type"), text(last, "reason")), ("impersonation.ended", "its time was up"));
+    assert_eq!(
+        (text(last, "type"), text(last, "reason")),
+        ("impersonation.ended", "the impersonation expired")
+    );
     assert_eq!((&last["actor"]["kind"], &last["address"]), (&json!("system"), &Value::Null));
     assert_eq!(scene.end(text(&started, "id")).await.status, 204);
     assert_eq!(scene.trail().await.len(), trail.len(), "it ended once");

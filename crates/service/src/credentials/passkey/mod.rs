@@ -140,7 +140,7 @@ pub async fn finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     };
     if verified.counter_regressed {
         // Synced keys do this honestly; a cloned one looks the same. Worth a line, not a refusal.
-        tracing::warn!(credential = %credential.id, "a passkey's counter went backwards");
+        tracing::warn!(credential = %credential.id, "the signature counter of a passkey decreased");
     }
     let body = json!({"passkey": verified.updated});
     Ok(Effect::Prove {

@@ -31,11 +31,11 @@ impl Asking<'_> {
     ) -> Turned {
         let asked = self.asked;
         let would_pass = if rule == Rule::ReadOnlyForActing {
-            "the same request by the member themselves".to_owned()
+            "the same request by the member".to_owned()
         } else if rule == Rule::OtherPlace {
-            format!("a credential of this place that carries {asked}")
+            format!("a credential of this organization or of the platform that carries {asked}")
         } else {
-            format!("{asked}, carried by the credential and held by whoever it speaks for")
+            format!("{asked}, carried by the credential and held by its owner")
         };
         self.record(Refusal {
             organization,
@@ -70,7 +70,9 @@ impl Asking<'_> {
             rule: Rule::KeyExceedsOwner,
             asked: found.permissions.iter().map(ToString::to_string).collect(),
             holder: owner.map_or(Holder::Nobody, |owner| Holder::Member(organization, owner)),
-            would_pass: "the owner holding all of it again, or a new key that says less".into(),
+            would_pass:
+                "an owner who holds all permissions of the key again, or a new key with fewer permissions"
+                    .into(),
         })
         .await
     }

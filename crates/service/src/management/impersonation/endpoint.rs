@@ -260,12 +260,12 @@ impl Refusing<'_> {
             asked: self.scope.iter().map(str::to_owned).collect(),
             holder: Holder::named("platform", &self.caller.held),
             would_pass: match rule {
-                Rule::ImpersonationByKey => "a person with an access token of their own".into(),
+                Rule::ImpersonationByKey => "a person with their own access token".into(),
                 Rule::ImpersonationScope => {
                     "permissions the member holds, openid, profile, email and phone".into()
                 }
-                Rule::ScopeNotForClient => "scopes of one known API that the client may ask for".into(),
-                _ => "another member: one who is not above who acts as them".into(),
+                Rule::ScopeNotForClient => "scopes of one known API that the client may request".into(),
+                _ => "another member, who holds no reserved, platform or owner permissions".into(),
             },
         };
         let reference = refusals::record(self.app, self.context, &refusal).await;

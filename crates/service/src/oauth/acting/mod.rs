@@ -73,15 +73,19 @@ pub fn check(member: &Member, authority: &Authority, api: Option<&Api>) -> Resul
 pub fn explain(lacking: &Refused) -> (Rule, String) {
     match lacking {
         Refused::Unusable(Unusable::Suspended) => {
-            (Rule::OrganizationSuspended, "the same once the organization is resumed".into())
+            (Rule::OrganizationSuspended, "the same request after the organization is resumed".into())
         }
-        Refused::Unusable(Unusable::Disabled | Unusable::Removed) => {
-            (Rule::MemberDisabled, "nothing, until they are enabled and ask anew".into())
-        }
+        Refused::Unusable(Unusable::Disabled | Unusable::Removed) => (
+            Rule::MemberDisabled,
+            "no request until the member is enabled; then a new authorization request".into(),
+        ),
         Refused::Lacks(missing) => {
             let missing: Vec<&str> = missing.iter().map(Permission::as_str).collect();
             let missing = missing.join(" ");
-            (Rule::PermissionNotHeld, format!("the same without {missing}, or a role that permits {missing}"))
+            (
+                Rule::PermissionNotHeld,
+                format!("the same request without {missing}, or a role that includes {missing}"),
+            )
         }
     }
 }

@@ -21,7 +21,8 @@ use crate::{
 };
 
 pub fn routes() -> Vec<Route> {
-    let public = Access::Public("where a person begins; nothing is issued before they prove who they are");
+    let public =
+        Access::Public("starts the authorization; no code is issued before the person authenticates");
     vec![
         Route::get("/connect/authorize", public, answer).standard("OAuth 2.1"),
         Route::post("/connect/authorize", public, answer).standard("OpenID Connect Core 1.0"),

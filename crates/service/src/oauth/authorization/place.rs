@@ -118,7 +118,7 @@ pub(super) async fn find(
     }
     let member = match wanted(reader, chosen, prepared).await? {
         Wanted::Unknown => {
-            let text = "an organization they belong to and the client may act for";
+            let text = "an organization that the person is a member of and that the client may act for";
             return Ok(unavailable(prepared, None, Rule::NotAMember, text));
         }
         Wanted::This(organization) => members::find(reader, organization, Whom::Account(account)).await?,
@@ -140,7 +140,7 @@ pub(super) async fn find(
     };
     let member = member.filter(|member| member.state != State::Removed);
     let Some(member) = member else {
-        let text = "an organization they are an active member of";
+        let text = "an organization that the person is an active member of";
         return Ok(unavailable(prepared, None, Rule::NotAMember, text));
     };
     Ok(match acting::check(&member, &prepared.authority, prepared.api.as_ref()) {
@@ -151,7 +151,7 @@ pub(super) async fn find(
         Ok(()) | Err(acting::Refused::Lacks(_))
             if !client_policies::allows(reader, &member.organization, &prepared.client).await? =>
         {
-            let text = "a client the organization allows, or its administrators allowing this one";
+            let text = "a client that the organization allows, or a policy that allows this client";
             unavailable(prepared, Some(&member), Rule::ClientNotAllowed, text)
         }
         Ok(()) => Place::Here(Box::new(member)),

@@ -17,7 +17,7 @@ use crate::{
 };
 
 pub fn routes() -> Vec<Route> {
-    let public = Access::Public("signs out only the session it comes with");
+    let public = Access::Public("ends only the session of the request");
     let standard = "OpenID Connect RP-Initiated Logout 1.0";
     vec![
         Route::get("/connect/logout", public, answer).standard(standard),

@@ -36,7 +36,7 @@ pub async fn widening(
         rule,
         asked: asked.map(str::to_owned).into_iter().collect(),
         holder: Holder::Named { what: "grant".into(), permissions: granted },
-        would_pass: "what was granted, or less of it; for more the person is asked anew".into(),
+        would_pass: "the granted authority or less; more requires a new authorization request".into(),
     };
     let reference = refusals::record(request.app, request.context, &refusal).await;
     OAuthError::new(widening.code(), widening.to_string()).with_reference(reference)

@@ -18,7 +18,7 @@ use crate::{
 
 pub fn routes() -> Vec<Route> {
     const ONE: &str = "/connect/register/{client_id}";
-    let open = Access::Public("clients introduce themselves; what they may do is decided by their trust");
+    let open = Access::Public("dynamic registration; a client's trust limits what it may do");
     let holder = Access::RegistrationToken;
     vec![
         Route::post("/connect/register", open, register).standard("RFC 7591").cors(),
