@@ -15,7 +15,7 @@ const heading = (page) => page.innerText('h1')
 const told = async (address) => {
   for (let tries = 0; tries < 600; tries += 1) {
     const mails = (await readFile(process.env.PORTEIRO_OUTPUT, 'utf8')).split('--- mail to ')
-    if (mails.some((mail) => mail.startsWith(`${address} ---\nSubject: A device was let into your account`))) return
+    if (mails.some((mail) => mail.startsWith(`${address} ---\nSubject: A device was given access to your account`))) return
     await sleep(100)
   }
   throw new Error(`${address} was not told`)
@@ -107,7 +107,7 @@ test('14 a code that came too late says so, before and after it was looked up', 
   for (const { row } of [early, late]) await sql(`UPDATE device_request SET expires_at = now() WHERE ${row}`)
   await page.waitForSelector('button[value="consent/allow"]:enabled')
   await press(page, 'consent/allow')
-  assert.match(await heading(page), /no longer good/)
+  assert.match(await heading(page), /has expired/)
   await open(page, late.verification_uri_complete)
   await press(page, 'device/look')
   assert.match(await page.innerText('[role=alert]:not([hidden])'), /not waiting to be confirmed/)

@@ -342,7 +342,7 @@ test('a fault of ours is a page that says so, and nothing of what broke', async 
     for (const path of ['/ui/sign-in', `/ui/flow/${flow}`, asked]) {
       const answer = await page.goto(`${branded}${path}`)
       assert.ok(answer.status() >= 500, `${path}: ${answer.status()}`)
-      assert.match(await heading(page), /Something broke on our side/, path)
+      assert.match(await heading(page), /Something went wrong on our side/, path)
       assert.doesNotMatch(await page.content(), /flow_elsewhere|relation|postgres/i)
     }
   } finally {

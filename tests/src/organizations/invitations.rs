@@ -316,7 +316,7 @@ async fn the_mail_leads_to_the_page_that_takes_it_where_there_is_one() {
     let key = organization_key(&app, here, ADMIN).await;
     invite(&app, here, &key, "ana@example.test", "member").await;
     let (subject, text) = app.mail("ana@example.test").await;
-    assert_eq!(subject, "Você foi convidado para uma organização");
+    assert_eq!(subject, "Você recebeu um convite para uma organização");
     assert!(text.contains("https://id.example.test/ui/invitation#pt_inv_"), "{text}");
     assert!(!text.contains("evil.example"), "{text}");
     let token = text.split("invitation#").nth(1).unwrap().split_whitespace().next().unwrap();

@@ -16,7 +16,7 @@ async fn a_key_is_offered_what_the_person_holds_and_nothing_else() {
     let (app, _) = app().await;
     let mut ana = Person::new(&app);
     ana.register("ana@example.test").await;
-    assert!(ana.get("/ui/account/keys").await.text().contains("you belong to none yet"));
+    assert!(ana.get("/ui/account/keys").await.text().contains("you are not a member of one yet"));
     let account = ana.get("/v1/account").await.json()["id"].as_str().expect("an id").parse().expect("an id");
     let owned = belongs(&app, account, "owned", "owner").await;
     let joined = belongs(&app, account, "joined", "member").await;

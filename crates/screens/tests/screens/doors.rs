@@ -12,7 +12,7 @@ async fn a_browser_sees_a_page_where_nothing_is_and_a_program_the_problem() {
     let (app, _) = app().await;
     let page = Person::new(&app).get("/nowhere").await;
     assert_eq!(page.status, StatusCode::NOT_FOUND);
-    assert_eq!(title(&page), "There is nothing here");
+    assert_eq!(title(&page), "Page not found");
     assert!(!page.header("x-request-id").is_empty());
     for accept in ["*/*", "application/json", ""] {
         let request = Request::get("/nowhere").header(header::ACCEPT, accept).body(Body::empty());

@@ -46,7 +46,11 @@ async fn row_20_loading_the_page_of_a_new_key_again_makes_no_other_key() {
     assert!(made.text().contains("pt_key_"), "{}", made.text());
     let again = ana.post(&path, &fields).await;
     assert_eq!(again.status, 422);
-    assert!(again.text().contains("made already") && !again.text().contains("pt_key_"), "{}", again.text());
+    assert!(
+        again.text().contains("already created") && !again.text().contains("pt_key_"),
+        "{}",
+        again.text()
+    );
     assert_eq!(app.count("SELECT count(*) FROM api_key").await, 1);
 }
 

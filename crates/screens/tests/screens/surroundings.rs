@@ -47,7 +47,7 @@ async fn a_page_that_breaks_or_takes_too_long_is_a_page_that_says_so() {
     for path in ["/ui/sign-in", "/ui/account/security", "/connect/authorize"] {
         let page = Person::new(&broken).get(path).await;
         assert_eq!(page.status, StatusCode::INTERNAL_SERVER_ERROR, "{path}");
-        assert_eq!(title(&page), "Something broke on our side", "{path}");
+        assert_eq!(title(&page), "Something went wrong on our side", "{path}");
     }
     let request = Request::get("/ui/sign-in").header(header::ACCEPT, "application/json");
     let answer = broken.send(request.body(Body::empty()).expect("a request")).await;

@@ -44,7 +44,7 @@ pub const STANDARD_SCOPES: &[StandardScope] = &[
     },
     StandardScope {
         name: "offline_access",
-        en: "Keep access when you are not there",
+        en: "Keep access while you are away",
         pt: "Manter o acesso quando você não está presente",
         claims: &[],
         first_party: false,

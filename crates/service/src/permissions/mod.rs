@@ -38,16 +38,16 @@ pub const OWN: &[OwnPermission] = &[
         "Change the organization and its policy",
         "Alterar a organização e sua política",
     ),
-    here("members:read", "See who belongs to it", "Ver quem faz parte dela"),
+    here("members:read", "See the members of the organization", "Ver os membros da organização"),
     here("members:write", "Change and disable members", "Alterar e desativar membros"),
-    here("roles:read", "See its roles", "Ver seus papéis"),
-    here("roles:write", "Make and change roles", "Criar e alterar papéis"),
+    here("roles:read", "See the roles of the organization", "Ver os papéis da organização"),
+    here("roles:write", "Create and change roles", "Criar e alterar papéis"),
     here("invitations:read", "See invitations", "Ver convites"),
     here("invitations:write", "Invite people", "Convidar pessoas"),
     here("client-policies:read", "See which apps are allowed", "Ver quais aplicativos são permitidos"),
     here("client-policies:write", "Allow and block apps", "Permitir e bloquear aplicativos"),
     here("api-keys:read", "See API keys", "Ver chaves de API"),
-    here("api-keys:write", "Make and revoke API keys", "Criar e revogar chaves de API"),
+    here("api-keys:write", "Create and revoke API keys", "Criar e revogar chaves de API"),
     here("audit:read", "Read the audit trail", "Ler a trilha de auditoria"),
     platform("platform.accounts:read", "See accounts", "Ver contas"),
     platform(
@@ -60,7 +60,7 @@ pub const OWN: &[OwnPermission] = &[
     platform("platform.clients:read", "See every client", "Ver todos os clientes"),
     platform(
         "platform.clients:write",
-        "Create, check and disable clients",
+        "Create, verify and disable clients",
         "Criar, verificar e desativar clientes",
     ),
     platform("platform.apis:read", "See every API", "Ver todas as APIs"),
@@ -68,7 +68,7 @@ pub const OWN: &[OwnPermission] = &[
     platform("platform.api-keys:read", "See platform keys", "Ver chaves da plataforma"),
     platform(
         "platform.api-keys:write",
-        "Make and revoke platform keys",
+        "Create and revoke platform keys",
         "Criar e revogar chaves da plataforma",
     ),
     platform(

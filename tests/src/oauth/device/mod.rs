@@ -175,7 +175,7 @@ async fn people_hear_of_it_and_can_take_it_back() {
     let asked = asks(&app, &device, &[("scope", "openid offline_access")]).await;
     allows(&mut ana, &asked.user_code).await;
     let (subject, text) = app.mail("ana@example.test").await;
-    assert_eq!(subject, "A device was let into your account");
+    assert_eq!(subject, "A device was given access to your account");
     assert!(text.contains("Television"), "{text}");
     let tokens = polls(&app, &device, &asked.device_code).await.json();
     let apps = ana.get("/v1/account/grants").await.json();

@@ -22,18 +22,15 @@ pub fn impersonation_started(locale: Locale, acting: &Acting<'_>, what: &Happeni
     let (who, organization, reason) = (name(acting.who), name(acting.organization), remark(acting.reason));
     let [subject, happened, said, trail] = match locale {
         Locale::En => [
-            "Someone of the platform is acting as you".into(),
-            format!("{who}, who looks after {service}, began to act as you in {organization}, until {until}."),
+            "An administrator of the service is acting as you".into(),
+            format!("{who}, an administrator of {service}, started to act as you in {organization}, until {until}."),
             format!("The reason they gave: {reason}."),
-            "Until then they can see what they were allowed to see as you. That organization's audit trail says, under \
-             their own name, when they began, what they were allowed and when it ended; it does not list what they \
-             read. They cannot change how you sign in. If you did not expect this, ask an administrator of the \
-             organization."
+            "Until then they can see what they were allowed to see as you. The organization's audit trail records, under their own name, when they started, what they were allowed to see and when it ended; it does not list what they read. They cannot change how you sign in. If you did not expect this, ask an administrator of the organization."
                 .into(),
         ],
         Locale::Pt => [
-            "Alguém da plataforma está agindo como você".into(),
-            format!("{who}, que cuida de {service}, começou a agir como você em {organization}, até {until}."),
+            "Um administrador do serviço está agindo como você".into(),
+            format!("{who}, da administração de {service}, começou a agir como você em {organization}, até {until}."),
             format!("O motivo informado foi: {reason}."),
             "Até lá, essa pessoa pode ver o que lhe foi permitido ver como você. A trilha de auditoria dessa \
              organização registra, com o nome de quem agiu, quando começou, o que foi permitido e quando terminou; \

@@ -27,8 +27,7 @@ pub fn sign_in_code(locale: Locale, mail: &CodeMail<'_>) -> Rendered {
         Locale::En => [
             format!("{code} is your sign-in code"),
             format!("Your code to sign in to {service}:"),
-            "If you did not ask for this code, ignore this mail: without the code nobody gets in. Never tell it to \
-             anyone; we will not ask for it."
+            "If you did not ask for this code, ignore this mail: no one can sign in without it. Never share it with anyone; we will never ask for it."
                 .into(),
         ],
         Locale::Pt => [
@@ -48,7 +47,8 @@ pub fn registration_code(locale: Locale, mail: &CodeMail<'_>) -> Rendered {
         Locale::En => [
             format!("{code} is your sign-up code"),
             format!("Welcome! Your code to create your account at {service}:"),
-            "If you did not ask for an account, ignore this mail: without the code none is created.".into(),
+            "If you did not ask for an account, ignore this mail: no account is created without the code."
+                .into(),
         ],
         Locale::Pt => [
             format!("{code} é seu código de cadastro"),
@@ -65,8 +65,7 @@ pub fn verify_address_code(locale: Locale, mail: &CodeMail<'_>) -> Rendered {
         Locale::En => [
             format!("{code} is your confirmation code"),
             format!("Your code to confirm this e-mail address for your account at {service}:"),
-            "If this means nothing to you, ignore this mail: without the code your address is not added to any \
-             account."
+            "If you did not ask for this, ignore this mail: your address is not added to any account without the code."
                 .into(),
         ],
         Locale::Pt => [
@@ -87,7 +86,7 @@ pub fn recovery_code(locale: Locale, mail: &CodeMail<'_>) -> Rendered {
         Locale::En => [
             format!("{code} is your code to get back in"),
             format!("Your code to get back into your account at {service}:"),
-            "If you did not ask for this, ignore this mail and tell the code to nobody: your account stays as it is."
+            "If you did not ask for this, ignore this mail and do not share the code: your account stays as it is."
                 .into(),
         ],
         Locale::Pt => [

@@ -35,12 +35,12 @@ pub fn invitation(locale: Locale, letter: &InvitationMail<'_>) -> Rendered {
                 Some(_) => format!("To accept, open this link and sign in before {until}:"),
                 None => format!("To accept, sign in before {until} and enter this invitation:"),
             },
-            "If you did not expect this, there is nothing to do. Do not pass it on: whoever has it can accept it."
+            "If you did not expect this, you do not need to do anything. Do not forward it: anyone who has it can accept it."
                 .into(),
         ],
         Locale::Pt => [
-            "Você foi convidado para uma organização".into(),
-            format!("Você foi convidado a fazer parte da organização {organization} em {service}."),
+            "Você recebeu um convite para uma organização".into(),
+            format!("Você recebeu um convite para fazer parte da organização {organization} em {service}."),
             match letter.link {
                 Some(_) => format!("Para aceitar, abra este link e entre na sua conta antes de {until}:"),
                 None => format!("Para aceitar, entre na sua conta antes de {until} e informe este convite:"),

@@ -78,7 +78,9 @@ impl Change {
             (Locale::En, Self::PasswordRemoved) => "The password was removed from your account",
             (Locale::En, Self::TotpAdded) => "An authenticator app was added to your account",
             (Locale::En, Self::TotpRemoved) => "An authenticator app was removed from your account",
-            (Locale::En, Self::RecoveryCodesMade) => "New recovery codes were made, and the old ones ended",
+            (Locale::En, Self::RecoveryCodesMade) => {
+                "New recovery codes were created, and the old ones no longer work"
+            }
             (Locale::En, Self::RecoveryCodeUsed) => "One of your recovery codes was used",
             (Locale::En, Self::AddressAdded) => "An e-mail address was added to your account",
             (Locale::En, Self::AddressRemoved) => "An e-mail address was removed from your account",
@@ -114,7 +116,7 @@ pub fn someone_tried(locale: Locale, note: &Note<'_>) -> Rendered {
                  nothing happened and nothing was created."
             ),
             "If it was you: perhaps you signed up with another address. Try that one:".into(),
-            "If it was not you, there is nothing to do.".into(),
+            "If it was not you, you do not need to do anything.".into(),
         ],
         Locale::Pt => [
             "Alguém tentou entrar com este endereço".into(),
@@ -135,11 +137,10 @@ pub fn already_registered(locale: Locale, note: &Note<'_>) -> Rendered {
         Locale::En => [
             "You already have an account".into(),
             format!(
-                "Someone, probably you, wanted to create an account at {service} with this address. You already \
-                 have one, so we made no second one."
+                "Someone, probably you, wanted to create an account at {service} with this address. You already have one, so we did not create another."
             ),
             "Sign in instead:".into(),
-            "If it was not you, there is nothing to do: your account is as it was.".into(),
+            "If it was not you, you do not need to do anything: your account has not changed.".into(),
         ],
         Locale::Pt => [
             "Você já tem uma conta".into(),
@@ -164,7 +165,7 @@ pub fn no_account(locale: Locale, note: &Note<'_>) -> Rendered {
                  is no account for it."
             ),
             "Perhaps you signed up with another address. Try that one:".into(),
-            "If it was not you, there is nothing to do.".into(),
+            "If it was not you, you do not need to do anything.".into(),
         ],
         Locale::Pt => [
             "Não existe conta com este endereço".into(),
@@ -222,10 +223,9 @@ pub fn device_connected(locale: Locale, client: &str, what: &Happening<'_>) -> R
     match locale {
         Locale::En => happening(
             locale,
-            "A device was let into your account",
+            "A device was given access to your account",
             format!(
-                "You confirmed a code, and {client} may now use your account at {service} on another device. If you did \
-                 not start it there yourself, take it back: your account, apps and agents."
+                "You confirmed a code, and {client} may now use your account at {service} on another device. If you did not start this yourself, revoke the access in your account, under “Apps and agents”."
             ),
             what,
         ),
@@ -233,8 +233,7 @@ pub fn device_connected(locale: Locale, client: &str, what: &Happening<'_>) -> R
             locale,
             "Um dispositivo passou a ter acesso à sua conta",
             format!(
-                "Você confirmou um código, e {client} já pode usar a sua conta em {service} em outro dispositivo. Se não \
-                 foi você que começou isso lá, retire o acesso: a sua conta, aplicativos e agentes."
+                "Você confirmou um código, e {client} já pode usar a sua conta em {service} em outro dispositivo. Se não foi você que começou isso, revogue o acesso na sua conta, em “Aplicativos e agentes”."
             ),
             what,
         ),
@@ -267,11 +266,11 @@ fn happening(locale: Locale, subject: &str, first: String, what: &Happening<'_>)
     let service = name(what.service);
     let last = match (locale, &what.link) {
         (Locale::En, Some(_)) => {
-            "If it was you, all is well. If it was not, protect your account now:".into()
+            "If it was you, everything is fine. If it was not, protect your account now:".into()
         }
         (Locale::En, None) => {
             format!(
-                "If it was you, all is well. If it was not, sign in to {service} now and check your account."
+                "If it was you, everything is fine. If it was not, sign in to {service} now and check your account."
             )
         }
         (Locale::Pt, Some(_)) => "Se foi você, está tudo bem. Se não foi, proteja sua conta agora:".into(),

@@ -23,7 +23,7 @@ impl std::fmt::Debug for SmsCode<'_> {
 pub fn sms_code(locale: Locale, sms: &SmsCode<'_>) -> String {
     let (code, service) = (token(sms.code), name(sms.service));
     let words = match locale {
-        Locale::En => format!("{code} is your code for {service}. Never tell it to anyone."),
+        Locale::En => format!("{code} is your code for {service}. Never share it with anyone."),
         Locale::Pt => format!("{code} é seu código para {service}. Não o informe a ninguém."),
     };
     let host: String = sms.host.chars().filter(|c| c.is_ascii_alphanumeric() || ".-".contains(*c)).collect();

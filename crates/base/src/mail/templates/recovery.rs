@@ -14,11 +14,10 @@ pub fn recovery_hold_started(locale: Locale, until: OffsetDateTime, what: &Happe
         Locale::En => [
             "Someone wants to recover your account".into(),
             format!(
-                "Someone with access to your mailbox asked to get back into your account at {service} without its \
-                 usual proofs."
+                "Someone with access to your mailbox asked to get back into your account at {service} without your usual ways to sign in."
             ),
             format!(
-                "If it was you, please wait: you can go on after {until}. The wait gives the owner time to object."
+                "If it was you, please wait: you can continue after {until}. The wait gives the owner of the account time to object."
             ),
             match what.link {
                 Some(_) => "If it was not you, stop it now:",
@@ -32,8 +31,7 @@ pub fn recovery_hold_started(locale: Locale, until: OffsetDateTime, what: &Happe
         Locale::Pt => [
             "Alguém quer recuperar a sua conta".into(),
             format!(
-                "Alguém com acesso à sua caixa de e-mail pediu para recuperar a sua conta em {service} sem as provas \
-                 de costume."
+                "Alguém com acesso à sua caixa de e-mail pediu para recuperar a sua conta em {service} sem as suas formas habituais de entrar."
             ),
             format!(
                 "Se foi você, aguarde: será possível continuar depois de {until}. A espera dá ao dono da conta tempo \
