@@ -65,6 +65,7 @@ fn refusal(caller: &Caller, problem: &Problem) -> Refusal {
         rule,
         asked,
         holder,
-        would_pass: "the same by somebody who holds all of it, or a change that gives and takes less".into(),
+        would_pass:
+            "the same request by a caller who holds all of these permissions, or a change without them".into(),
     }
 }

@@ -47,11 +47,11 @@ pub async fn set(
                     return Ok(Some(before.clone()));
                 }
                 (Some(_), None) if !client.as_ref().is_some_and(|it| it.is_known_to(organization.id)) => {
-                    let text = "there is no such client";
+                    let text = "the client is unknown";
                     return Err(Problem::new(ProblemCode::NotFound, text).into());
                 }
                 (Some(_), None) if client_policies::count(&tx, organization.id).await? >= MOST => {
-                    let text = "an organization names at most 1,000 clients";
+                    let text = "an organization has at most 1,000 client policies";
                     return Err(Problem::new(ProblemCode::Quota, text).into());
                 }
                 (Some(asked), Some(_) | None) => {

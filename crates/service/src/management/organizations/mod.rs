@@ -48,7 +48,7 @@ fn field_invalid((field, why): decide::Wrong) -> Problem {
 }
 
 fn slug_taken() -> Problem {
-    Problem::new(ProblemCode::Conflict, "the slug is another organization's, or was lately")
+    Problem::new(ProblemCode::Conflict, "the slug belongs, or recently belonged, to another organization")
 }
 
 /// Who makes an organization.
@@ -88,7 +88,7 @@ async fn create(
                 Maker::Person(account) => {
                     accounts::lock(&tx, *account).await?;
                     if store::made_by(&tx, *account).await? >= MOST_PER_PERSON {
-                        let text = "you made as many as one person may";
+                        let text = "you have created the maximum number of organizations";
                         return Err(Problem::new(ProblemCode::Quota, text).into());
                     }
                 }
@@ -98,7 +98,7 @@ async fn create(
                 Some(account) => match accounts::find(&tx, account).await? {
                     Some(account) if account.state == AccountState::Active => Some(account.display_name),
                     Some(_) | None => {
-                        return Err(field_invalid(("owner", "is no account that is active")).into());
+                        return Err(field_invalid(("owner", "is not an active account")).into());
                     }
                 },
             };

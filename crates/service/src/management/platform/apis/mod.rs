@@ -56,7 +56,7 @@ async fn put(
                 (Some(known), Some(seen)) if known == seen => {}
                 (None, Some(_)) => return Err(ProblemCode::NotFound.into()),
                 (Some(_), None) => {
-                    let text = "there is an API of this identifier";
+                    let text = "an API with this identifier exists";
                     return Err(Problem::new(ProblemCode::Conflict, text).into());
                 }
                 (Some(_), Some(_)) => return Err(stale().into()),
