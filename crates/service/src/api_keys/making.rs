@@ -54,7 +54,7 @@ pub async fn write(
     };
     store::insert(tx, &new).await?;
     let made = store::find(tx, secret.id(), &hash).await?;
-    made.ok_or_else(|| StoreError::Inconsistent("a key that was just made is not there".into()))
+    made.ok_or_else(|| StoreError::Inconsistent("a new API key was not found".into()))
 }
 
 /// A platform key, by whoever may run commands on the machine: they could read and write everything anyway.

@@ -67,7 +67,7 @@ impl TryFrom<&Row> for Key {
             membership: key.get::<Option<Uuid>>("membership_id")?.map(Into::into),
             name: key.get("name")?,
             permissions: permissions.iter().map(parse).collect::<Result<_, _>>()?,
-            level: level.ok_or_else(|| key.wrong("made_level", "is no level"))?,
+            level: level.ok_or_else(|| key.wrong("made_level", "is not a level"))?,
             allowed_networks: key.get("allowed_networks")?,
             created_by: key.get("created_by")?,
             created_at: key.get("created_at")?,

@@ -277,6 +277,6 @@ fn first_challenge(
     };
     match passkey::begin(&step.of_credential()) {
         Ok(Effect::Challenge { new, show, .. }) => Ok((new, show)),
-        Ok(_) | Err(_) => Err(FlowError::Internal("no passkey challenge could be made".into())),
+        Ok(_) | Err(_) => Err(FlowError::Internal("no passkey challenge could be created".into())),
     }
 }

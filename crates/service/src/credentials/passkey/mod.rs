@@ -161,10 +161,10 @@ pub fn enrol_begin(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
         (None, Some(pending)) => {
             (pending.user_handle.clone(), pending.display_name.clone().unwrap_or_default())
         }
-        (None, None) => return Err(Stopped::Internal("nobody to bind a passkey to".into())),
+        (None, None) => return Err(Stopped::Internal("no account to bind a passkey to".into())),
     };
     let user_handle: [u8; 32] =
-        user_handle.try_into().map_err(|_| Stopped::Internal("a user handle of another length".into()))?;
+        user_handle.try_into().map_err(|_| Stopped::Internal("a user handle has the wrong length".into()))?;
     let address = step
         .of_kind(CredentialKind::Email)
         .find_map(|credential| credential.body["address"].as_str().map(str::to_owned))

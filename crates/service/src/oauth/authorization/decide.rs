@@ -53,18 +53,15 @@ impl std::fmt::Debug for Check {
 /// once more when its flow completes.
 pub const CHECKS: &[Check] = &[
     Check { name: "the client may use the grant", run: grant },
-    Check { name: "it says where the answer goes", run: redirect_uri },
-    Check { name: "it came the way the client must send it", run: way },
-    Check { name: "the answer can travel as asked", run: response_mode },
-    Check { name: "the level asked for is one there is", run: level },
-    Check { name: "a token that outlives the session is one the client may hold", run: offline },
-    Check { name: "details came where nobody could change them", run: details },
-    Check { name: "a device gets nothing that changes who may do what", run: device },
-    Check { name: "the organization is one there is", run: organization },
-    Check {
-        name: "it asks for nothing beyond what the client may",
-        run: |asked| authority(asked).map(|_| ()),
-    },
+    Check { name: "the redirect URI is registered", run: redirect_uri },
+    Check { name: "the request was pushed or signed if required", run: way },
+    Check { name: "the response mode is available", run: response_mode },
+    Check { name: "the requested level is supported", run: level },
+    Check { name: "the client may have offline access", run: offline },
+    Check { name: "authorization details were pushed or signed", run: details },
+    Check { name: "a device receives no administrative scope", run: device },
+    Check { name: "the client may act for the organization", run: organization },
+    Check { name: "the client may request the authority", run: |asked| authority(asked).map(|_| ()) },
 ];
 
 pub fn refuse(code: ErrorCode, description: &str) -> Refused {
