@@ -6,16 +6,16 @@ use porteiro_service::audit::EventKind;
 
 const INTRODUCTION: &str = "# Security events
 
-What the security log (`security_log`) records. An entry is written in the transaction of what it records: both happen or
-neither. It is never changed or deleted, by privilege and by trigger. `subject_id` is the account it is about, or all
-zeros where nobody is known. Network address and device stand apart, in `security_log_personal`, so that a person can be
-erased and the record stays. A payload never holds a secret or an address; its members are each present or absent, and
-there are no others.
+The events of the security log (`security_log`). An entry is written in the transaction of the change that it records.
+Database privileges and a trigger prevent entries from being changed or deleted. `subject_id` is the account that the entry
+is about, or all zeros if no account is known. The network address and the device are in a separate table,
+`security_log_personal`, so that personal data can be erased while the entry stays. A payload never contains a secret or an
+address. Each of its members is optional, and there are no others.
 
-People read the entries about themselves at `GET /v1/account/activity`: the newest 100, and besides the newest 100 of
-`proof.refused` and `proof.limited`, which anybody can cause who knows an address.
+People read the entries about their own account at `GET /v1/account/activity`: the newest 100, and separately the newest 100
+of `proof.refused` and `proof.limited`, which anyone who knows an address can cause.
 
-| Kind | Means | Payload |
+| Kind | Meaning | Payload |
 |---|---|---|
 ";
 

@@ -6,26 +6,26 @@ use porteiro_service::refusals::{DAYS, Rule};
 
 const INTRODUCTION: &str = "# Refusals
 
-Whoever is refused authority is told what the standard says, and no more: not what they lack, nor what somebody else
-holds. Beside it stands a `reference`: in the JSON errors of the OAuth endpoints and in problems as a member of that
-name, in errors that travel by redirect at the end of `error_description`, as `(reference …)`.
+A caller that is refused authority receives the error of the standard and no more: neither which permissions it lacks nor
+which permissions others hold. The error also contains a `reference`: a member of that name in the JSON errors of the OAuth
+endpoints and in problems, and `(reference …)` at the end of `error_description` in errors that are sent by redirect.
 
-By the reference, whoever may read the organization's trail finds out why:
-`GET /v1/organizations/{organization}/refusals/{reference}` needs `audit:read` there,
-`GET /v1/platform/refusals/{reference}` needs `platform.log:read`. The answer names the rule, what was asked, what was held
-at that moment and by which role, and what would have passed; the trail has an entry `authority.refused` with the same
-reference. ";
+With the reference an administrator can read the reason:
+`GET /v1/organizations/{organization}/refusals/{reference}` requires `audit:read` in the organization,
+`GET /v1/platform/refusals/{reference}` requires `platform.log:read`. The answer contains the rule, the requested authority,
+the permissions held at that time with the role of each, and a request that would have been accepted. The audit trail has an
+entry `authority.refused` with the same reference. ";
 
-const LIMITS: &str = "Who is refused again and again gets no more references
-after a while, one a minute at most: nobody fills the trail by asking.
+const LIMITS: &str = "A caller that is refused repeatedly receives
+at most one reference per minute, so that it cannot fill the audit trail.
 
-| Rule | Says |
+| Rule | Meaning |
 |---|---|
 ";
 
 pub fn document() -> String {
     let kept = format!(
-        "An unknown, an expired (after {DAYS} days) and somebody else's reference are the same 404.\n\n"
+        "An unknown reference, an expired one (after {DAYS} days) and one of another organization get the same 404 answer.\n\n"
     );
     Rule::ALL.iter().fold(format!("{INTRODUCTION}{kept}{LIMITS}"), |mut text, rule| {
         let _ = writeln!(text, "| `{}` | {} |", rule.as_str(), rule.sentence());

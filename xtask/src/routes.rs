@@ -86,7 +86,7 @@ fn holds(literal: &str, name: &str) -> bool {
 
 pub fn document(routes: &[Row]) -> String {
     let mut text = "# Routes\n\n\
-        Everything the service answers, with the screens switched off. Any other path is a plain 404. *CORS*: \
+        Every route of the service without the hosted screens. Any other path returns 404. *CORS*: \
         scripts of any origin may read the answer.\n\n\
         | Method | Path | Who may call it | Standard | CORS |\n\
         |---|---|---|---|---|\n"
@@ -109,7 +109,7 @@ mod tests {
         Row {
             method: method.into(),
             path: path.into(),
-            access: "anybody: x".into(),
+            access: "everyone: x".into(),
             standard: None,
             cors: true,
             documented: true,
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn the_document_has_a_row_per_route() {
         let text = document(&[route("GET", "/a")]);
-        assert!(text.ends_with("| GET | `/a` | anybody: x | — | yes |\n"), "{text}");
+        assert!(text.ends_with("| GET | `/a` | everyone: x | — | yes |\n"), "{text}");
         let served = served();
         assert!(served.iter().any(|row| row.path == "/healthz"));
         assert_eq!(document(&served).matches("\n| ").count(), served.len() + 1);

@@ -7,11 +7,11 @@ use serde_json::Value;
 
 const INTRODUCTION: &str = "# Settings
 
-Every setting has a default or says that it must be set. Values come from a TOML file (the one named by `--config` or
+Every setting has a default or must be set. Values come from a TOML file (the one named by `--config` or
 `PORTEIRO_CONFIG`, else `/etc/porteiro/porteiro.toml` if it exists), then from the environment, then from flags; the
-later one wins. Names are flat and spelt the same everywhere; a name that does not exist is refused, with a guess at
-what was meant. A list is a TOML array in the file and separated by commas in the environment and in a flag.
-`porteiro config check` reads the settings as the service would and says what is wrong with them.
+later one wins. Names are flat and the same everywhere; an unknown name is refused, with a suggestion. A list is a TOML
+array in the file and separated by commas in the environment and in a flag.
+`porteiro config check` reads the settings as the service does and reports errors.
 ";
 
 pub fn document() -> String {

@@ -6,32 +6,32 @@ use porteiro_service::trail::TrailKind;
 
 const INTRODUCTION: &str = "# The audit trail of an organization
 
-What happened in an organization, for its own people. An entry is written in the transaction of what it records: both
-happen or neither. Entries are numbered without gaps, never changed and never deleted one by one, by privilege and by
-trigger; each carries the hash of the one before. They are kept for 400 days. Whoever holds `audit:read` reads them, while
-the organization is suspended too.
+The audit trail records the changes in an organization, for its own administrators. An entry is written in the transaction
+of the change that it records. Entries are numbered without gaps, and each contains the hash of the previous one. Database
+privileges and a trigger prevent single entries from being changed or deleted. Entries are kept for 400 days. Callers with
+`audit:read` can read them, also while the organization is suspended.
 
-`GET /v1/organizations/{organization}/audit-events` answers with pages, newest first. The parameters `type`, `actor`,
-`from` (that moment and later) and `to` (earlier) narrow it. With `Accept: application/x-ndjson` the answer is
-everything that matches, one entry a line, oldest first, ending with the newest there was when it began; at most ten
-exports a minute. An export that breaks off in the middle of the answer is not complete: ask again.
+`GET /v1/organizations/{organization}/audit-events` returns pages, newest first. The parameters `type`, `actor`, `from` (at or
+after this time) and `to` (before this time) filter the entries. With `Accept: application/x-ndjson` the answer is an export
+of all matching entries, one per line, oldest first, up to the newest entry at its start. At most ten exports per minute are
+allowed. An export that is interrupted is incomplete: request it again.
 
 ## An entry
 
-| Member | Says |
+| Member | Meaning |
 |---|---|
 | `id` | UUIDv7; sorts as the trail does |
 | `sequence` | the entry's number in this trail, from 1, without gaps |
 | `at` | when, in UTC, always with six digits after the second |
 | `type` | see below |
-| `actor` | who: `{\"kind\", \"id\"}`; kinds are `member`, `client`, `api_key`, `platform` and `system`. `act` names who really acted, where somebody of the platform acted as a member |
+| `actor` | who: `{\"kind\", \"id\"}`; kinds are `member`, `client`, `api_key`, `platform` and `system`. `act` is the platform administrator, where they impersonated the member |
 | `target` | to what: `{\"kind\", \"id\"}` |
-| `organization` | whose trail it is |
-| `request_id` | of the request that did it, as in its `X-Request-Id`; all zeros where time did it |
+| `organization` | the organization of the trail |
+| `request_id` | the id of the request, as in its `X-Request-Id`; all zeros if there was no request |
 | `outcome` | `done` or `refused` |
-| `reason` | why, where somebody had to say, or by which rule |
+| `reason` | the reason that the actor gave, or the rule of a refusal |
 | `changes` | `{\"before\", \"after\"}`; never a secret |
-| `previous_hash` | `hash` of the entry before; empty in the first |
+| `previous_hash` | `hash` of the previous entry; empty in the first |
 | `hash` | see below |
 | `address`, `user_agent` | from where; `null` once erased. Not part of the hash |
 
@@ -39,10 +39,10 @@ exports a minute. An export that breaks off in the middle of the answer is not c
 
 `hash` is the SHA-256, in hexadecimal, of the entry itself without `hash`, `address` and `user_agent`, as canonical JSON
 in UTF-8: members in the order of their names, no space, only what must be escaped is escaped (RFC 8785). Numbers are
-always whole. So whoever has an export needs nothing else to check it. Keep the last line of an export: the next one, with
+always whole. An export can therefore be verified on its own. Keep the last line of an export: the next one, with
 `from` set to its `at`, must contain the same line.
 
-This program reads an unfiltered export and says whether it holds, and where not:
+This program verifies an unfiltered export and reports the first entry that is wrong:
 
 ```python
 import hashlib, json, sys
@@ -71,13 +71,13 @@ print(f\"holds up to entry {previous['sequence']}, {previous['hash']}\")
     curl -sf -H \"Authorization: Bearer $TOKEN\" -H \"Accept: application/x-ndjson\" \\
         \"$PORTEIRO/v1/organizations/$ORGANIZATION/audit-events\" | python3 check.py
 
-What it cannot show: that entries after the last line were cut off, unless an earlier export had them; and that what was
-written was true. Whoever may change the database's tables and triggers can write another trail; it will not contain the
-lines you kept.
+The program cannot detect that entries after the last line are missing, unless an earlier export contains them, or that an
+entry was false when it was written. A person who can change the tables and triggers of the database can write another
+trail, but it will not contain the lines that you kept.
 
 ## Types
 
-| Type | Means |
+| Type | Meaning |
 |---|---|
 ";
 
