@@ -98,6 +98,7 @@ pub(super) struct Signals {
 /// A new label for a credential.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "CredentialLabel")]
 pub(super) struct Rename {
     pub label: String,
 }
@@ -134,6 +135,7 @@ pub(super) struct OwnSessions {
 }
 
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "EndedOwnSessions")]
 pub(super) struct EndedSessions {
     pub ended: usize,
 }
@@ -145,6 +147,7 @@ pub(super) struct OwnActivity {
 }
 
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OwnActivityEvent")]
 pub(super) struct Happened {
     id: Id<audit::Entry>,
     /// The kind of event (`docs/events.md`).

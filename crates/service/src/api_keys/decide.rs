@@ -20,6 +20,7 @@ const MOST_NETWORKS: usize = 50;
 /// A request for a new API key.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "NewApiKey")]
 pub struct NewKeyRequest {
     pub name: String,
     pub permissions: Vec<String>,
@@ -34,6 +35,7 @@ pub struct NewKeyRequest {
 /// A request for a new personal API key.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "NewPersonalApiKey")]
 pub struct NewPersonalKeyRequest {
     /// The organization of the key, by id or slug.
     pub organization: String,

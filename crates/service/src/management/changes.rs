@@ -6,6 +6,7 @@ use serde::Serialize;
 /// What a change means for callers of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ChangeKind")]
 pub enum Kind {
     /// An addition; existing operations behave as before.
     Added,

@@ -42,6 +42,7 @@ pub fn routes() -> Vec<Route> {
 }
 
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OwnOrganization")]
 struct Place {
     id: OrganizationId,
     slug: String,
@@ -64,6 +65,7 @@ struct OwnMembership {
 }
 
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OwnOrganizations")]
 struct Places {
     items: Vec<OwnMembership>,
 }

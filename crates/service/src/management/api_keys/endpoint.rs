@@ -77,6 +77,7 @@ pub fn routes() -> Vec<Route> {
 
 /// An API key, without its secret: only a hash of the secret is stored.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ApiKey")]
 struct KeyView {
     id: String,
     kind: KeyKind,
@@ -101,6 +102,7 @@ struct KeyView {
 
 /// A new API key.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "CreatedApiKey")]
 struct NewKeyView {
     #[serde(flatten)]
     key: KeyView,

@@ -71,6 +71,7 @@ pub fn routes() -> Vec<Route> {
 /// The reason and the authority of an impersonation.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "NewImpersonation")]
 struct Start {
     /// Visible to the organization in its audit trail and to the person in a mail.
     reason: String,
@@ -95,6 +96,7 @@ struct Impersonation {
 
 /// The notice that every page shows during an impersonation.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ImpersonationNotice")]
 struct Banner {
     /// The platform administrator who acts.
     actor: AccountId,

@@ -61,6 +61,7 @@ pub fn routes() -> Vec<Route> {
 
 /// An invitation, without its secret: the inviting member must not be able to accept it.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Invitation")]
 struct InvitationView {
     id: InvitationId,
     email: String,
@@ -91,6 +92,7 @@ impl From<Invitation> for InvitationView {
 }
 
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "InvitingOrganization")]
 struct Place {
     id: OrganizationId,
     slug: String,
@@ -105,6 +107,7 @@ impl From<Organization> for Place {
 
 /// An invitation, as the invited person sees it.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OwnInvitation")]
 struct Offer {
     id: InvitationId,
     organization: Place,
@@ -113,11 +116,13 @@ struct Offer {
 }
 
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OwnInvitations")]
 struct Offers {
     items: Vec<Offer>,
 }
 
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AcceptedInvitation")]
 struct Joined {
     organization: Place,
     membership: MembershipId,
@@ -150,6 +155,7 @@ async fn show(
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "NewInvitation")]
 struct Invite {
     email: String,
     role: String,
@@ -199,6 +205,7 @@ async fn list_mine(
 /// Either the secret from the mail, or the id of a pending invitation to one of the person's addresses.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "AcceptInvitation")]
 struct Accept {
     #[serde(default)]
     token: Option<String>,

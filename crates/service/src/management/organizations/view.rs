@@ -147,6 +147,7 @@ pub struct PolicyChange {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AccessLoss")]
 pub struct WouldLose {
     /// The number of members; `more`: there are others that were not counted.
     pub count: usize,
@@ -156,6 +157,7 @@ pub struct WouldLose {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AffectedMember")]
 pub struct WhoLoses {
     pub id: MembershipId,
     pub display_name: String,

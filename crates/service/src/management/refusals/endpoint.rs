@@ -19,6 +19,7 @@ use crate::{
 
 /// A refusal, with its reason.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Refusal")]
 struct Explained {
     reference: RefusalId,
     at: Time,

@@ -51,6 +51,7 @@ pub fn routes() -> Vec<Route> {
 
 /// An account.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Account")]
 struct Shown {
     id: AccountId,
     state: AccountState,
@@ -77,6 +78,7 @@ impl From<Account> for Shown {
 
 /// An account with its credentials and permissions.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AccountDetails")]
 struct Whole {
     #[serde(flatten)]
     account: Shown,
@@ -89,6 +91,7 @@ struct Whole {
 
 /// A credential, without its contents and its label.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AccountCredential")]
 struct OneCredential {
     id: CredentialId,
     kind: CredentialKind,
@@ -98,6 +101,7 @@ struct OneCredential {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AccountMembership")]
 struct Belongs {
     organization: OrganizationId,
     member: MembershipId,
@@ -107,6 +111,7 @@ struct Belongs {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "DisableAccount")]
 struct Reason {
     reason: String,
 }

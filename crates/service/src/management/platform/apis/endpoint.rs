@@ -57,6 +57,7 @@ pub fn routes() -> Vec<Route> {
     dead_code,
     reason = "only its schema is used: requests are read as what the rest of the service reads"
 )]
+#[schemars(rename = "ApiDefinition")]
 struct Document {
     /// An absolute URI: the value of `aud` and `resource` (RFC 8707).
     identifier: String,
@@ -74,6 +75,7 @@ struct Document {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Api")]
 struct Shown {
     /// The id of the API in paths: its identifier in base64url.
     id: String,
@@ -83,6 +85,7 @@ struct Shown {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Apis")]
 struct All {
     items: Vec<Shown>,
 }

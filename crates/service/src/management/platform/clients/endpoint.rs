@@ -71,6 +71,7 @@ struct Settable {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "NewClient")]
 struct Create {
     /// As in RFC 7591 §2.
     metadata: Map<String, Value>,
@@ -93,6 +94,7 @@ const fn default_mode() -> OrganizationMode {
 
 /// A client.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Client")]
 struct Shown {
     client_id: String,
     trust: Trust,

@@ -42,6 +42,7 @@ pub fn routes() -> Vec<Route> {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SecurityLogEntry")]
 struct Entry {
     id: Id<audit::Entry>,
     /// The account that the entry is about; all zeros if no account is known.
