@@ -114,9 +114,8 @@ impl AskedScope<'_> {
             Self::Read(scope) => Ok(Some(scope.clone())),
             Self::Registered => Ok(None),
             Self::Text(text) => {
-                let text =
-                    text.ok_or_else(|| invalid_scope("scope is missing: say what the token is for"))?;
-                let scope = text.parse().map_err(|_| invalid_scope("scope is not a list of scopes"))?;
+                let text = text.ok_or_else(|| invalid_scope("scope is missing"))?;
+                let scope = text.parse().map_err(|_| invalid_scope("scope is malformed"))?;
                 Ok(Some(scope))
             }
         }
@@ -127,7 +126,7 @@ impl Requester<'_> {
     fn may_name(self, resource: Option<&str>, issuer: &str) -> Result<(), Refused> {
         match self {
             Self::Key(_) if resource == Some(issuer) => {
-                Err(refuse(ErrorCode::InvalidTarget, "at this API the key itself is used, and no token"))
+                Err(refuse(ErrorCode::InvalidTarget, "this API accepts the key itself; no token is needed"))
             }
             Self::Client(_) | Self::ClientItself(_) | Self::Key(_) => Ok(()),
         }
@@ -145,7 +144,7 @@ impl Requester<'_> {
         let others = || apis.iter().filter(|api| api.identifier != issuer);
         let named = |resource: &str| {
             let found = others().find(|api| api.identifier == resource);
-            found.ok_or_else(|| refuse(ErrorCode::InvalidTarget, "there is no such API"))
+            found.ok_or_else(|| refuse(ErrorCode::InvalidTarget, "the API is unknown"))
         };
         let ours = |name: &str| scopes::is_standard(name) || permissions::find(name).is_some();
         let mut names = scope.into_iter().flat_map(Scope::iter);
@@ -155,24 +154,26 @@ impl Requester<'_> {
             (Self::Client(_), None) => {
                 let Some(first) = names.find(|name| !ours(name)) else { return Ok(None) };
                 let found = others().find(|api| api.scope(first).is_some());
-                found.map(Some).ok_or_else(|| invalid_scope("no API has that scope"))
+                found.map(Some).ok_or_else(|| invalid_scope("a scope is unknown"))
             }
             (Self::ClientItself(_), _) => {
                 let first = names.next().ok_or_else(|| invalid_scope("scope is empty"))?;
                 let found = || others().find(|api| api.scope(first).is_some());
-                let implied = || found().ok_or_else(|| invalid_scope("no API has that scope"));
+                let implied = || found().ok_or_else(|| invalid_scope("a scope is unknown"));
                 resource.map_or_else(implied, named).map(Some)
             }
             (Self::Key(_), _) => {
                 let first = names.next().ok_or_else(|| invalid_scope("scope is empty"))?;
                 let found = || others().find(|api| api.organizational && api.scope(first).is_some());
                 let implied =
-                    || found().ok_or_else(|| invalid_scope("no API takes that scope as a permission"));
+                    || found().ok_or_else(|| invalid_scope("no API has this scope as a permission"));
                 let api = resource.map_or_else(implied, named)?;
                 if api.organizational {
                     Ok(Some(api))
                 } else {
-                    Err(invalid_scope("the scopes of this API are no permissions, so no key holds them"))
+                    Err(invalid_scope(
+                        "the scopes of this API are not permissions, so an API key cannot hold them",
+                    ))
                 }
             }
         }
@@ -180,7 +181,7 @@ impl Requester<'_> {
 
     /// RFC 6749 §3.3: what the client registered, as far as this API has it; else what the API opens to such clients.
     fn default_scope(self, api: Option<&Api>) -> Result<Scope, Refused> {
-        let missing = || invalid_scope("scope is missing: say what is asked for");
+        let missing = || invalid_scope("scope is missing");
         let client = match self {
             Self::Client(client) => client,
             Self::ClientItself(_) | Self::Key(_) => return Err(missing()),
@@ -206,7 +207,7 @@ impl Requester<'_> {
 
     fn may_have(self, api: Option<&Api>, name: &str) -> Result<(), Refused> {
         let known = || api.and_then(|api| api.scope(name));
-        let foreign = || invalid_scope("not all of these scopes are this API's");
+        let foreign = || invalid_scope("not all of these scopes belong to this API");
         match self {
             Self::Client(client) => may_ask(client, api, name),
             Self::ClientItself(client) => {
