@@ -66,6 +66,13 @@ pub struct Route<A> {
     handler: MethodRouter<Arc<A>>,
 }
 
+impl<A> Route<A> {
+    /// What the OpenAPI document contains about it.
+    pub fn documented(&self) -> Option<&Operation> {
+        self.operation.as_deref().or(self.description.as_deref())
+    }
+}
+
 impl<A: Send + Sync + 'static> Route<A> {
     pub fn get<H: Handler<T, Arc<A>>, T: 'static>(path: &'static str, access: Access, handler: H) -> Self {
         Self::on(Method::GET, path, access, handler)
@@ -131,11 +138,6 @@ impl<A: Send + Sync + 'static> Route<A> {
     pub fn described(mut self, operation: Operation) -> Self {
         self.description = Some(Arc::new(operation));
         self
-    }
-
-    /// What the OpenAPI document contains about it.
-    pub fn documented(&self) -> Option<&Operation> {
-        self.operation.as_deref().or(self.description.as_deref())
     }
 
     /// Scripts of any origin may read the answer. For public documents only: no credentials travel.
