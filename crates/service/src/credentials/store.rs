@@ -10,7 +10,7 @@ use super::CredentialKind;
 use crate::store::{Decode, Reader, RowError, Store, StoreError, Tx, text_enum};
 
 text_enum! {
-    /// Exhausted: failed too often in a row; it proves nothing until it is bound again.
+    /// `exhausted`: failed too often in a row; it must be enrolled again.
     CredentialState { Active = "active", Exhausted = "exhausted" }
 }
 

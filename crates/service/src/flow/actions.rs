@@ -93,7 +93,7 @@ fn organization(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     });
     let chosen = chosen.ok_or_else(|| Stopped::Invalid {
         field: "organization",
-        detail: "is none of those offered".into(),
+        detail: "is not one of the offered values".into(),
     })?;
     Ok(Effect::Choose { organization: chosen.id })
 }
@@ -103,7 +103,7 @@ fn profile(input: &Value) -> Result<Effect, Stopped> {
     let name = plain_text::name(text(input, "display_name")?, 100);
     let name = name.ok_or_else(|| Stopped::Invalid {
         field: "display_name",
-        detail: "has 1 to 100 printable characters".into(),
+        detail: "must have 1 to 100 printable characters".into(),
     })?;
     Ok(Effect::Profile { display_name: name.to_owned() })
 }

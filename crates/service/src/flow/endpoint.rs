@@ -10,7 +10,7 @@ use axum::{
 use porteiro_protocol::id::FlowId;
 use serde_json::{Map, Value, json};
 
-use super::{FlowError, OpenRequest, representation::Answer, state::Transport};
+use super::{FlowError, OpenRequest, describe, representation::Answer, state::Transport};
 use crate::{
     App,
     credentials::{email, password, sms},
@@ -18,12 +18,13 @@ use crate::{
 };
 
 pub fn routes() -> Vec<Route> {
+    let public = Access::Public("starts a flow; no account data is returned before a proof");
     let owner = Access::FlowOwner;
     vec![
-        Route::post("/v1/flows", Access::Public("anybody may begin; nothing is told before a proof"), open),
-        Route::get("/v1/flows/{id}", owner, show),
-        Route::delete("/v1/flows/{id}", owner, cancel),
-        Route::post("/v1/flows/{id}/{module}/{verb}", owner, act),
+        Route::post("/v1/flows", public, open).described(describe::open()),
+        Route::get("/v1/flows/{id}", owner, show).described(describe::show()),
+        Route::delete("/v1/flows/{id}", owner, cancel).described(describe::cancel()),
+        Route::post("/v1/flows/{id}/{module}/{verb}", owner, act).described(describe::act()),
     ]
 }
 

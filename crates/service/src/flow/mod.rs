@@ -15,6 +15,7 @@ mod change;
 mod complete;
 pub mod decide;
 mod delivery;
+mod describe;
 mod endpoint;
 mod enrolment;
 mod facts;

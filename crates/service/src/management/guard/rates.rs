@@ -78,7 +78,7 @@ impl IntoResponse for Refused {
             Self::Limited { told, wait } => (told, wait),
             Self::Store(error) => return Problem::from(error).into_response(),
         };
-        let problem = Problem::new(ProblemCode::SlowDown, "too many calls in a minute").after(wait);
+        let problem = Problem::new(ProblemCode::SlowDown, "too many requests per minute").after(wait);
         let mut response = problem.into_response();
         told.write(response.headers_mut());
         response
