@@ -10,7 +10,9 @@ use porteiro_service::credentials::{CredentialKind, KindInfo};
 fn failures(info: &KindInfo) -> String {
     match (info.kind, info.max_failures) {
         // A mailbox or number is nothing to guess; the code is, and dies after five tries.
-        (CredentialKind::Email | CredentialKind::Phone, _) => "5 per code, then the code is dead".to_owned(),
+        (CredentialKind::Email | CredentialKind::Phone, _) => {
+            "5 per code, then the code is invalid".to_owned()
+        }
         (_, Some(most)) => most.to_string(),
         (_, None) => "not counted".to_owned(),
     }

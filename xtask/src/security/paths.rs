@@ -13,50 +13,51 @@ use porteiro_service::{
 
 use super::failures;
 
-const INTRODUCTION: &str = "# Every way in
+const INTRODUCTION: &str = "# Every way to sign in
 
-Every way a person can prove who they are, what it is worth and what limits it (ASVS 6.1.3). There is no other: the
-engine offers what stands here, and a route that is not in [routes.md](../routes.md) does not exist. All of them lead
-through one decision (`crates/service/src/flow/decide.rs`), so that no path is weaker than another for the same proof.
+Every way in which a person can authenticate, with its level and its limits (ASVS 6.1.3). The list is complete: the flow
+engine offers only these, and there are no routes except those in [routes.md](../routes.md). One decision
+(`crates/service/src/flow/decide.rs`) evaluates all of them, so that the same proof is worth the same on every path.
 
-*Level* is what the method alone reaches (NIST SP 800-63B-4); a password and anything a person holds are `aal2`
-together; two things a person holds stay `aal1`. A mailbox proves no level: see
+*Level* is the level that the method reaches alone (NIST SP 800-63B-4). A password together with a factor that the person has
+reaches `aal2`; two factors that the person has stay at `aal1`. A mailbox reaches no level: see
 [0012](../decisions/0012-mailed-codes-and-links-carry-no-assurance-level.md).
 ";
 
 const NOTES: &str = "
-## What is asked of each
+## Requirements of each kind
 
 - **Passkey**: discoverable, user verification required at registration and sign-in, checked by the server together with
   origin, relying party, challenge and flags; see [0013](../decisions/0013-passkeys-always-require-user-verification.md).
-- **Password**: 15 characters at least, 256 at most, no other rule. Refused are common passwords (a list made by rule) and
-  passwords made of words a guesser would try first (ASVS 6.1.2): the product's name, the labels of the host of
-  `base_url`, the person's name, their addresses and the parts before the `@`. Where `breached_password_check` is on,
-  passwords known from breaches too. Names of organizations are not among them. See
+- **Password**: 15 to 256 characters, without composition rules. Common passwords (a generated list) are refused, and so are
+  passwords that consist of words an attacker would try first (ASVS 6.1.2): the product's name, the labels of the host of
+  `base_url`, the person's name, their addresses and the parts before the `@`. With `breached_password_check`, passwords
+  known from breaches are refused, too. Names of organizations are not checked. See
   [0015](../decisions/0015-passwords-need-15-characters-and-no-composition-rules.md). Stored as Argon2id over a keyed hash.
 - **TOTP**: 30-second steps, one step either side, each accepted once; see [0014](../decisions/0014-totp-accepts-one-step-of-clock-drift-each-step-once.md).
-- **Recovery codes**: ten, shown once, each good once, stored as Argon2id.
-- **E-mail**: a six-digit code and a link in one mail, good for ten minutes, five tries, one success; only in the browser
-  that asked.
-- **Text message**: a six-digit code, as for mail. Never a way in by itself: it is asked for next to something else, and
-  only a number its owner proved is written to.
+- **Recovery codes**: ten, shown once, each valid for one use, stored as Argon2id.
+- **E-mail**: a six-digit code and a link in one mail, valid for ten minutes, five attempts and one success, only in the
+  browser that requested it.
+- **Text message**: a six-digit code, as for mail. It is never sufficient alone: it is a second factor, and messages are
+  sent only to verified numbers.
 
 ## Recovery
 
 A recovery begins with a mailbox. An account that has a passkey, TOTP, recovery codes or a phone must prove one of them,
-too. Who has none of them left asks for the hold: the account waits 72 hours, every address is told at once and every day,
-whoever still holds a credential can stop it, and any sign-in by the owner's own means does. After the wait the mailbox is proved again and a
-new way in is bound. See [0018](../decisions/0018-recovery-without-a-remaining-factor-waits-72-hours.md).
+too. A person who has none of them left requests the hold: the account waits 72 hours, and every address is notified
+immediately and every day. A person who still has a credential can cancel the hold, and any sign-in with the account's own
+credentials cancels it. After the wait the mailbox is proved again and a new credential is enrolled.
+See [0018](../decisions/0018-recovery-without-a-remaining-factor-waits-72-hours.md).
 
-## What is no way in
+## What cannot be used to sign in
 
-The device cookie (`__Host-device`) is read by the limits and by the notice about new devices, and by nothing else. The
-bootstrap key makes one administrator, once, through a registration with a proved mailbox.
+The device cookie (`__Host-device`) is read only by the limits and by the notice about new devices. The bootstrap key
+creates one administrator, once, through a registration with a proved mailbox.
 ";
 
 pub fn document() -> String {
     let mut text = format!(
-        "{INTRODUCTION}\n| Way in | Proved by | Factor | Level alone | `amr` | Limits | Failures in a row |\n|---|---|---|---|---|---|---|\n"
+        "{INTRODUCTION}\n| Kind | Proved by | Factor | Level alone | `amr` | Limits | Failures in a row |\n|---|---|---|---|---|---|---|\n"
     );
     for info in KINDS {
         let actions = proving(info);

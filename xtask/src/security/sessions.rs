@@ -21,16 +21,16 @@ pub fn document() -> String {
     format!(
         "# Sessions
 
-How long what lives, how many there may be, and what ends them (ASVS 7.1.1 to 7.1.3). The numbers are the code's.
+The lifetimes and numbers of sessions, and what ends them (ASVS 7.1.1 to 7.1.3). The numbers come from the code.
 
 ## Limits
 
-| What | How long or many |
+| What | Limit |
 |---|---|
 | A session without use | {IDLE_DAYS} days |
 | A session in all | {CEILING_DAYS} days |
 | Marked as used | at most once every {touch} |
-| Sessions of one account at once | {MOST}; one more ends the one unused for longest, and the log says so |
+| Sessions of one account at once | {MOST}; one more ends the one unused for longest, which is logged |
 | `aal2` after its older proof | {aal2} |
 | `aal2` without use of the session | {aal2_idle} |
 | Fresh enough to change how the account is entered | {fresh} |
@@ -44,37 +44,37 @@ Expiry is decided when a session or flow is used, by the database's clock. Nothi
 ## Why seven and thirty days
 
 NIST SP 800-63B-4 suggests that AAL2 is proved again after 24 hours or an idle hour. Here the session stays and its
-level falls: after that time it shows `aal1`, and whoever asks for more sends the person to a step-up. Signing people out
-would teach them to type passwords often. See [0016](../decisions/0016-a-sessions-assurance-level-decays-over-time.md).
+level decays: after that time it is `aal1`, and a client that requires more causes a step-up. Signing people out would
+teach them to type passwords often. See [0016](../decisions/0016-a-sessions-assurance-level-decays-over-time.md).
 
 ## The token
 
-256 random bits, sealed together with where its row is; the database holds its SHA-256. A browser keeps it in
+256 random bits, encrypted together with the id of its row; the database contains its SHA-256. A browser keeps it in
 `__Host-session` (`HttpOnly`, `Secure`, `SameSite=Lax`), an app in memory. It is replaced by every sign-in and every
-step-up, and the one before is dead at once, on every node: there is no cache to wait for.
+step-up, and the previous token becomes invalid immediately on every node: tokens are not cached.
 
 ## What ends a session
 
 | By | Ended |
 |---|---|
-| Signing out, `DELETE /v1/account/sessions/{{id}}` with one's own | that session; the browser forgets what binds its open flows |
+| Signing out, `DELETE /v1/account/sessions/{{id}}` with the current one | that session; the cookie that binds open flows is deleted |
 | The owner, `DELETE /v1/account/sessions/{{id}}` or `/v1/account/sessions`, with fresh proofs | that one, or all but this |
 | A new sign-in in the same browser | the session that browser had |
 | Recovery | every session of the account |
-| Removing or replacing a credential | every other session that was proved with it, whatever else was proved there; the one in which it was done forgets that proof |
-| An account that is disabled or deleted | none is good any more |
-| One session too many | the one unused for longest |
+| Removing or replacing a credential | every other session that was proved with it, whatever else was proved there; the current session loses that proof |
+| Disabling or deleting the account | every session of the account |
+| Exceeding the number of sessions | the one unused for longest |
 
-A flow that was opened in a session ends with it, and with the token it was opened with.
+A flow that was started in a session ends with the session, and with the token with which it was started.
 
-## Systems that hold sessions
+## Systems with sessions
 
-| Holds | Lives | Ends with |
+| System | Lifetime | Ends with |
 |---|---|---|
 | The session here | as above | the table above |
 | The flow | as above | completion, its session, its time |
-| Grants and refresh tokens | 14 days unused, 30 in all; of public clients that nobody checked 3 and 14; of devices 7 in all | their session, unless `offline_access` was granted; being taken back; recovery |
-| Sessions at clients | as long as the client likes | back-channel logout, for clients that registered for it |
+| Grants and refresh tokens | 14 days unused, 30 in all; of unverified public clients 3 and 14; of devices 7 in all | their session, unless `offline_access` was granted; revocation; recovery |
+| Sessions at clients | the client decides | back-channel logout, for clients that registered for it |
 | Sessions at upstream providers | not yet | will come with federation |
 ",
         touch = in_words(TOUCH_SECONDS),
