@@ -9,12 +9,12 @@ use super::Sensitive;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SmsProviderName {
-    /// No text messages; with `--dev` they are printed.
+    /// No text messages; with `--dev` they are printed on the console.
     #[default]
     None,
-    /// Twilio, or whoever speaks its interface.
+    /// Twilio, or another provider with the same API.
     Twilio,
-    /// A JSON post of `to` and `text` to an address of yours.
+    /// A JSON request with `to` and `text` to your own URL.
     Webhook,
 }
 
