@@ -5,8 +5,8 @@ use std::path::Path;
 use porteiro_service::store::migrations::MIGRATIONS;
 
 use crate::{
-    Finding, asvs, conformance, cves, decisions, dependencies, generate, hygiene, layers, links, migrations,
-    references, report, rfc9700, routes, schema, standards,
+    Finding, asvs, conformance, cves, decisions, dependencies, floors, generate, hygiene, layers, links,
+    migrations, references, report, rfc9700, routes, schema, standards,
 };
 
 pub fn run(root: &Path) -> anyhow::Result<Vec<Finding>> {
@@ -14,6 +14,7 @@ pub fn run(root: &Path) -> anyhow::Result<Vec<Finding>> {
     let named: Vec<&str> = served.iter().filter_map(|route| route.standard).collect();
     let mut findings = [
         layers::check(root)?,
+        floors::check(root)?,
         dependencies::check(root)?,
         standards::check(root, &named)?,
         routes::check(root, &served)?,

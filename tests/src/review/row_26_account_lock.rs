@@ -6,14 +6,21 @@ use http::{Request, header};
 use porteiro_testkit::TestApp;
 use tokio::task::JoinSet;
 
-use crate::oauth::{
-    app_with,
-    driver::{Relying, person, verifier},
+use crate::{
+    oauth::{
+        app_with,
+        driver::{Relying, person, verifier},
+    },
+    people::single_connection,
 };
 
 /// One signed-in person, 300 requests at once, and an account whose row is not to be had.
 #[tokio::test]
 async fn one_person_with_many_requests_keeps_nobody_else_out() {
+    // The one that holds the row's turn would hold the only connection.
+    if single_connection() {
+        return;
+    }
     let app = app_with(4).await;
     let mut browser = person(&app).await;
     let client = Relying::web(&app).await;
