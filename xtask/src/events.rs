@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use porteiro_service::audit::EventKind;
+use porteiro_service::security_log::EventKind;
 
 const INTRODUCTION: &str = "# Security events
 

@@ -41,7 +41,7 @@ const HOUSES: &[House] = &[
     House {
         folder: "crates/service/src",
         floors: &[
-            Floor { name: "records", rooms: &["audit", "trail", "permissions", "refusals"] },
+            Floor { name: "records", rooms: &["security_log", "audit_trail", "permissions", "refusals"] },
             Floor { name: "people", rooms: &["accounts", "sessions", "credentials", "bootstrap"] },
             Floor {
                 name: "registry",
@@ -107,7 +107,7 @@ const HOUSES: &[House] = &[
                     "health",
                 ],
             },
-            Floor { name: "APIs", rooms: &["management", "account"] },
+            Floor { name: "APIs", rooms: &["management", "account_api"] },
         ],
         open: &[
             ("http", "names porteiro-base's HTTP with routes for this application"),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use porteiro_service::trail::TrailKind;
+use porteiro_service::audit_trail::TrailKind;
 
 const INTRODUCTION: &str = "# The audit trail of an organization
 

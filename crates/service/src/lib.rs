@@ -3,10 +3,10 @@
 //! Inside a folder: `endpoint.rs` (HTTP only) → `mod.rs` (use case) → `decide.rs` (pure) and `store.rs` (SQL
 //! only), never back. `cargo xtask tidy` holds the code to it.
 
-mod account;
+mod account_api;
 pub mod accounts;
 pub mod api_keys;
-pub mod audit;
+pub mod audit_trail;
 pub mod bootstrap;
 pub mod branding;
 pub mod client_policies;
@@ -26,9 +26,9 @@ pub mod platform;
 pub mod refusals;
 pub mod registers;
 pub mod roles;
+pub mod security_log;
 pub mod sessions;
 mod state;
-pub mod trail;
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ pub fn table() -> Vec<http::Route> {
         oauth::registration::routes(),
         credentials::passkey::routes(),
         flow::routes(),
-        account::routes(),
+        account_api::routes(),
         management::api_keys::routes(),
         management::invitations::routes(),
         management::routes(),

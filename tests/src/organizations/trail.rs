@@ -8,7 +8,7 @@ use std::{
 
 use http::{Method, header};
 use porteiro_protocol::id::OrganizationId;
-use porteiro_service::trail::TrailKind;
+use porteiro_service::audit_trail::TrailKind;
 use porteiro_testkit::{Answer, TestApp};
 use serde_json::Value;
 
@@ -177,11 +177,12 @@ async fn more_than_one_page_is_exported_whole_and_ten_exports_a_minute() {
         store
             .run_tx("test.many", |tx| async move {
                 for number in 0..100 {
-                    let target = porteiro_service::trail::Target::new("number", number);
-                    let actor = porteiro_service::trail::Actor::system();
-                    let event = porteiro_service::trail::Event::done(TrailKind::RoleChanged, actor, target)
-                        .changing(serde_json::json!({"z": [1, {"b": "é", "a": null}]}), Value::Null);
-                    porteiro_service::trail::record(service, &tx, context, here, &event).await?;
+                    let target = porteiro_service::audit_trail::Target::new("number", number);
+                    let actor = porteiro_service::audit_trail::Actor::system();
+                    let event =
+                        porteiro_service::audit_trail::Event::done(TrailKind::RoleChanged, actor, target)
+                            .changing(serde_json::json!({"z": [1, {"b": "é", "a": null}]}), Value::Null);
+                    porteiro_service::audit_trail::record(service, &tx, context, here, &event).await?;
                 }
                 Ok(())
             })

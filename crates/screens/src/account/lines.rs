@@ -296,7 +296,7 @@ fn event(words: &Words, item: &Value) -> Item {
 
 #[cfg(test)]
 mod tests {
-    use porteiro_service::audit::EventKind;
+    use porteiro_service::security_log::EventKind;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 //! compile until somebody has decided.
 
 use porteiro_protocol::time::Clock;
-use porteiro_service::{audit, settings::Settings};
+use porteiro_service::{security_log, settings::Settings};
 
 use crate::{
     ambient::{SystemClock, SystemEntropy},
@@ -71,5 +71,5 @@ pub async fn note(settings: &Settings, command: &str, target: Option<&str>) -> R
     let store = boot::open_store(settings)?;
     // An id is short; whatever else was typed is not for the log.
     let target = target.filter(|target| target.len() <= 200);
-    Ok(audit::command_at_console(&store, SystemClock.now(), &SystemEntropy, command, target).await?)
+    Ok(security_log::command_at_console(&store, SystemClock.now(), &SystemEntropy, command, target).await?)
 }

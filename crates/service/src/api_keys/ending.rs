@@ -3,10 +3,10 @@
 use super::store;
 use crate::{
     App,
+    audit_trail::{self, Target, TrailKind},
     endings::{Cause, Dependent, Gone, Membership},
     http::RequestContext,
     store::{StoreError, Tx},
-    trail::{self, Target, TrailKind},
 };
 
 pub const DEPENDENT: Dependent = Dependent {
@@ -39,9 +39,9 @@ async fn end_of_member(
     let Membership { organization, id, actor, why } = member;
     for key in store::revoke_of_membership(tx, organization, id, why.as_str()).await? {
         let kind = TrailKind::ApiKeyRevoked;
-        let event = trail::Event::done(kind, actor.clone(), Target::new("api_key", key))
+        let event = audit_trail::Event::done(kind, actor.clone(), Target::new("api_key", key))
             .because(Some(why.as_str().to_owned()));
-        trail::record(app, tx, context, organization, &event).await?;
+        audit_trail::record(app, tx, context, organization, &event).await?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::{Key, NewKey, Wanted, Whose, logged, store};
 use crate::{
-    audit::{self, EventKind},
+    security_log::{self, EventKind},
     store::{Store, StoreError, Tx},
 };
 
@@ -71,7 +71,7 @@ pub async fn make_at_console(
             let place = Place { organization: None, membership: None };
             let key = write(&tx, place, wanted, shown, "console", Level::None).await?;
             let event = logged(&key, Uuid::nil(), EventKind::ApiKeyCreated, None);
-            audit::record_at_console(&tx, now, entropy, event).await?;
+            security_log::record_at_console(&tx, now, entropy, event).await?;
             Ok(key)
         })
         .await?;
@@ -90,7 +90,7 @@ pub async fn revoke_at_console(
             let Some(key) = store::show(&tx, Whose::Platform, id).await? else { return Ok(false) };
             if store::revoke(&tx, id, "console").await? {
                 let event = logged(&key, Uuid::nil(), EventKind::ApiKeyRevoked, Some("console"));
-                audit::record_at_console(&tx, now, entropy, event).await?;
+                security_log::record_at_console(&tx, now, entropy, event).await?;
             }
             Ok(true)
         })

@@ -29,12 +29,13 @@ pub use making::{Made, Place, make_at_console, revoke_at_console, write};
 pub use store::{Key, KeyKind, NewKey, Whose, count_living, find, insert, list, revoke, show};
 
 use crate::{
-    App, audit,
+    App,
+    audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     http::RequestContext,
     members::{self, Member, Whom},
     organizations::{self, Organization, Status},
+    security_log,
     store::{Reader, Store, StoreError, Tx},
-    trail::{self, Actor, ActorKind, Target, TrailKind},
 };
 
 /// What a key is worth now.
@@ -184,7 +185,7 @@ pub async fn used(app: &App, context: &RequestContext, usable: &Usable) -> Resul
                     if !store::touch_first(&tx, &key.id, context.address).await? {
                         return Ok(());
                     }
-                    let (trail, log) = (TrailKind::ApiKeyUsedFirst, audit::EventKind::ApiKeyUsedFirst);
+                    let (trail, log) = (TrailKind::ApiKeyUsedFirst, security_log::EventKind::ApiKeyUsedFirst);
                     note(app, &tx, context, key, account, actor(key), (trail, log), None).await
                 })
                 .await
@@ -201,21 +202,21 @@ pub async fn note(
     key: &Key,
     account: Option<AccountId>,
     actor: Actor,
-    (trail_kind, log_kind): (TrailKind, audit::EventKind),
+    (trail_kind, log_kind): (TrailKind, security_log::EventKind),
     reason: Option<&str>,
 ) -> Result<(), StoreError> {
     if let Some(organization) = key.organization {
-        let event = trail::Event::done(trail_kind, actor, Target::new("api_key", &key.id))
+        let event = audit_trail::Event::done(trail_kind, actor, Target::new("api_key", &key.id))
             .because(reason.map(str::to_owned));
         let made = trail_kind == TrailKind::ApiKeyCreated;
         let event = if made { event.changing(Value::Null, described(key)) } else { event };
-        trail::record(app, tx, context, organization, &event).await?;
+        audit_trail::record(app, tx, context, organization, &event).await?;
     }
     match key.kind {
         KeyKind::Organization => Ok(()),
         KeyKind::Personal | KeyKind::Platform => {
             let subject = account.map(Id::uuid).unwrap_or_default();
-            audit::record(app, tx, context, logged(key, subject, log_kind, reason)).await
+            security_log::record(app, tx, context, logged(key, subject, log_kind, reason)).await
         }
     }
 }
@@ -224,7 +225,12 @@ fn described(key: &Key) -> Value {
     json!({"kind": key.kind, "membership_id": key.membership, "permissions": key.permissions})
 }
 
-fn logged(key: &Key, subject: Uuid, kind: audit::EventKind, reason: Option<&str>) -> audit::Event {
+fn logged(
+    key: &Key,
+    subject: Uuid,
+    kind: security_log::EventKind,
+    reason: Option<&str>,
+) -> security_log::Event {
     let mut payload = json!({"key_id": key.id, "kind": key.kind});
     if let Some(organization) = key.organization {
         payload["organization_id"] = json!(organization);
@@ -232,5 +238,5 @@ fn logged(key: &Key, subject: Uuid, kind: audit::EventKind, reason: Option<&str>
     if let Some(reason) = reason {
         payload["reason"] = json!(reason);
     }
-    audit::Event { kind, subject, payload }
+    security_log::Event { kind, subject, payload }
 }

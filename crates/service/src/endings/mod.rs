@@ -13,11 +13,11 @@ use serde_json::json;
 
 use crate::{
     App,
-    audit::{self, EventKind},
+    audit_trail::Actor,
     http::RequestContext,
+    security_log::{self, EventKind},
     sessions,
     store::{StoreError, Tx, text_enum},
-    trail::Actor,
 };
 
 text_enum! {
@@ -159,7 +159,7 @@ async fn log_sessions(
 ) -> Result<(), StoreError> {
     let event = |session: &SessionId| {
         let payload = json!({"session_id": session, "reason": reason});
-        audit::Event { kind: EventKind::SessionEnded, subject: account.uuid(), payload }
+        security_log::Event { kind: EventKind::SessionEnded, subject: account.uuid(), payload }
     };
-    audit::record_all(app, tx, context, ended.iter().map(event).collect()).await
+    security_log::record_all(app, tx, context, ended.iter().map(event).collect()).await
 }

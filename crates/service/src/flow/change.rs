@@ -13,11 +13,11 @@ use super::{
     store::Loaded,
 };
 use crate::{
-    App, accounts, audit,
+    App, accounts,
     credentials::{self, CredentialKind, NewCredential, recovery_code},
     endings,
     http::RequestContext,
-    sessions,
+    security_log, sessions,
     store::{StoreError, Tx},
 };
 
@@ -58,9 +58,14 @@ pub(super) async fn bind(
     if raises_level {
         state.proofs.extend(shown_by_binding(new, loaded.now));
     }
-    let kind = if replaced { audit::EventKind::CredentialChanged } else { audit::EventKind::CredentialAdded };
+    let kind = if replaced {
+        security_log::EventKind::CredentialChanged
+    } else {
+        security_log::EventKind::CredentialAdded
+    };
     let payload = json!({"credential_id": new.id, "kind": new.kind});
-    audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;
+    security_log::record(app, tx, context, security_log::Event { kind, subject: account.uuid(), payload })
+        .await?;
     notify::tell_owner(app, tx, account, state, new.kind, true).await?;
     Ok(true)
 }
@@ -120,9 +125,12 @@ pub(super) async fn hold(
     state.notices.push(Notice::RecoveryHoldStarted);
     state.refusal = Some(Refusal::RecoveryHeld);
     let payload = json!({"until": until.unix_timestamp()});
-    let event =
-        audit::Event { kind: audit::EventKind::AccountRecoveryHeld, subject: account.uuid(), payload };
-    audit::record(app, tx, context, event).await?;
+    let event = security_log::Event {
+        kind: security_log::EventKind::AccountRecoveryHeld,
+        subject: account.uuid(),
+        payload,
+    };
+    security_log::record(app, tx, context, event).await?;
     notify::tell_hold(app, tx, account, &state.locale, until).await?;
     Ok(true)
 }

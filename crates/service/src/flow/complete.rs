@@ -22,7 +22,6 @@ use super::{
 use crate::{
     App,
     accounts::{self, IdentifierKind, NewAccount},
-    audit::{self, EventKind},
     bootstrap, credentials,
     credentials::{CredentialKind, NewCredential, email},
     endings::{self, Why},
@@ -30,6 +29,7 @@ use crate::{
     mail::templates,
     platform,
     secrets::{HandleKind, Issued, Route},
+    security_log::{self, EventKind},
     sessions::{self, Ended},
     store::{StoreError, Tx},
 };
@@ -191,7 +191,8 @@ async fn log(
     kind: EventKind,
     payload: Value,
 ) -> Result<(), StoreError> {
-    audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await
+    security_log::record(app, tx, context, security_log::Event { kind, subject: account.uuid(), payload })
+        .await
 }
 
 fn methods(state: &State) -> Vec<&'static str> {

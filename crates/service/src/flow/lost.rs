@@ -6,9 +6,10 @@ use serde_json::json;
 
 use super::{second_factor::is_backed, state::State};
 use crate::{
-    App, accounts, audit,
+    App, accounts,
     credentials::{self, Credential},
     http::RequestContext,
+    security_log,
     store::{StoreError, Tx},
 };
 
@@ -37,8 +38,14 @@ pub(super) async fn unbind_lost(
             accounts::remove_identifier(tx, &key, account).await?;
         }
         let payload = json!({"credential_id": credential.id, "kind": credential.kind});
-        let kind = audit::EventKind::CredentialRemoved;
-        audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;
+        let kind = security_log::EventKind::CredentialRemoved;
+        security_log::record(
+            app,
+            tx,
+            context,
+            security_log::Event { kind, subject: account.uuid(), payload },
+        )
+        .await?;
     }
     Ok(())
 }

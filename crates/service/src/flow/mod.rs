@@ -57,7 +57,7 @@ use self::{
     store::{Lifetime, Loaded},
 };
 use crate::{
-    App, audit,
+    App,
     credentials::{
         self, CredentialKind,
         password::{self, Unfit},
@@ -65,6 +65,7 @@ use crate::{
     http::{RequestContext, Route},
     mail::templates::Locale,
     secrets::{MasterKeyError, sha256},
+    security_log,
     store::StoreError,
 };
 
@@ -251,7 +252,8 @@ pub async fn act(
             if guess && limits::looks_like_stuffing(app, context, &loaded, input).await? {
                 metrics::counter!("porteiro_stuffing_suspected_total").increment(1);
                 let payload = serde_json::json!({"people": crate::limits::STUFFING_ADDRESS.burst});
-                note(app, context, uuid::Uuid::nil(), audit::EventKind::StuffingSuspected, payload).await?;
+                note(app, context, uuid::Uuid::nil(), security_log::EventKind::StuffingSuspected, payload)
+                    .await?;
             }
             Err(error)
         }
@@ -295,7 +297,7 @@ async fn stop(
                     app,
                     context,
                     account.uuid(),
-                    audit::EventKind::CredentialExhausted,
+                    security_log::EventKind::CredentialExhausted,
                     serde_json::json!({"credential_id": credential_id, "kind": kind}),
                 )
                 .await?;
@@ -333,7 +335,7 @@ async fn note_limit(
     let logged = crate::limits::Bucket { rule: crate::limits::LIMIT_LOGGED, key };
     if crate::limits::take(&app.store, &[logged]).await?.is_none() {
         let payload = serde_json::json!({"action": action.path(), "rule": rule});
-        note(app, context, subject, audit::EventKind::ProofLimited, payload).await?;
+        note(app, context, subject, security_log::EventKind::ProofLimited, payload).await?;
     }
     Ok(())
 }
@@ -350,21 +352,21 @@ async fn note_refusal(
         .or_else(|| loaded.state.account().map(porteiro_protocol::id::Id::uuid))
         .unwrap_or_else(uuid::Uuid::nil);
     let payload = serde_json::json!({"method": action.path(), "flow_id": loaded.id, "reason": reason});
-    note(app, context, subject, audit::EventKind::ProofRefused, payload).await
+    note(app, context, subject, security_log::EventKind::ProofRefused, payload).await
 }
 
 async fn note(
     app: &Arc<App>,
     context: &RequestContext,
     subject: uuid::Uuid,
-    kind: audit::EventKind,
+    kind: security_log::EventKind,
     payload: Value,
 ) -> Result<(), FlowError> {
     let payload = &payload;
     app.store
         .run_tx("flow.note", |tx| async move {
-            let event = audit::Event { kind, subject, payload: payload.clone() };
-            audit::record(app, &tx, context, event).await
+            let event = security_log::Event { kind, subject, payload: payload.clone() };
+            security_log::record(app, &tx, context, event).await
         })
         .await
         .map_err(Into::into)

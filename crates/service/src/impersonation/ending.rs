@@ -6,11 +6,11 @@ use serde_json::json;
 use super::{store, store::Impersonation, target};
 use crate::{
     App,
+    audit_trail::{self, Actor, TrailKind},
     endings::{Cause, Dependent, Gone, Membership},
     http::RequestContext,
     oauth::grants::{self, Why},
     store::{StoreError, Tx},
-    trail::{self, Actor, TrailKind},
 };
 
 pub const DEPENDENT: Dependent = Dependent {
@@ -42,10 +42,10 @@ async fn end_of_member(
 ) -> Result<(), StoreError> {
     for operator in store::end_of_member(tx, member.organization, member.id).await? {
         let kind = TrailKind::ImpersonationEnded;
-        let event = trail::Event::done(kind, member.actor.clone(), target(member.id))
+        let event = audit_trail::Event::done(kind, member.actor.clone(), target(member.id))
             .because(Some(member.why.as_str().to_owned()))
             .changing(json!({"acted": operator}), json!(null));
-        trail::record(app, tx, context, member.organization, &event).await?;
+        audit_trail::record(app, tx, context, member.organization, &event).await?;
     }
     Ok(())
 }
@@ -66,7 +66,7 @@ pub async fn end_of_actor(
         "the session or grant of the platform administrator ended"
     };
     for one in end_all(tx, actor, client_id).await? {
-        trail::record(app, tx, context, one.organization, &ended(&one, because)).await?;
+        audit_trail::record(app, tx, context, one.organization, &ended(&one, because)).await?;
     }
     Ok(())
 }
@@ -79,7 +79,7 @@ pub async fn end_of_actor_at_console(
 ) -> Result<(), StoreError> {
     for one in end_all(tx, actor, None).await? {
         let event = ended(&one, "the platform administrator lost the permission");
-        trail::record_unasked(entropy, tx, one.organization, &event).await?;
+        audit_trail::record_unasked(entropy, tx, one.organization, &event).await?;
     }
     Ok(())
 }
@@ -97,7 +97,7 @@ async fn end_all(
     Ok(ended)
 }
 
-pub(super) fn ended(one: &Impersonation, because: &str) -> trail::Event {
-    trail::Event::done(TrailKind::ImpersonationEnded, Actor::system(), target(one.membership))
+pub(super) fn ended(one: &Impersonation, because: &str) -> audit_trail::Event {
+    audit_trail::Event::done(TrailKind::ImpersonationEnded, Actor::system(), target(one.membership))
         .because(Some(because.to_owned()))
 }

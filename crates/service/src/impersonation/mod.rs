@@ -27,11 +27,10 @@ pub use self::{
     store::{Impersonation, New, end, find, insert},
 };
 use crate::{
-    App,
+    App, audit_trail,
     jobs::{JobError, JobKind},
     platform,
     store::{Reader, StoreError},
-    trail,
 };
 
 /// The impersonation itself, for ids.
@@ -53,8 +52,8 @@ pub fn holds_permission(held: &Held) -> bool {
     held.named().any(|held| held.as_str() == PERMISSION)
 }
 
-pub fn target(membership: MembershipId) -> trail::Target {
-    trail::Target::new("member", membership)
+pub fn target(membership: MembershipId) -> audit_trail::Target {
+    audit_trail::Target::new("member", membership)
 }
 
 /// Whether somebody may act as others, now: asked wherever a token says that they do.
@@ -75,7 +74,7 @@ async fn time_is_up(app: Arc<App>, payload: Value) -> Result<(), JobError> {
         .run_tx("impersonation.time_is_up", |tx| async move {
             let Some(ended) = store::end(&tx, organization, id.into(), true).await? else { return Ok(()) };
             let event = ending::ended(&ended, "the impersonation expired");
-            trail::record_unasked(&*app.entropy, &tx, organization, &event).await
+            audit_trail::record_unasked(&*app.entropy, &tx, organization, &event).await
         })
         .await?;
     Ok(())

@@ -5,6 +5,7 @@ use porteiro_protocol::id::{AccountId, Id, InvitationId, MembershipId, Organizat
 use super::store::{self, Invitation, Proof};
 use crate::{
     App, accounts,
+    audit_trail::{Actor, ActorKind},
     credentials::{self, CredentialKind},
     http::RequestContext,
     members::{self, NewMember, Source, State as MemberState, Whom},
@@ -12,7 +13,6 @@ use crate::{
     roles,
     secrets::HandleKind,
     store::{Reader, StoreError, Turn, Tx},
-    trail::{Actor, ActorKind},
 };
 
 /// What came of accepting.

@@ -8,10 +8,10 @@ use uuid::Uuid;
 
 use super::presented::Presented;
 use crate::{
+    audit_trail::Actor,
     http::{Problem, ProblemCode},
     organizations::{Organization, Proved},
     store::Turn,
-    trail::Actor,
 };
 
 /// Behind what a call is made.

@@ -6,10 +6,10 @@ use serde_json::json;
 use super::{NewMember, store};
 use crate::{
     App,
-    audit::{self, EventKind},
+    audit_trail::{self, Actor, Target, TrailKind},
     http::RequestContext,
+    security_log::{self, EventKind},
     store::{StoreError, Tx},
-    trail::{self, Actor, Target, TrailKind},
 };
 
 /// Makes somebody a member and writes it down, for whoever may. `None` when they are one already.
@@ -22,13 +22,19 @@ pub async fn join(
 ) -> Result<Option<MembershipId>, StoreError> {
     let Some(id) = store::insert(tx, new).await? else { return Ok(None) };
     let after = json!({"role": new.role, "source": new.source});
-    let event = trail::Event::done(TrailKind::MemberJoined, actor.clone(), Target::new("member", id))
+    let event = audit_trail::Event::done(TrailKind::MemberJoined, actor.clone(), Target::new("member", id))
         .changing(json!(null), after);
-    trail::record(app, tx, context, new.organization, &event).await?;
+    audit_trail::record(app, tx, context, new.organization, &event).await?;
     if let Some(account) = new.account {
         let payload = json!({"organization_id": new.organization, "membership_id": id, "role": new.role});
         let kind = EventKind::MembershipJoined;
-        audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;
+        security_log::record(
+            app,
+            tx,
+            context,
+            security_log::Event { kind, subject: account.uuid(), payload },
+        )
+        .await?;
     }
     Ok(Some(id))
 }

@@ -21,10 +21,10 @@ pub use store::Found;
 
 use crate::{
     App,
+    audit_trail::{self, Actor, Outcome, Target, TrailKind},
     http::RequestContext,
     limits::{self, Bucket, REFUSAL_SUBJECT},
     store::StoreError,
-    trail::{self, Actor, Outcome, Target, TrailKind},
 };
 
 /// The refusal itself, for ids.
@@ -141,7 +141,7 @@ async fn write(
     store::insert(tx, id, refusal, &explanation, context.request_id.uuid()).await?;
     let Some(organization) = refusal.organization else { return Ok(()) };
     let actor = refusal.subject.clone().unwrap_or_else(Actor::system);
-    let event = trail::Event {
+    let event = audit_trail::Event {
         kind: TrailKind::AuthorityRefused,
         actor,
         target: Target::new("refusal", id),
@@ -149,7 +149,7 @@ async fn write(
         reason: Some(refusal.rule.as_str().to_owned()),
         changes: None,
     };
-    trail::record(app, tx, context, organization, &event).await
+    audit_trail::record(app, tx, context, organization, &event).await
 }
 
 /// One that can be asked about still. `organization`: only one of its own.

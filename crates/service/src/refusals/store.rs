@@ -6,9 +6,9 @@ use uuid::Uuid;
 
 use super::{Explanation, HeldBy, Refusal, RefusalId, Rule};
 use crate::{
+    audit_trail::Actor,
     permissions::BUILT_IN,
     store::{Decode, Reader, StoreError, Tx},
-    trail::Actor,
 };
 
 /// A refusal as whoever may ask sees it.

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::{NewSession, SignedIn, TOUCH_SECONDS};
 use crate::{
-    audit::Origin,
     secrets::Presented,
+    security_log::Origin,
     store::{Decode, Reader, Store, StoreError, Tx, text_enum},
 };
 

@@ -18,10 +18,10 @@ use crate::{
     App,
     api::{Listing, Operation, Time, created_with_secret},
     api_keys::{self, Key, KeyKind, Made, NewKeyRequest, NewPersonalKeyRequest, Wanted, Whose},
+    audit_trail::{Actor, ActorKind},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
     management::{Caller, require_fresh},
     sessions::SignedIn,
-    trail::{Actor, ActorKind},
 };
 
 const READ: Access = Access::Organization("api-keys:read");

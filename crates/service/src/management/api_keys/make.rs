@@ -10,14 +10,14 @@ use super::super::{
 use crate::{
     App,
     api_keys::{self, Key, KeyKind, Made, Place, Wanted, Whose, note},
-    audit::EventKind,
+    audit_trail::{Actor, ActorKind, TrailKind},
     http::{Problem, ProblemCode, RequestContext, TxProblem},
     members::{self, Whom},
     organizations::{self, Name, Status},
     refusals::{self, Holder, Refusal, RefusalId, Rule},
+    security_log::EventKind,
     sessions::SignedIn,
     store::{Reader, StoreError, Tx},
-    trail::{Actor, ActorKind, TrailKind},
 };
 
 /// How many may live at once: of one person in one organization, of an organization, of the platform.

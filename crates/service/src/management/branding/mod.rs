@@ -13,11 +13,11 @@ use super::{caller::Caller, platform::clients, standing};
 use crate::{
     App,
     api::Seen,
-    audit::EventKind,
+    audit_trail::{self, Target, TrailKind},
     branding::{self, Brand, Owner, decide::Said},
     http::{ProblemCode, RequestContext, TxProblem},
+    security_log::EventKind,
     store::{StoreError, Tx},
-    trail::{self, Target, TrailKind},
 };
 
 const WRITE: &str = "organization:write";
@@ -85,10 +85,11 @@ async fn written(
     match owner {
         Owner::Organization(id) => {
             let target = Target::new("organization", id);
-            let event = trail::Event::done(TrailKind::OrganizationChanged, caller.actor.clone(), target)
-                .because(caller.reason.clone())
-                .changing(before.told(), after.told());
-            trail::record(app, tx, context, (*id).into(), &event).await
+            let event =
+                audit_trail::Event::done(TrailKind::OrganizationChanged, caller.actor.clone(), target)
+                    .because(caller.reason.clone())
+                    .changing(before.told(), after.told());
+            audit_trail::record(app, tx, context, (*id).into(), &event).await
         }
         Owner::Client(id) => {
             let more = json!({"before": before.told(), "after": after.told()});

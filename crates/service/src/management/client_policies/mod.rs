@@ -14,6 +14,7 @@ pub use endpoint::routes;
 use super::{members, standing};
 use crate::{
     App,
+    audit_trail::{self, Target, TrailKind},
     client_policies::{self, ClientPolicy, Decision},
     endings::{self, Cause, Gone},
     http::{Problem, ProblemCode, RequestContext, TxProblem},
@@ -21,7 +22,6 @@ use crate::{
     oauth::clients,
     organizations::{self, ThirdParty},
     store::{StoreError, Tx},
-    trail::{self, Target, TrailKind},
 };
 
 /// Most clients an organization names.
@@ -71,10 +71,11 @@ pub async fn set(
             let mut after = said(decision);
             after["grants_ended"] = ended;
             let target = Target::new("client", client_id);
-            let event = trail::Event::done(TrailKind::ClientPolicyChanged, caller.actor.clone(), target)
-                .because(caller.reason.clone())
-                .changing(said(before.map(|policy| policy.decision)), after);
-            trail::record(app, &tx, context, organization.id, &event).await?;
+            let event =
+                audit_trail::Event::done(TrailKind::ClientPolicyChanged, caller.actor.clone(), target)
+                    .because(caller.reason.clone())
+                    .changing(said(before.map(|policy| policy.decision)), after);
+            audit_trail::record(app, &tx, context, organization.id, &event).await?;
             Ok(client_policies::find(&tx, organization.id, client_id).await?)
         })
         .await

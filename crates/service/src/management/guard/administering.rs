@@ -15,10 +15,10 @@ use super::{
 use crate::{
     App,
     api::REASON,
+    audit_trail::{self, Actor, Target, TrailKind},
     http::{OAuthError, Problem, ProblemCode, RequestContext},
     oauth::access_token::Spoken,
     organizations,
-    trail::{self, Actor, Target, TrailKind},
 };
 
 /// Acting in somebody else's organization needs a recent second factor.
@@ -63,15 +63,17 @@ pub(super) async fn administering(
         Problem::new(ProblemCode::ReasonRequired, text)
     })?;
     let what = format!("{} {}", parts.method, parts.uri.path());
-    let event =
-        trail::Event::done(TrailKind::PlatformAdministered, actor.clone(), Target::new("request", what))
-            .because(Some(reason.clone()));
+    let event = audit_trail::Event::done(
+        TrailKind::PlatformAdministered,
+        actor.clone(),
+        Target::new("request", what),
+    )
+    .because(Some(reason.clone()));
     let event = &event;
     app.store
-        .run_tx(
-            "management.administer",
-            |tx| async move { trail::record(app, &tx, context, place, event).await },
-        )
+        .run_tx("management.administer", |tx| async move {
+            audit_trail::record(app, &tx, context, place, event).await
+        })
         .await?;
     // In the organization they may do what an owner may; what is reserved stays reserved.
     Ok(Caller {

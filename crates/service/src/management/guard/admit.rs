@@ -31,7 +31,9 @@ use super::{
     turned::Turned,
 };
 use crate::{
-    App, api_keys, flow,
+    App, api_keys,
+    audit_trail::{Actor, ActorKind},
+    flow,
     http::{OAuthError, Problem, ProblemCode, RequestContext},
     members::{self, Member, Unusable, Whom},
     oauth::access_token::{self, Carried},
@@ -39,7 +41,6 @@ use crate::{
     permissions::Reach,
     platform,
     refusals::{Holder, Rule},
-    trail::{Actor, ActorKind},
 };
 
 const BELOW_LEVEL: &str =

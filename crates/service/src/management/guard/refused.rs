@@ -5,11 +5,11 @@ use porteiro_protocol::{api_key::ApiKey, id::OrganizationId, permission::Permiss
 use super::turned::Turned;
 use crate::{
     App, api_keys,
+    audit_trail::{Actor, ActorKind},
     http::{Problem, ProblemCode, RequestContext},
     members::Member,
     oauth::access_token,
     refusals::{self, Holder, Refusal, Rule},
-    trail::{Actor, ActorKind},
 };
 
 /// What was asked, and by which client where one is known.

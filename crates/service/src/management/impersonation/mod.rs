@@ -26,7 +26,7 @@ use super::{
 use crate::{
     App, accounts,
     accounts::Account,
-    audit::{self, EventKind},
+    audit_trail::{self, TrailKind},
     flow,
     http::RequestContext,
     impersonation::{self, Impersonation, ImpersonationId, JOB, SECONDS, target},
@@ -40,8 +40,8 @@ use crate::{
     },
     organizations, platform,
     refusals::Rule,
+    security_log::{self, EventKind},
     store::{Reader, StoreError, Tx},
-    trail::{self, TrailKind},
 };
 
 /// Everything a decision needs of the member, as it is now.
@@ -224,13 +224,17 @@ async fn announce(
     person: &Account,
 ) -> Result<(), StoreError> {
     let it = &going.impersonation;
-    let event =
-        trail::Event::done(TrailKind::ImpersonationStarted, caller.actor.clone(), target(it.membership))
-            .because(Some(it.reason.clone()));
-    trail::record(app, tx, context, it.organization, &event).await?;
+    let event = audit_trail::Event::done(
+        TrailKind::ImpersonationStarted,
+        caller.actor.clone(),
+        target(it.membership),
+    )
+    .because(Some(it.reason.clone()));
+    audit_trail::record(app, tx, context, it.organization, &event).await?;
     let payload = json!({"impersonation_id": it.id, "organization_id": it.organization, "by": it.actor});
     let kind = EventKind::ImpersonationStarted;
-    audit::record(app, tx, context, audit::Event { kind, subject: it.account.uuid(), payload }).await?;
+    security_log::record(app, tx, context, security_log::Event { kind, subject: it.account.uuid(), payload })
+        .await?;
     let who = accounts::find(tx, it.actor).await?.map(|account| account.display_name);
     let acting = templates::Acting {
         who: who.as_deref().unwrap_or_default(),
@@ -298,14 +302,17 @@ async fn stop(
                 return Ok(true);
             };
             grants::revoke_acting(&tx, ended.grant, ended.account).await?;
-            let event =
-                trail::Event::done(TrailKind::ImpersonationEnded, caller.actor.clone(), target(membership));
-            trail::record(app, &tx, context, organization, &event).await?;
+            let event = audit_trail::Event::done(
+                TrailKind::ImpersonationEnded,
+                caller.actor.clone(),
+                target(membership),
+            );
+            audit_trail::record(app, &tx, context, organization, &event).await?;
             let payload =
                 json!({"impersonation_id": id, "organization_id": organization, "by": caller.key()});
             let kind = EventKind::ImpersonationEnded;
-            let event = audit::Event { kind, subject: ended.account.uuid(), payload };
-            audit::record(app, &tx, context, event).await?;
+            let event = security_log::Event { kind, subject: ended.account.uuid(), payload };
+            security_log::record(app, &tx, context, event).await?;
             Ok(true)
         })
         .await

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::Going;
 use crate::{
     App,
+    audit_trail::{self, TrailKind},
     http::{OAuthError, RequestContext},
     impersonation::{Impersonation, target},
     management::{Caller, Presented},
@@ -17,7 +18,6 @@ use crate::{
         token_request::TokenResponse,
     },
     refusals::Rule,
-    trail::{self, TrailKind},
 };
 
 /// What is asked for at one API, and which of it are permissions. Whether the member holds them is asked where it counts.
@@ -52,7 +52,7 @@ pub(super) async fn mint(
     let (it, authority) = (&going.impersonation, &going.live.authority);
     let said = json!({"scope": authority.scope().to_string(), "audience": authority.audience()});
     let kind = TrailKind::ImpersonationToken;
-    let event = trail::Event::done(kind, caller.actor.clone(), target(it.membership))
+    let event = audit_trail::Event::done(kind, caller.actor.clone(), target(it.membership))
         .changing(serde_json::Value::Null, said);
     record(app, context, it, &event).await?;
     let apis = app.directory.apis(&app.store).await?;
@@ -64,11 +64,11 @@ async fn record(
     app: &App,
     context: &RequestContext,
     it: &Impersonation,
-    event: &trail::Event,
+    event: &audit_trail::Event,
 ) -> Result<(), OAuthError> {
     app.store
         .run_tx("impersonation.token", |tx| async move {
-            trail::record(app, &tx, context, it.organization, event).await
+            audit_trail::record(app, &tx, context, it.organization, event).await
         })
         .await?;
     Ok(())

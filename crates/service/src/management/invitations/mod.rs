@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     App,
+    audit_trail::{self, Target, TrailKind},
     http::{Problem, RequestContext},
     invitations::{self, Invitation, LIFETIME_SECONDS},
     limits::{self, Bucket, INVITATION_ORGANIZATION, INVITATION_RECIPIENT, INVITATION_SHARE, Rule},
@@ -29,7 +30,6 @@ use crate::{
     roles,
     secrets::{HandleKind, Issued, Route as HandleRoute},
     store::{StoreError, Tx},
-    trail::{self, Target, TrailKind},
 };
 
 const WRITE: &str = "invitations:write";
@@ -109,10 +109,10 @@ async fn write(
     let written = invitations::show(tx, organization.id, id).await?;
     let invitation = written.ok_or_else(|| StoreError::Inconsistent("an invitation is not there".into()))?;
     let target = Target::new("invitation", id);
-    let event = trail::Event::done(TrailKind::MemberInvited, caller.actor.clone(), target)
+    let event = audit_trail::Event::done(TrailKind::MemberInvited, caller.actor.clone(), target)
         .because(caller.reason.clone())
         .changing(Value::Null, json!({"role": role}));
-    trail::record(app, tx, context, organization.id, &event).await?;
+    audit_trail::record(app, tx, context, organization.id, &event).await?;
     send(app, tx, organization, &invitation, &secret).await?;
     Ok(invitation)
 }
@@ -152,9 +152,9 @@ async fn take_back(
                 return Ok(false);
             }
             let target = Target::new("invitation", id);
-            let event = trail::Event::done(TrailKind::InvitationRevoked, caller.actor.clone(), target)
+            let event = audit_trail::Event::done(TrailKind::InvitationRevoked, caller.actor.clone(), target)
                 .because(caller.reason.clone());
-            trail::record(app, &tx, context, organization, &event).await?;
+            audit_trail::record(app, &tx, context, organization, &event).await?;
             Ok(true)
         })
         .await

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     App, accounts,
-    audit::{self, EventKind},
+    audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     client_policies,
     http::{Problem, ProblemCode, RequestContext, TxProblem},
     management::{self, Caller},
@@ -24,8 +24,8 @@ use crate::{
     oauth::{clients, grants},
     organizations::{self, Status},
     roles::{self, Definitions},
+    security_log::{self, EventKind},
     store::{Turn, Tx},
-    trail::{self, Actor, ActorKind, Target, TrailKind},
 };
 
 const WRITE: &str = "members:write";
@@ -192,19 +192,28 @@ async fn apply(
             let payload =
                 json!({"organization_id": organization, "membership_id": member.id, "roles": roles});
             let kind = EventKind::MembershipChanged;
-            audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;
+            security_log::record(
+                app,
+                tx,
+                context,
+                security_log::Event { kind, subject: account.uuid(), payload },
+            )
+            .await?;
         }
     }
     // Names are people's: the trail says that one changed, and keeps neither.
     let named = |name: &str| (name != member.display_name).then_some("another");
-    let event =
-        trail::Event::done(TrailKind::MemberChanged, caller.actor.clone(), Target::new("member", member.id))
-            .because(caller.reason.clone())
-            .changing(
-                json!({"roles": member.roles, "primary_role": member.primary_role}),
-                json!({"roles": roles, "primary_role": primary_role, "display_name": named(display_name)}),
-            );
-    trail::record(app, tx, context, organization, &event).await?;
+    let event = audit_trail::Event::done(
+        TrailKind::MemberChanged,
+        caller.actor.clone(),
+        Target::new("member", member.id),
+    )
+    .because(caller.reason.clone())
+    .changing(
+        json!({"roles": member.roles, "primary_role": member.primary_role}),
+        json!({"roles": roles, "primary_role": primary_role, "display_name": named(display_name)}),
+    );
+    audit_trail::record(app, tx, context, organization, &event).await?;
     found(tx, organization, member.id).await
 }
 
@@ -283,14 +292,14 @@ pub async fn enable(
         decide::stands_above(&standing.held, member.authority())?;
         if store::enable(&tx, organization, id).await? {
             let target = Target::new("member", id);
-            let event = trail::Event::done(TrailKind::MemberEnabled, caller.actor.clone(), target)
+            let event = audit_trail::Event::done(TrailKind::MemberEnabled, caller.actor.clone(), target)
                 .because(caller.reason.clone());
-            trail::record(app, &tx, context, organization, &event).await?;
+            audit_trail::record(app, &tx, context, organization, &event).await?;
             if let Some(account) = member.account {
                 let payload = json!({"organization_id": organization, "membership_id": id});
                 let kind = EventKind::MembershipEnabled;
-                let event = audit::Event { kind, subject: account.uuid(), payload };
-                audit::record(app, &tx, context, event).await?;
+                let event = security_log::Event { kind, subject: account.uuid(), payload };
+                security_log::record(app, &tx, context, event).await?;
             }
         }
         found(&tx, organization, id).await

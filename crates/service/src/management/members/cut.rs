@@ -13,12 +13,12 @@ use serde_json::json;
 use super::store::{self, End};
 use crate::{
     App,
-    audit::{self, EventKind},
+    audit_trail::{self, Actor, Target, TrailKind},
     endings::{self, Cause, Gone, Membership, Why},
     http::RequestContext,
     members::Member,
+    security_log::{self, EventKind},
     store::{StoreError, Tx},
-    trail::{self, Actor, Target, TrailKind},
 };
 
 /// Ends a membership for whoever may. The caller holds the organization's lock. `false` when it had ended before.
@@ -40,15 +40,21 @@ pub async fn cut(
         End::Disabled => (TrailKind::MemberDisabled, EventKind::MembershipDisabled),
         End::Removed => (TrailKind::MemberRemoved, EventKind::MembershipRemoved),
     };
-    let event = trail::Event::done(kind, actor.clone(), Target::new("member", member.id))
+    let event = audit_trail::Event::done(kind, actor.clone(), Target::new("member", member.id))
         .because(reason.map(str::to_owned))
         .changing(json!({"state": member.state, "roles": member.roles}), json!({"state": end.state()}));
-    trail::record(app, tx, context, organization, &event).await?;
+    audit_trail::record(app, tx, context, organization, &event).await?;
     end_grants(app, tx, context, member, None, actor, Why::MembershipEnded).await?;
     end_borrowed(app, tx, context, organization, member.id, actor, Why::MembershipEnded).await?;
     if let Some(account) = member.account {
         let payload = json!({"organization_id": organization, "membership_id": member.id});
-        audit::record(app, tx, context, audit::Event { kind: log, subject: account.uuid(), payload }).await?;
+        security_log::record(
+            app,
+            tx,
+            context,
+            security_log::Event { kind: log, subject: account.uuid(), payload },
+        )
+        .await?;
     }
     Ok(true)
 }

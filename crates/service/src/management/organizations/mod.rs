@@ -22,14 +22,14 @@ use crate::{
     App,
     accounts::{self, AccountState},
     api::Seen,
-    audit,
+    audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     http::{Problem, ProblemCode, RequestContext, TxProblem},
     management::{Caller, client_policies, standing},
     members::{self, NewMember, Source},
     organizations::{self, Organization, Policy, Status},
     permissions::OWNER,
+    security_log,
     store::{StoreError, Turn, Tx},
-    trail::{self, Actor, ActorKind, Target, TrailKind},
 };
 
 pub use endpoint::routes;
@@ -106,9 +106,9 @@ async fn create(
                 return Err(slug_taken().into());
             }
             let target = Target::new("organization", id);
-            let event = trail::Event::done(TrailKind::OrganizationCreated, actor.clone(), target)
+            let event = audit_trail::Event::done(TrailKind::OrganizationCreated, actor.clone(), target)
                 .because(reason.clone());
-            trail::record(app, &tx, context, id, &event).await?;
+            audit_trail::record(app, &tx, context, id, &event).await?;
             if let (Some(account), Some(name)) = (owner, &name) {
                 let founder = NewMember {
                     organization: id,
@@ -121,11 +121,11 @@ async fn create(
                 };
                 members::insert(&tx, &founder).await?;
                 let target = Target::new("member", membership);
-                let event = trail::Event::done(TrailKind::MemberJoined, actor.clone(), target)
+                let event = audit_trail::Event::done(TrailKind::MemberJoined, actor.clone(), target)
                     .because(reason.clone());
-                trail::record(app, &tx, context, id, &event).await?;
+                audit_trail::record(app, &tx, context, id, &event).await?;
             }
-            log(app, &tx, context, audit::EventKind::OrganizationCreated, owner, id, actor).await?;
+            log(app, &tx, context, security_log::EventKind::OrganizationCreated, owner, id, actor).await?;
             let made = organizations::find(&tx, id).await?;
             Ok(made.ok_or_else(|| StoreError::Inconsistent("it was just made".into()))?)
         })
@@ -137,14 +137,14 @@ async fn log(
     app: &App,
     tx: &Tx,
     context: &RequestContext,
-    kind: audit::EventKind,
+    kind: security_log::EventKind,
     subject: Option<AccountId>,
     organization: OrganizationId,
     actor: &Actor,
 ) -> Result<(), StoreError> {
     let subject = subject.map_or(uuid::Uuid::nil(), Id::uuid);
     let payload = json!({"organization_id": organization, "actor": actor});
-    audit::record(app, tx, context, audit::Event { kind, subject, payload }).await
+    security_log::record(app, tx, context, security_log::Event { kind, subject, payload }).await
 }
 
 async fn change(
@@ -219,10 +219,10 @@ async fn written(
     after: serde_json::Value,
 ) -> Result<Organization, TxProblem> {
     let target = Target::new("organization", id);
-    let event = trail::Event::done(TrailKind::OrganizationChanged, caller.actor.clone(), target)
+    let event = audit_trail::Event::done(TrailKind::OrganizationChanged, caller.actor.clone(), target)
         .because(caller.reason.clone())
         .changing(before, after);
-    trail::record(app, tx, context, id, &event).await?;
+    audit_trail::record(app, tx, context, id, &event).await?;
     Ok(organizations::find(tx, id).await?.ok_or(ProblemCode::NotFound)?)
 }
 
@@ -264,27 +264,27 @@ async fn decide_standing(
                     | (Standing::Resumed, Status::Enabled) => {
                         let target = Target::new("request", standing.request(id));
                         let kind = TrailKind::PlatformAdministered;
-                        let event = trail::Event::done(kind, caller.actor.clone(), target)
+                        let event = audit_trail::Event::done(kind, caller.actor.clone(), target)
                             .because(caller.reason.clone());
-                        trail::record(app, &tx, context, id, &event).await?;
+                        audit_trail::record(app, &tx, context, id, &event).await?;
                         return Ok(before);
                     }
                     (Standing::Suspended { reason_code, note }, Status::Enabled) => {
                         store::suspend(&tx, id, &caller.key(), reason_code, note).await?;
-                        (TrailKind::OrganizationSuspended, audit::EventKind::OrganizationSuspended)
+                        (TrailKind::OrganizationSuspended, security_log::EventKind::OrganizationSuspended)
                     }
                     (Standing::Resumed, Status::Suspended) => {
                         store::resume(&tx, id).await?;
-                        (TrailKind::OrganizationResumed, audit::EventKind::OrganizationResumed)
+                        (TrailKind::OrganizationResumed, security_log::EventKind::OrganizationResumed)
                     }
                 };
                 let mut event =
-                    trail::Event::done(trailed, caller.actor.clone(), Target::new("organization", id))
+                    audit_trail::Event::done(trailed, caller.actor.clone(), Target::new("organization", id))
                         .because(caller.reason.clone());
                 if let Standing::Suspended { reason_code, .. } = standing {
                     event = event.changing(json!({}), json!({"reason_code": reason_code}));
                 }
-                trail::record(app, &tx, context, id, &event).await?;
+                audit_trail::record(app, &tx, context, id, &event).await?;
                 log(app, &tx, context, logged, None, id, &caller.actor).await?;
                 Ok(organizations::find(&tx, id).await?.ok_or(ProblemCode::NotFound)?)
             },

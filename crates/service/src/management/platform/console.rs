@@ -9,9 +9,9 @@ use porteiro_protocol::{
 use serde_json::json;
 
 use crate::{
-    audit::{self, EventKind},
     impersonation,
     platform::{held, lock_active, set},
+    security_log::{self, EventKind},
     store::{Store, StoreError},
 };
 
@@ -56,9 +56,12 @@ pub async fn change_at_console(
                 impersonation::end_of_actor_at_console(&tx, entropy, account).await?;
             }
             let payload = json!({"before": before.named().collect::<Vec<_>>(), "after": after});
-            let event =
-                audit::Event { kind: EventKind::PlatformAuthorityChanged, subject: account.uuid(), payload };
-            audit::record_at_console(&tx, now, entropy, event).await?;
+            let event = security_log::Event {
+                kind: EventKind::PlatformAuthorityChanged,
+                subject: account.uuid(),
+                payload,
+            };
+            security_log::record_at_console(&tx, now, entropy, event).await?;
             Ok(Some(after))
         })
         .await

@@ -11,10 +11,10 @@ use serde::Serialize;
 use crate::{
     App,
     api::{Operation, Time},
+    audit_trail::Actor,
     http::{Access, Problem, ProblemCode, Route},
     management::Caller,
     refusals::{Found, HeldBy, RefusalId, Rule, find},
-    trail::Actor,
 };
 
 /// A refusal, with its reason.

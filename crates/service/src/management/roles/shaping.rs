@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     App,
+    audit_trail::{self, Target, TrailKind},
     http::{Problem, RequestContext, TxProblem},
     management::{
         self, Caller,
@@ -22,7 +23,6 @@ use crate::{
     permissions::built_in,
     roles::{self, Role, definitions, grantable},
     store::Tx,
-    trail::{self, Target, TrailKind},
 };
 
 const WRITE: &str = "roles:write";
@@ -59,10 +59,10 @@ pub async fn create(
         }
         let after = json!({"name": name, "permissions": permissions});
         let event =
-            trail::Event::done(TrailKind::RoleCreated, caller.actor.clone(), Target::new("role", key))
+            audit_trail::Event::done(TrailKind::RoleCreated, caller.actor.clone(), Target::new("role", key))
                 .because(caller.reason.clone())
                 .changing(json!(null), after);
-        trail::record(app, &tx, context, organization.id, &event).await?;
+        audit_trail::record(app, &tx, context, organization.id, &event).await?;
         Ok(roles::find(&tx, organization.id, key).await?.ok_or(Refused::NotFound)?)
     })
     .await
@@ -142,14 +142,14 @@ async fn apply(
     if after != before {
         organizations::check_again(tx, organization).await?;
     }
-    let event =
-        trail::Event::done(TrailKind::RoleChanged, caller.actor.clone(), Target::new("role", &role.key))
-            .because(caller.reason.clone())
-            .changing(
-                json!({"name": role.name, "permissions": before}),
-                json!({"name": name, "permissions": after}),
-            );
-    trail::record(app, tx, context, organization, &event).await?;
+    let event = audit_trail::Event::done(
+        TrailKind::RoleChanged,
+        caller.actor.clone(),
+        Target::new("role", &role.key),
+    )
+    .because(caller.reason.clone())
+    .changing(json!({"name": role.name, "permissions": before}), json!({"name": name, "permissions": after}));
+    audit_trail::record(app, tx, context, organization, &event).await?;
     Ok(roles::find(tx, organization, &role.key).await?.ok_or(Refused::NotFound)?)
 }
 
@@ -208,10 +208,13 @@ async fn take_out(
     let before: BTreeSet<Permission> = role.permissions.iter().cloned().collect();
     decide::may_shape(&standing.held, &before, &BTreeSet::new(), &[])?;
     store::remove(tx, organization, &role.key).await?;
-    let event =
-        trail::Event::done(TrailKind::RoleRemoved, caller.actor.clone(), Target::new("role", &role.key))
-            .because(caller.reason.clone())
-            .changing(json!({"name": role.name, "permissions": before}), json!(null));
-    trail::record(app, tx, context, organization, &event).await?;
+    let event = audit_trail::Event::done(
+        TrailKind::RoleRemoved,
+        caller.actor.clone(),
+        Target::new("role", &role.key),
+    )
+    .because(caller.reason.clone())
+    .changing(json!({"name": role.name, "permissions": before}), json!(null));
+    audit_trail::record(app, tx, context, organization, &event).await?;
     Ok(())
 }

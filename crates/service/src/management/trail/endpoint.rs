@@ -13,10 +13,10 @@ use super::export;
 use crate::{
     App,
     api::{Listing, Operation, Parameter},
+    audit_trail::{AuditEvent, Filter, Found, TrailKind, newest},
     http::{Access, Problem, ProblemCode, Route},
     limits::{self, AUDIT_EXPORT, Bucket},
     management::Caller,
-    trail::{AuditEvent, Filter, Found, TrailKind, newest},
 };
 
 const LINES: &str = "application/x-ndjson";

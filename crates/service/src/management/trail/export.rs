@@ -14,8 +14,8 @@ use uuid::Uuid;
 
 use crate::{
     App,
+    audit_trail::{self, Filter, Found, Range},
     store::StoreError,
-    trail::{self, Filter, Found, Range},
 };
 
 const PAGE: i64 = 500;
@@ -43,7 +43,7 @@ pub async fn begin(
     organization: OrganizationId,
     filter: Filter,
 ) -> Result<Export, StoreError> {
-    let newest = trail::newest(&app.store, organization, &filter, None, 1).await?;
+    let newest = audit_trail::newest(&app.store, organization, &filter, None, 1).await?;
     let up_to = newest.first().map(|found| found.entry.id.uuid());
     let mut export = Export {
         app: Arc::clone(app),
@@ -62,7 +62,7 @@ impl Export {
     fn read(&self, after: Option<Uuid>) -> Reading {
         let (app, organization, filter) = (Arc::clone(&self.app), self.organization, self.filter.clone());
         let from = Range::Oldest { after, up_to: self.up_to };
-        Box::pin(async move { trail::page(&app.store, organization, &filter, from, PAGE).await })
+        Box::pin(async move { audit_trail::page(&app.store, organization, &filter, from, PAGE).await })
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     store::{register_in, remove_in},
 };
 use crate::{
-    audit::{self, Event, EventKind},
+    security_log::{self, Event, EventKind},
     store::{Store, StoreError},
 };
 
@@ -29,7 +29,7 @@ pub async fn register_at_console(
         .run_tx("apis.register_at_console", |tx| async move {
             register_in(&tx, api).await?;
             let event = event(EventKind::ApiChanged, &api.identifier);
-            audit::record_at_console(&tx, now, entropy, event).await
+            security_log::record_at_console(&tx, now, entropy, event).await
         })
         .await
 }
@@ -47,7 +47,7 @@ pub async fn remove_at_console(
                 return Ok(false);
             }
             let event = event(EventKind::ApiRemoved, identifier);
-            audit::record_at_console(&tx, now, entropy, event).await?;
+            security_log::record_at_console(&tx, now, entropy, event).await?;
             Ok(true)
         })
         .await

@@ -20,16 +20,17 @@ use super::{
     life, place, pushed, respond, store,
 };
 use crate::{
-    App, audit,
-    audit::EventKind,
+    App,
+    audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     client_policies,
     flow::{Authentication, Completing, Delivery},
     http::RequestContext,
     members::{self, Whom},
     organizations::Proved,
     secrets::{HandleKind, Route},
+    security_log,
+    security_log::EventKind,
     store::{StoreError, Tx},
-    trail::{self, Actor, ActorKind, Target, TrailKind},
 };
 
 /// What a person may be granted, checked once more while nobody can change it.
@@ -141,8 +142,9 @@ pub async fn write_grant(
     grants::insert(tx, &new).await?;
     if let Some((acting, _)) = &admitted.acting {
         let actor = Actor { kind: ActorKind::Member, id: acting.membership.to_string(), act: None };
-        let event = trail::Event::done(TrailKind::GrantCreated, actor, Target::new("client", &client.id));
-        trail::record(app, tx, context, acting.organization, &event).await?;
+        let event =
+            audit_trail::Event::done(TrailKind::GrantCreated, actor, Target::new("client", &client.id));
+        audit_trail::record(app, tx, context, acting.organization, &event).await?;
     }
     let payload = json!({
         "grant_id": code.grant,
@@ -152,8 +154,8 @@ pub async fn write_grant(
         "consented": consented,
         "device": prepared.device.is_some(),
     });
-    let event = audit::Event { kind: EventKind::GrantIssued, subject: account.uuid(), payload };
-    audit::record(app, tx, context, event).await
+    let event = security_log::Event { kind: EventKind::GrantIssued, subject: account.uuid(), payload };
+    security_log::record(app, tx, context, event).await
 }
 
 /// The code by which a grant is redeemed.

@@ -18,12 +18,12 @@ use super::{
     decide::refuse,
 };
 use crate::{
+    audit_trail::{Actor, ActorKind},
     client_policies,
     members::{self, Member, State, Whom},
     organizations::{self, Name, Status},
     refusals::{Holder, Refusal, Rule},
     store::{Reader, StoreError},
-    trail::{Actor, ActorKind},
 };
 
 /// Where the person would act.

@@ -10,7 +10,7 @@ use super::{
     store::{disable_in, insert_in, set_trust_in},
 };
 use crate::{
-    audit::{self, EventKind},
+    security_log::{self, EventKind},
     store::{Store, StoreError, Tx},
 };
 
@@ -21,7 +21,13 @@ async fn note(
     kind: EventKind,
     payload: Value,
 ) -> Result<(), StoreError> {
-    audit::record_at_console(tx, now, entropy, audit::Event { kind, subject: Uuid::nil(), payload }).await
+    security_log::record_at_console(
+        tx,
+        now,
+        entropy,
+        security_log::Event { kind, subject: Uuid::nil(), payload },
+    )
+    .await
 }
 
 /// Makes a client from its metadata (RFC 7591 §2).

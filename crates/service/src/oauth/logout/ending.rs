@@ -20,12 +20,12 @@ use super::{
 };
 use crate::{
     App,
-    audit::{self, EventKind, Origin},
+    audit_trail::{self, Target, TrailKind},
     endings::{Cause, Dependent, Gone, Membership},
     http::RequestContext,
     jobs::{self, JobError, JobKind},
+    security_log::{self, EventKind, Origin},
     store::{StoreError, Tx},
-    trail::{self, Target, TrailKind},
 };
 
 pub const DEPENDENT: Dependent =
@@ -87,10 +87,10 @@ async fn end_of_member(
     // Which other clients there are is not known before all grants were looked at.
     targets.extend(gone.more.then(|| Target::new("member", member.id)));
     for target in targets {
-        let event = trail::Event::done(TrailKind::GrantRevoked, member.actor.clone(), target)
+        let event = audit_trail::Event::done(TrailKind::GrantRevoked, member.actor.clone(), target)
             .because(Some(member.why.as_str().to_owned()))
             .changing(json!({"member": member.id}), json!(null));
-        trail::record(app, tx, context, member.organization, &event).await?;
+        audit_trail::record(app, tx, context, member.organization, &event).await?;
     }
     Ok(gone)
 }
@@ -107,15 +107,15 @@ async fn end_grants(
     grants::begin_ending(tx, id, ending, &context.into()).await?;
     let step = grants::step(tx, rest.owner, id, ending.why).await?;
     let events = step.revoked.iter().map(|one| event(one, ending.why)).collect();
-    audit::record_all(app, tx, context, events).await?;
+    security_log::record_all(app, tx, context, events).await?;
     let more = move_on(app, tx, rest, &step, true).await?;
     let gone = Gone { consents: 0, grants: step.revoked.len(), more };
     Ok((step.revoked, gone))
 }
 
-pub(super) fn event(one: &Revoked, why: Why) -> audit::Event {
+pub(super) fn event(one: &Revoked, why: Why) -> security_log::Event {
     let payload = json!({"grant_id": one.grant, "client_id": one.client_id, "reason": why});
-    audit::Event { kind: EventKind::GrantRevoked, subject: one.account.uuid(), payload }
+    security_log::Event { kind: EventKind::GrantRevoked, subject: one.account.uuid(), payload }
 }
 
 /// Clients are told, and the ending is over or goes on where it is now. Whether it goes on.
@@ -171,9 +171,9 @@ async fn note_all(app: &App, tx: &Tx, begun: &Begun, revoked: &[Revoked]) -> Res
     }
     let event = |((account, client_id), number): ((AccountId, &str), usize)| {
         let payload = json!({"client_id": client_id, "reason": begun.why, "number": number});
-        audit::Event { kind: EventKind::GrantRevoked, subject: account.uuid(), payload }
+        security_log::Event { kind: EventKind::GrantRevoked, subject: account.uuid(), payload }
     };
     let origin =
         Origin { request_id: begun.request_id, address: begun.address, user_agent: &begun.user_agent };
-    audit::record_all_from(app, tx, &origin, counted.into_iter().map(event).collect()).await
+    security_log::record_all_from(app, tx, &origin, counted.into_iter().map(event).collect()).await
 }

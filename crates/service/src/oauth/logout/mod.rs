@@ -26,10 +26,11 @@ use super::{
     grants::{Revoked, Why},
 };
 use crate::{
-    App, accounts, audit,
+    App, accounts,
     endings::{self, Cause},
     flow::{self, FlowError},
     http::{RequestContext, Route},
+    security_log,
     sessions::{self, Ended, SignedIn},
     store::{StoreError, Turn, Tx},
 };
@@ -46,7 +47,7 @@ pub async fn note(
     revoked: &Revoked,
     why: Why,
 ) -> Result<(), StoreError> {
-    audit::record(app, tx, context, ending::event(revoked, why)).await?;
+    security_log::record(app, tx, context, ending::event(revoked, why)).await?;
     let cause = Cause::Grant { account: revoked.account, client_id: &revoked.client_id, why };
     endings::end(app, tx, context, cause).await.map(|_| ())
 }

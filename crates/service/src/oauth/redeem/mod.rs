@@ -24,12 +24,13 @@ use super::{
     token_request::{TokenRequest, TokenResponse},
 };
 use crate::{
-    App, audit, client_policies,
+    App, client_policies,
     http::OAuthError,
     limits::{self, Bucket, LIMIT_LOGGED},
     members::{self, Whom},
     organizations::{self, Name},
     secrets::{HandleKind, Issued, Presented, Route},
+    security_log,
     store::StoreError,
 };
 
@@ -203,9 +204,9 @@ async fn turned_away(request: TokenRequest<'_>, handle: &Presented) -> Result<OA
         let payload = &json!({"grant_id": route.row, "client_id": client_id, "generation": route.generation});
         app.store
             .run_tx("grants.note_refusal", |tx| async move {
-                let kind = audit::EventKind::GrantRefused;
-                let event = audit::Event { kind, subject: route.owner, payload: payload.clone() };
-                audit::record(app, &tx, request.context, event).await
+                let kind = security_log::EventKind::GrantRefused;
+                let event = security_log::Event { kind, subject: route.owner, payload: payload.clone() };
+                security_log::record(app, &tx, request.context, event).await
             })
             .await?;
     }

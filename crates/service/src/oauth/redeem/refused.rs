@@ -8,10 +8,10 @@ use super::{
     invalid_grant,
 };
 use crate::{
+    audit_trail::{Actor, ActorKind},
     http::OAuthError,
     members::{Member, Unusable},
     refusals::{self, Holder, Refusal, Rule},
-    trail::{Actor, ActorKind},
 };
 
 /// More was asked of a grant than it holds.

@@ -5,13 +5,14 @@ use porteiro_protocol::{form::Parameters, id::Id, pkce::CodeVerifier};
 use serde_json::json;
 
 use crate::{
-    App, audit,
+    App,
     http::{OAuthError, RequestContext},
     oauth::{
         clients::Client,
         grants::{self, LogEntry, Superseded},
     },
     secrets::{HandleKind, Presented},
+    security_log,
     store::StoreError,
 };
 
@@ -63,7 +64,7 @@ fn carried(app: &App, form: &Parameters) -> Option<(Presented, Option<[u8; 32]>)
 /// Where a reuse is written down.
 pub(super) fn log_entry(app: &App, context: &RequestContext) -> LogEntry {
     LogEntry {
-        id: Id::<audit::Entry>::ordered(app.clock.now(), &*app.entropy).uuid(),
+        id: Id::<security_log::Entry>::ordered(app.clock.now(), &*app.entropy).uuid(),
         request: context.request_id.uuid(),
         personal: json!({"address": context.address.to_string(), "user_agent": context.user_agent}),
     }

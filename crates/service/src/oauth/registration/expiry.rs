@@ -7,8 +7,8 @@ use serde_json::json;
 use super::store;
 use crate::{
     App,
-    audit::{self, EventKind},
     jobs::JobKind,
+    security_log::{self, EventKind},
     store::StoreError,
 };
 
@@ -43,9 +43,12 @@ async fn end_some(app: &App) -> Result<Vec<String>, StoreError> {
             let names = store::end_unused(&tx, AT_A_TIME).await?;
             for name in &names {
                 let payload = json!({"client_id": name});
-                let event =
-                    audit::Event { kind: EventKind::ClientExpired, subject: uuid::Uuid::nil(), payload };
-                audit::record_unasked(&tx, app.clock.now(), &*app.entropy, event).await?;
+                let event = security_log::Event {
+                    kind: EventKind::ClientExpired,
+                    subject: uuid::Uuid::nil(),
+                    payload,
+                };
+                security_log::record_unasked(&tx, app.clock.now(), &*app.entropy, event).await?;
             }
             Ok(names)
         })

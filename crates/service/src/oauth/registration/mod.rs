@@ -32,12 +32,12 @@ use self::answer::Registered;
 use super::clients::{self, Client, ClientSecret, Profile};
 use crate::{
     App,
-    audit::{self, EventKind},
     http::{OAuthError, RequestContext, Route},
     limits::{
         self, Bucket, REGISTER, REGISTER_DAY, REGISTER_SITE, REGISTRATION_CHANGE, REGISTRATION_TOKEN, Rule,
         network,
     },
+    security_log::{self, EventKind},
 };
 
 pub fn routes() -> Vec<Route> {
@@ -261,7 +261,8 @@ async fn note(
     kind: EventKind,
     payload: Value,
 ) -> Result<(), crate::store::StoreError> {
-    audit::record(app, tx, context, audit::Event { kind, subject: uuid::Uuid::nil(), payload }).await
+    security_log::record(app, tx, context, security_log::Event { kind, subject: uuid::Uuid::nil(), payload })
+        .await
 }
 
 fn not_yours() -> OAuthError {

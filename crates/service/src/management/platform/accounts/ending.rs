@@ -10,12 +10,12 @@ use serde_json::json;
 use super::super::super::members::{self, cut};
 use crate::{
     App, accounts,
-    audit::{self, EventKind},
+    audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     endings::{self, Why},
     http::RequestContext,
+    security_log::{self, EventKind},
     sessions::{self, Ended},
     store::{StoreError, Tx},
-    trail::{self, Actor, ActorKind, Target, TrailKind},
 };
 
 /// `false` when it was not active. The reason stays with the platform; organizations learn only that it happened.
@@ -40,14 +40,15 @@ pub async fn disable(
         let actor = Actor { kind: ActorKind::Platform, id: "platform".into(), act: None };
         let why = Why::AccountDisabled;
         let event =
-            trail::Event::done(TrailKind::MemberDisabled, actor.clone(), Target::new("member", member))
+            audit_trail::Event::done(TrailKind::MemberDisabled, actor.clone(), Target::new("member", member))
                 .because(Some(why.as_str().to_owned()));
-        trail::record(app, tx, context, organization, &event).await?;
+        audit_trail::record(app, tx, context, organization, &event).await?;
         cut::end_borrowed(app, tx, context, organization, member, &actor, why).await?;
     }
     let payload = json!({"reason": reason});
     let kind = EventKind::AccountDisabled;
-    audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;
+    security_log::record(app, tx, context, security_log::Event { kind, subject: account.uuid(), payload })
+        .await?;
     Ok(true)
 }
 
@@ -65,11 +66,16 @@ pub async fn enable(
     // Once more: what was issued by a node that had not yet seen it disabled.
     for (organization, member) in members::cut_account(tx, account).await? {
         let actor = Actor { kind: ActorKind::Platform, id: "platform".into(), act: None };
-        let event = trail::Event::done(TrailKind::MemberEnabled, actor, Target::new("member", member));
-        trail::record(app, tx, context, organization, &event).await?;
+        let event = audit_trail::Event::done(TrailKind::MemberEnabled, actor, Target::new("member", member));
+        audit_trail::record(app, tx, context, organization, &event).await?;
     }
     let kind = EventKind::AccountEnabled;
-    audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload: json!({}) })
-        .await?;
+    security_log::record(
+        app,
+        tx,
+        context,
+        security_log::Event { kind, subject: account.uuid(), payload: json!({}) },
+    )
+    .await?;
     Ok(true)
 }

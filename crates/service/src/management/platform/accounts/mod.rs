@@ -14,11 +14,11 @@ pub use store::Filter;
 use crate::{
     App, accounts,
     accounts::Account,
-    audit::{self, EventKind},
     endings::{self, Why},
     http::{ProblemCode, RequestContext, Route, TxProblem},
     impersonation,
     management::{Caller, standing},
+    security_log::{self, EventKind},
     sessions::{self, Ended},
     store::{StoreError, Turn, Tx},
 };
@@ -118,5 +118,6 @@ async fn note(
 ) -> Result<(), StoreError> {
     let payload = json!({"action": action, "by": caller.key()});
     let kind = EventKind::AccountAdministered;
-    audit::record(app, tx, context, audit::Event { kind, subject: account.uuid(), payload }).await
+    security_log::record(app, tx, context, security_log::Event { kind, subject: account.uuid(), payload })
+        .await
 }

@@ -11,10 +11,10 @@ use uuid::Uuid;
 use crate::{
     App,
     api::stale,
-    audit::{self, EventKind},
     http::{Problem, ProblemCode, RequestContext, Route, TxProblem},
     management::{Caller, standing},
     oauth::apis::{self, Api},
+    security_log::{self, EventKind},
     store::StoreError,
 };
 
@@ -64,8 +64,8 @@ async fn put(
             standing::still(&tx, caller, WRITE).await?;
             apis::register_in(&tx, api).await?;
             let payload = json!({"identifier": api.identifier, "by": caller.key()});
-            let event = audit::Event { kind: EventKind::ApiChanged, subject: Uuid::nil(), payload };
-            audit::record(app, &tx, context, event).await?;
+            let event = security_log::Event { kind: EventKind::ApiChanged, subject: Uuid::nil(), payload };
+            security_log::record(app, &tx, context, event).await?;
             Ok(())
         })
         .await
@@ -88,8 +88,8 @@ async fn remove(
             standing::still(&tx, caller, WRITE).await?;
             apis::remove_in(&tx, identifier).await?;
             let payload = json!({"identifier": identifier, "by": caller.key()});
-            let event = audit::Event { kind: EventKind::ApiRemoved, subject: Uuid::nil(), payload };
-            audit::record(app, &tx, context, event).await?;
+            let event = security_log::Event { kind: EventKind::ApiRemoved, subject: Uuid::nil(), payload };
+            security_log::record(app, &tx, context, event).await?;
             Ok(())
         })
         .await

@@ -17,11 +17,11 @@ pub use store::{Filter, Found};
 use crate::{
     App,
     api::stale,
-    audit::{self, EventKind},
     http::{Problem, ProblemCode, RequestContext, Route, TxProblem},
     management::{Caller, standing},
     oauth::clients::{self, ALLOWED, Client, ClientSecret, OrganizationMode, Profile, Trust},
     organizations,
+    security_log::{self, EventKind},
     store::{StoreError, Tx},
 };
 
@@ -197,5 +197,5 @@ pub(crate) async fn note(
     if let (Some(payload), Value::Object(more)) = (payload.as_object_mut(), more) {
         payload.extend(more);
     }
-    audit::record(app, tx, context, audit::Event { kind, subject: Uuid::nil(), payload }).await
+    security_log::record(app, tx, context, security_log::Event { kind, subject: Uuid::nil(), payload }).await
 }

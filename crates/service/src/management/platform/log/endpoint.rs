@@ -14,8 +14,8 @@ use super::{Filter, Found, list};
 use crate::{
     App,
     api::{Listing, Operation, Parameter, Time},
-    audit::{self, EventKind},
     http::{Access, Problem, ProblemCode, Route},
+    security_log::{self, EventKind},
 };
 
 /// Nothing is sorted by kind: without a subject it is looked for in no more than this.
@@ -44,9 +44,9 @@ pub fn routes() -> Vec<Route> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SecurityLogEntry")]
 struct Entry {
-    id: Id<audit::Entry>,
+    id: Id<security_log::Entry>,
     /// The account that the entry is about; all zeros if no account is known.
-    subject: Id<audit::Entry>,
+    subject: Id<security_log::Entry>,
     kind: String,
     at: Time,
     payload: Value,

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::super::{GrantId, Why};
 use crate::{
-    audit::Origin,
+    security_log::Origin,
     store::{Decode, RowError, StoreError, Tx},
 };
 

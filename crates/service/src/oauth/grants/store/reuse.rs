@@ -2,7 +2,7 @@
 
 use super::super::Superseded;
 use crate::{
-    audit::EventKind,
+    security_log::EventKind,
     store::{Store, StoreError},
 };
 

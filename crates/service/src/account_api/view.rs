@@ -11,9 +11,9 @@ use serde_json::Value;
 use crate::{
     accounts::Account,
     api::Time,
-    audit,
     credentials::{Credential, CredentialKind, CredentialState},
     oauth::{clients::Trust, grants},
+    security_log,
     sessions::{self, SignedIn},
 };
 
@@ -149,7 +149,7 @@ pub(super) struct OwnActivity {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "OwnActivityEvent")]
 pub(super) struct Happened {
-    id: Id<audit::Entry>,
+    id: Id<security_log::Entry>,
     /// The kind of event (`docs/events.md`).
     kind: String,
     at: Time,
@@ -160,9 +160,9 @@ pub(super) struct Happened {
     user_agent: Option<String>,
 }
 
-impl From<audit::Entry> for Happened {
-    fn from(entry: audit::Entry) -> Self {
-        let audit::Entry { id, kind, at, details, address, user_agent } = entry;
+impl From<security_log::Entry> for Happened {
+    fn from(entry: security_log::Entry) -> Self {
+        let security_log::Entry { id, kind, at, details, address, user_agent } = entry;
         Self { id: id.into(), kind, at: at.into(), details, address, user_agent }
     }
 }

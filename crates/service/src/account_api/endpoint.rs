@@ -20,11 +20,11 @@ use super::{
 use crate::{
     App, accounts,
     api::Operation,
-    audit,
     credentials::{self, CredentialKind, recovery_code},
     http::{Json, Problem, ProblemCode, RequestContext, Route, forget_person},
     management::require_fresh,
     oauth::{apis, authorization, clients, grants},
+    security_log,
     sessions::{self, Ended, SignedIn},
 };
 
@@ -192,7 +192,7 @@ async fn activity(
     State(app): State<Arc<App>>,
     Extension(me): Extension<SignedIn>,
 ) -> Result<Response, Problem> {
-    let entries = audit::recent(&app.store, me.account_id.uuid(), 100).await?;
+    let entries = security_log::recent(&app.store, me.account_id.uuid(), 100).await?;
     Ok(axum::Json(OwnActivity { items: entries.into_iter().map(Into::into).collect() }).into_response())
 }
 

@@ -11,7 +11,7 @@ use super::{
     decide::{AuditEvent, Personal, Written, entry_id},
 };
 use crate::{
-    audit::Origin,
+    security_log::Origin,
     store::{Conditions, Decode, Reader, RowError, StoreError, Tx},
 };
 

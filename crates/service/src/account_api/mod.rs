@@ -13,11 +13,12 @@ use porteiro_protocol::id::{CredentialId, SessionId};
 use serde_json::json;
 
 use crate::{
-    App, accounts, audit,
+    App, accounts,
     credentials::{self, CredentialKind},
     endings::{self, Cause, Gone},
     flow::{self, decide},
     http::{Access, RequestContext, Route},
+    security_log,
     sessions::{self, Ended, SignedIn},
     store::{StoreError, Turn},
 };
@@ -44,12 +45,12 @@ async fn rename_credential(
                 return Ok(false);
             };
             let payload = json!({"credential_id": id, "kind": kind});
-            let event = audit::Event {
-                kind: audit::EventKind::CredentialChanged,
+            let event = security_log::Event {
+                kind: security_log::EventKind::CredentialChanged,
                 subject: signed_in.account_id.uuid(),
                 payload,
             };
-            audit::record(app, &tx, context, event).await?;
+            security_log::record(app, &tx, context, event).await?;
             Ok(true)
         })
         .await
@@ -102,12 +103,12 @@ async fn remove_credential(
             endings::sessions_ended(app, &tx, context, signed_in.account_id, &ended, reason).await?;
             endings::credential_removed(app, &tx, context, signed_in.account_id, id, keep).await?;
             let payload = json!({"credential_id": id, "kind": credential.kind});
-            let event = audit::Event {
-                kind: audit::EventKind::CredentialRemoved,
+            let event = security_log::Event {
+                kind: security_log::EventKind::CredentialRemoved,
                 subject: signed_in.account_id.uuid(),
                 payload,
             };
-            audit::record(app, &tx, context, event).await?;
+            security_log::record(app, &tx, context, event).await?;
             Ok(Removed::Yes)
         })
         .await
@@ -169,8 +170,14 @@ async fn withdraw(
                 return Ok(false);
             }
             let payload = json!({"client_id": client_id});
-            let kind = audit::EventKind::ConsentWithdrawn;
-            audit::record(app, &tx, context, audit::Event { kind, subject: account.uuid(), payload }).await?;
+            let kind = security_log::EventKind::ConsentWithdrawn;
+            security_log::record(
+                app,
+                &tx,
+                context,
+                security_log::Event { kind, subject: account.uuid(), payload },
+            )
+            .await?;
             Ok(true)
         })
         .await
@@ -185,9 +192,10 @@ async fn stop_recovery(
     app.store
         .run_tx_in_turn(turn(signed_in), "account.stop_recovery", |tx| async move {
             accounts::set_hold(&tx, signed_in.account_id, None).await?;
-            let kind = audit::EventKind::AccountRecoveryStopped;
-            let event = audit::Event { kind, subject: signed_in.account_id.uuid(), payload: json!({}) };
-            audit::record(app, &tx, context, event).await
+            let kind = security_log::EventKind::AccountRecoveryStopped;
+            let event =
+                security_log::Event { kind, subject: signed_in.account_id.uuid(), payload: json!({}) };
+            security_log::record(app, &tx, context, event).await
         })
         .await
 }
