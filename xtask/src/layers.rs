@@ -83,10 +83,6 @@ const SQL_ELSEWHERE: &[(&str, &str)] = &[
 const BETWEEN: &[(&str, &str)] = &[
     ("crates/service/src/lib.rs", "puts the routes together"),
     ("crates/service/src/management/guard/", "the layers that find out who calls"),
-    (
-        "crates/service/src/oauth/grants/grouped.rs",
-        "hands each waiting request its row of a shared statement",
-    ),
 ];
 
 const SQL_VERBS: &[&str] = &["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"];

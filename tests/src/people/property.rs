@@ -2,6 +2,7 @@
 //!
 //! 10,000 walks in CI; a million with `PORTEIRO_TEST_LONG=1` (`just prove`).
 
+mod random;
 mod restated;
 mod world;
 
@@ -20,7 +21,7 @@ use porteiro_service::{credentials::KINDS, registers::REGISTERS};
 use porteiro_testkit::{Browser, SeededEntropy};
 use serde_json::json;
 
-use self::world::{Random, World};
+use self::{random::Random, world::World};
 
 const GOLDEN: &str = include_str!("stage_action_table.txt");
 

@@ -29,7 +29,7 @@ use std::{
 };
 
 use deadpool_postgres::{Hook, HookError, Object, Pool};
-use tokio_postgres::{Row, types::ToSql};
+use tokio_postgres::types::ToSql;
 
 pub use crate::text_enum;
 pub use conditions::Conditions;
@@ -37,6 +37,8 @@ pub use connect::{ConnectError, connect_once};
 pub use error::{RowError, StoreError};
 pub use refusal::TxError;
 pub use row::Decode;
+/// One row of an answer.
+pub use tokio_postgres::Row;
 pub use turn::Turn;
 pub use tx::Tx;
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use axum::http::StatusCode;
+use http::StatusCode;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::{api::Operation, http::ProblemCode};

@@ -16,7 +16,6 @@ use porteiro_protocol::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tokio_postgres::Row;
 
 use super::{
     actions::{Action, Run},
@@ -32,7 +31,7 @@ use crate::{
     members::Member,
     organizations::Status,
     refusals,
-    store::{Params, Reader, Store, StoreError, Tx},
+    store::{Params, Reader, Row, Store, StoreError, Tx},
 };
 
 /// Work that reads or writes the database.

@@ -16,7 +16,8 @@ use porteiro_service::{
     registers::REGISTERS,
     settings::Registration,
 };
-use porteiro_testkit::SeededEntropy;
+
+use super::random::Random;
 
 pub const KINDS: [CredentialKind; 6] = [
     CredentialKind::Passkey,
@@ -26,22 +27,6 @@ pub const KINDS: [CredentialKind; 6] = [
     CredentialKind::Phone,
     CredentialKind::Email,
 ];
-
-pub struct Random(pub SeededEntropy);
-
-impl Random {
-    pub fn below(&self, limit: usize) -> usize {
-        usize::try_from(self.0.next() % limit as u64).unwrap()
-    }
-
-    pub fn percent(&self, chance: usize) -> bool {
-        self.below(100) < chance
-    }
-
-    pub fn pick<T: Copy>(&self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-}
 
 pub struct Held {
     pub kind: CredentialKind,

@@ -15,11 +15,11 @@ use std::{
 };
 
 use tokio::sync::oneshot;
-use tokio_postgres::Row;
+
 use uuid::Uuid;
 
 use super::{Outcome, Presentation, store};
-use crate::store::{Store, StoreError};
+use crate::store::{Row, Store, StoreError};
 
 const LARGEST: usize = 128;
 /// How many groups may be with the database at once.
