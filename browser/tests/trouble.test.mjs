@@ -316,7 +316,7 @@ test('13 colours that could not be read are refused; those taken can be read, li
   for (const [name, colour, advice] of [['--brand-color', '#ffd21f', 'darker'], ['--brand-color-dark', '#7a1f5c', 'lighter']]) {
     const { taken, stdout } = await check(name, colour)
     assert.equal(taken, false)
-    assert.match(stdout, new RegExp(`must be 4.5:1; choose a ${advice} one`))
+    assert.match(stdout, new RegExp(`must be at least 4.5:1; choose a ${advice} one`))
   }
   const visit = await visitor(one)
   const { page } = visit

@@ -1,5 +1,6 @@
 //! An authorization request is read and checked once per call outside a transaction, and once inside the transaction of
-//! the call, if there is one.
+//! the call, if there is one. A step that finds out who the person is reads it a second time inside: it waits for their
+//! account's lock, and the client may change meanwhile.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -121,7 +121,10 @@ async fn once(
     }
     let mut moved = reload(tx, loaded).await?;
     moved.state = state;
-    let gathered = facts::gather(app, Source::Tx(tx), &mut moved, before.ready).await?;
+    // Who waited for the lock only now may have waited while the client or its consent changed: read it again.
+    let waited = moved.state.account() != loaded.state.account();
+    let ready = before.ready.filter(|_| !waited);
+    let gathered = facts::gather(app, Source::Tx(tx), &mut moved, ready).await?;
     let completion = match decide::next(&moved.state, &gathered.facts) {
         Next::Complete => Box::pin(complete::complete(app, tx, context, &mut moved, &gathered)).await?,
         Next::Ask { stage, .. } => {

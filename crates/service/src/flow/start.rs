@@ -72,7 +72,7 @@ pub async fn start(
 ) -> Result<Started, FlowError> {
     let (silent, client_id) = (beginning.silent, beginning.client_id.clone());
     let mut state = begin(app, context, continuation, beginning);
-    let (decided, ready) = decided(app, context, &state, &client_id, ready).await?;
+    let decided = Box::pin(decided(app, context, &state, &client_id, ready)).await?;
     match decided.next {
         Next::Complete => {
             let delivery = decided.delivery;
@@ -85,7 +85,7 @@ pub async fn start(
         }
         Next::Ask { stage, .. } => {
             state.note_asking(stage, &decided.facts);
-            Ok(Started::Flow(Box::new(open::insert(app, context, state, ready).await?)))
+            Ok(Started::Flow(Box::new(open::insert(app, context, state, decided.ready).await?)))
         }
         Next::Refuse(refused) => {
             let mut told = refusal(refused, &decided.facts);
@@ -186,23 +186,24 @@ struct Decided {
     next: Next,
     delivery: Option<Delivery>,
     facts: Facts,
+    /// The request as it was when this was decided: what a person is shown is what they are asked about.
+    ready: Option<Ready>,
 }
 
-/// Decides; and where nothing is in the way, completes in the same transaction. Also what is still good of what was
-/// prepared before.
+/// Decides; and where nothing is in the way, completes in the same transaction.
 async fn decided(
     app: &Arc<App>,
     context: &RequestContext,
     state: &State,
     client_id: &str,
     ready: Ready,
-) -> Result<(Decided, Option<Ready>), FlowError> {
+) -> Result<Decided, FlowError> {
     let Some(account) = state.account() else {
         let source = Source::Store(&app.store);
         let mut loaded = unsaved(app, &source, state).await?;
         let gathered = facts::gather(app, source, &mut loaded, Some(ready)).await?;
         let next = decide::next(&loaded.state, &gathered.facts);
-        return Ok((Decided { next, delivery: None, facts: gathered.facts }, gathered.ready));
+        return Ok(Decided { next, delivery: None, facts: gathered.facts, ready: gathered.ready });
     };
     let rule = AUTHORIZATION_SUBJECT;
     let whom = [account.uuid().as_bytes().as_slice(), client_id.as_bytes()].concat();
@@ -228,11 +229,11 @@ async fn decided(
                     .and_then(complete::Completion::into_delivery),
                 Next::Ask { .. } | Next::Refuse(_) | Next::Cancelled => None,
             };
-            Ok(Ok(Decided { next, delivery, facts: gathered.facts }))
+            Ok(Ok(Decided { next, delivery, facts: gathered.facts, ready: gathered.ready }))
         })
         .await?;
     match outcome {
-        Ok(decided) => Ok((decided, Some(ready))),
+        Ok(decided) => Ok(decided),
         Err(limited) => {
             metrics::counter!("porteiro_limited_total", "rule" => rule.name).increment(1);
             Err(limited.into())

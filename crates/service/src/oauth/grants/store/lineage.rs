@@ -39,9 +39,10 @@ pub async fn insert_derived(tx: &Tx, new: &NewDerived<'_>) -> Result<bool, Store
                 least(g.expires_at, now() + make_interval(secs => $6::int)), $6::int, g.session_id, g.offline, '', $7,
                 $8, $9, g.organization_id, g.membership_id, g.authority_version,
                 g.grant_id || coalesce(g.ancestors, '{{}}'), clock_timestamp()
-         FROM oauth_grant g
+         FROM oauth_grant g JOIN account p ON p.account_id = g.account_id JOIN client c ON c.client_id = g.client_id
          WHERE g.grant_id = $2 AND g.account_id = $3 AND g.generation > 0 AND g.revoked_at IS NULL
-           AND g.expires_at > now() AND coalesce(cardinality(g.ancestors), 0) < {MAX_ACTORS}
+           AND g.expires_at > now() AND p.state = 'active' AND c.disabled_at IS NULL
+           AND g.created_at >= c.grants_from AND coalesce(cardinality(g.ancestors), 0) < {MAX_ACTORS}
            AND {not_ended} AND {not_ended_there} AND {ancestors_live}",
         not_ended = not_ended!(),
         not_ended_there = not_ended_there!(),
