@@ -44,9 +44,13 @@ fn tree(tokens: &[(usize, String)], mut at: usize, start: &[String], found: &mut
         match token.as_str() {
             "{" => {
                 at += 1;
-                while tokens.get(at).is_some_and(|token| token.1 != "}") {
-                    at =
-                        if tokens[at].1 == "," { at + 1 } else { tree(tokens, at, &path, found).max(at + 1) };
+                while let Some((_, token)) = tokens.get(at).filter(|token| token.1 != "}") {
+                    at = match token.as_str() {
+                        "," => at + 1,
+                        // The other name is of no interest.
+                        "as" => at + 2,
+                        _ => tree(tokens, at, &path, found).max(at + 1),
+                    };
                 }
                 return at + 1;
             }
