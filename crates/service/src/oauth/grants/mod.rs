@@ -29,7 +29,7 @@ pub use store::{
     insert_derived, is_alive, list, list_of_membership, lock_ending, look_again, reach, refusable,
     revoke_acting, revoke_one, statement, step,
 };
-pub(crate) use store::{ancestors_live, meant, not_ended, not_ended_there};
+pub(crate) use store::{meant, not_ended, not_ended_there};
 
 use super::acting::Acting;
 pub use crate::endings::Why;

@@ -1,7 +1,7 @@
 use porteiro_protocol::id::AccountId;
 use serde_json::{Value, json};
 
-use super::super::grants::{GrantId, ancestors_live, not_ended};
+use super::super::grants::{GrantId, not_ended};
 use crate::store::{Decode, Store, StoreError};
 
 /// What is known of a person.
@@ -48,9 +48,7 @@ pub(super) async fn find(
              FROM oauth_grant g JOIN account a USING (account_id)
              WHERE g.grant_id = $1 AND g.account_id = $2 AND g.generation > 0 AND g.revoked_at IS NULL
                AND g.expires_at > now() AND a.state = 'active' AND ",
-                not_ended!(),
-                " AND ",
-                ancestors_live!(),
+                not_ended!()
             ),
             &[&grant.uuid(), &account.uuid()],
         )

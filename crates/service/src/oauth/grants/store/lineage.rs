@@ -10,7 +10,7 @@ use super::{
     super::{GrantId, Terms},
     ancestors_live, not_ended, not_ended_there,
 };
-use crate::store::{StoreError, Tx};
+use crate::store::{Reader, StoreError, Tx};
 
 /// A grant in the hands of another client, for so many seconds. Person, session and organization are its parent's.
 #[derive(Debug)]
@@ -65,4 +65,23 @@ pub async fn insert_derived(tx: &Tx, new: &NewDerived<'_>) -> Result<bool, Store
         )
         .await?;
     Ok(inserted == 1)
+}
+
+/// Whether every grant that a derived one comes from lives. Asked apart, so that the others do not pay for it.
+pub async fn ancestors_live(
+    reader: &impl Reader,
+    grant: GrantId,
+    account: AccountId,
+) -> Result<bool, StoreError> {
+    let rows = reader
+        .rows(
+            "grants.ancestors_live",
+            concat!(
+                "SELECT 1 FROM oauth_grant g WHERE g.grant_id = $1 AND g.account_id = $2 AND ",
+                ancestors_live!()
+            ),
+            &[&grant.uuid(), &account.uuid()],
+        )
+        .await?;
+    Ok(!rows.is_empty())
 }
