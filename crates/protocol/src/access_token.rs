@@ -1,4 +1,4 @@
-//! The claims of an access token (RFC 9068 §2.2): one type for whoever writes one and whoever reads it.
+//! The claims of an access token (RFC 9068 §2.2): one type for issuing and for verifying.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Serialize, Serializer, ser::SerializeMap};

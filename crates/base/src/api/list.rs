@@ -1,7 +1,7 @@
 //! Lists (docs/decisions/0040): `?limit=25&cursor=…`, in the order `created_at, id`, which no change of a row disturbs.
 //!
-//! A cursor is the place after the last item, signed together with the path and the filters: whoever changes either
-//! begins anew. It grants nothing, and is good for as long as the caller may read the list.
+//! A cursor is the position after the last item, signed together with the path and the filters, and valid only for these. It
+//! grants nothing, and works for as long as the caller may read the list.
 
 use std::sync::Arc;
 

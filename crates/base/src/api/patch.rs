@@ -27,8 +27,8 @@ impl<T: Serialize + DeserializeOwned> Patch<T> {
         let now = serde_json::to_value(current).map_err(|_| Problem::from(ProblemCode::Internal))?;
         let mut target = now.clone();
         merge(&mut target, &Value::Object(self.members.clone()));
-        // To take away what is not there changes nothing, says the standard. A name the resource cannot have is refused
-        // all the same, or whoever misspells one takes the answer for a change.
+        // Removing an absent member changes nothing (RFC 7396). A member that the resource cannot have is refused all the
+        // same: a caller who misspells one would take the answer for a change.
         for (name, _) in
             self.members.iter().filter(|(name, change)| change.is_null() && now.get(name).is_none())
         {

@@ -1,5 +1,5 @@
-//! Versions (RFC 9110 §13.1.1): whoever changes a resource says which version of it they have seen. The guard itself is
-//! in the statement that makes the change, or under the lock it is made under.
+//! Versions (RFC 9110 §13.1.1): a request that changes a resource names the version it is based on. The statement that
+//! makes the change checks it, or the code under the same lock.
 
 use axum::{
     extract::FromRequestParts,

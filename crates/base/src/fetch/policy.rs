@@ -10,9 +10,9 @@ const HTTPS: u16 = 443;
 /// Who chose the address. Said at every call: an address never tells by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
-    /// Anybody who can register a client or type into a form.
+    /// Unauthenticated callers: anyone who can register a client or fill in a form.
     Strangers,
-    /// Whoever writes the settings of this deployment.
+    /// The operator, in the settings of this deployment.
     Operators,
 }
 

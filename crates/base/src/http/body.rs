@@ -130,7 +130,7 @@ pub async fn read(request: Request, limit: usize) -> Result<bytes::Bytes, Proble
     })
 }
 
-/// A whole body, neither larger than `limit` nor slower than anybody sends one: whoever trickles holds a connection.
+/// A whole body of at most `limit` bytes, within a time limit: a slow sender would hold a connection.
 ///
 /// # Errors
 /// Too large, too slow, or cut off.

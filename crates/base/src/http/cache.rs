@@ -22,8 +22,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Kept by whoever asks for at most half of `key_publish_lead_seconds`: a cached key set never misses the key that
-    /// signs.
+    /// Clients may cache it for at most half of `key_publish_lead_seconds`, so that a cached key set always contains the
+    /// signing key.
     ///
     /// # Errors
     /// When it cannot be written as JSON.

@@ -113,8 +113,8 @@ fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     }
 }
 
-/// Whoever signs out leaves nothing for the next person at this browser: not the session, and not what binds the flows
-/// that wait, with what was proved in them. Which device it is stays: that is nobody's.
+/// Removes the session cookie and the flow binding at sign-out, so that the next person at this browser cannot continue a
+/// session or an open flow. The device cookie stays: it identifies no person.
 pub fn forget_person(headers: &mut HeaderMap) {
     for name in [SESSION_COOKIE, BIND_COOKIE] {
         if let Ok(gone) = HeaderValue::from_str(&set_cookie(name, "", 0)) {

@@ -1,4 +1,4 @@
-//! The header set of every response, whoever made it.
+//! The security headers of every response.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 

@@ -67,7 +67,7 @@ impl OAuthError {
         }
     }
 
-    /// By which whoever may know finds out why (`docs/refusals.md`).
+    /// The reference under which an authorized caller can look the refusal up (`docs/refusals.md`).
     #[must_use]
     pub fn with_reference(mut self, reference: Option<impl std::fmt::Display>) -> Self {
         self.reference = reference.map(|reference| reference.to_string());

@@ -1,5 +1,5 @@
-//! What a route of the management API is to whoever calls it: its name, what it takes and what it answers. The layer in
-//! [`super::contract`] holds requests to it, and the OpenAPI document, `porteiro admin` and the tests read it: there is no
+//! The description of a route of the product's own APIs: its name, its input and its answers. The layer in
+//! `api/contract.rs` checks requests against it, and the OpenAPI document, `porteiro admin` and the tests read it: there is no
 //! second list.
 
 use axum::http::{Method, StatusCode};
@@ -122,7 +122,7 @@ impl Operation {
         self
     }
 
-    /// A body that is good, for the document and for whoever tries it from there.
+    /// A valid body, as the example in the OpenAPI document.
     #[must_use]
     pub fn example(mut self, body: Value) -> Self {
         self.example = Some(body);

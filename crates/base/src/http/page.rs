@@ -16,8 +16,8 @@ const SCRIPT: &str = "document.forms[0].submit()";
 
 /// OAuth 2.0 Form Post Response Mode: a page whose only purpose is to send itself to the client.
 ///
-/// The values are as hostile as whoever sent them, the address is one that was matched. The policy names neither: a
-/// `form-action` would follow the client's own redirects.
+/// The values are untrusted; the address was matched against the registered ones. The content policy names neither: a
+/// `form-action` would also apply to the client's own redirects.
 pub fn form_post_page(action: &str, fields: &[(String, String)]) -> Response {
     let mut page =
         String::from("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Continue</title>");

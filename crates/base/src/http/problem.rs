@@ -111,7 +111,7 @@ impl Problem {
         self
     }
 
-    /// By which whoever may know finds out why (`docs/refusals.md`).
+    /// The reference under which an authorized caller can look the refusal up (`docs/refusals.md`).
     #[must_use]
     pub fn with_reference(mut self, reference: Option<impl std::fmt::Display>) -> Self {
         if let Some(reference) = reference {
@@ -182,7 +182,7 @@ impl IntoResponse for Problem {
         if let Some(seconds) = self.retry_after.or_else(|| usual_wait(self.code.status())) {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
-        // For whoever stands between the handler and the caller.
+        // For the layers around the handler.
         response.extensions_mut().insert(self.code);
         response
     }

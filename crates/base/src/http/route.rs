@@ -18,21 +18,21 @@ use crate::Core;
 /// Who may call a route, and why that is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Anybody, without credentials; with the reason.
+    /// No credentials; with the reason.
     Public(&'static str),
-    /// Whoever holds the flow's cookie or token; for everybody else the flow does not exist.
+    /// The flow's cookie or token; without it the flow is treated as unknown.
     FlowOwner,
     /// A client that proves itself as it registered.
     Client,
-    /// Whoever holds the token that a registration was answered with (RFC 7592).
+    /// The client's registration access token (RFC 7592).
     RegistrationToken,
-    /// Whoever has a person's access token with this scope.
+    /// A person's access token with this scope.
     Token(&'static str),
-    /// Whoever is signed in. The session is checked before the handler runs.
+    /// A session, which is checked before the handler runs.
     Session,
-    /// Whoever holds this permission in the organization of the path.
+    /// This permission in the organization of the path.
     Organization(&'static str),
-    /// Whoever holds this permission in the installation.
+    /// This permission in the installation.
     Platform(&'static str),
 }
 
@@ -156,7 +156,7 @@ impl<A: Send + Sync + 'static> Route<A> {
         self
     }
 
-    /// The same route with something around its handler: the check its access asks for, by whoever knows how to make it.
+    /// The same route with a layer around its handler: the guard adds the check that its access requires.
     #[must_use]
     pub fn wrapped(mut self, wrap: impl FnOnce(MethodRouter<Arc<A>>) -> MethodRouter<Arc<A>>) -> Self {
         self.handler = wrap(self.handler);

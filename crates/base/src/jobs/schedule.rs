@@ -1,4 +1,4 @@
-//! Recurring jobs: whoever moves the row's next time also enqueues the job, in one transaction.
+//! Recurring jobs: one transaction moves the next run time and enqueues the job.
 
 use std::time::Duration;
 

@@ -139,7 +139,7 @@ pub const LIMIT_LOGGED: Rule = rule("limit.logged", 1, 600.0);
 pub const CLIENT_FAILURE: Rule = rule("client_failure.address", 120, 2.0);
 /// The same by address and client, where there is such a client.
 pub const CLIENT_SECRET: Rule = rule("client_secret.address", 30, 10.0);
-/// Signatures that are verified for whoever has proved nothing, by address, and by address and client.
+/// Signature verifications for unauthenticated callers, by address, and by address and client.
 pub const SIGNATURE: Rule = rule("signature.address", 300, 0.5);
 pub const SIGNATURE_CLIENT: Rule = rule("signature_client.address", 150, 1.0);
 /// DPoP proofs by grant, of public and unverified clients; each is a row.
@@ -219,7 +219,7 @@ impl Rule {
 
 /// Exports of an audit trail, by caller.
 pub const AUDIT_EXPORT: Rule = rule("audit_export.caller", 10, 6.0);
-/// Refusals that are written down, by whoever is refused; what is beyond is refused without a reference.
+/// Recorded refusals, by the caller that is refused. Beyond the limit a refusal has no reference.
 pub const REFUSAL_SUBJECT: Rule = rule("refusal.subject", 30, 60.0);
 
 /// Authorization requests in the browser of somebody who is signed in that are answered with a code at once, by account
@@ -274,7 +274,7 @@ pub fn network(address: IpAddr) -> Vec<u8> {
     }
 }
 
-/// Whoever may hold many networks: an IPv4 address, or the /48 that a provider gives to one customer.
+/// The address block of one customer: an IPv4 address, or the /48 that a provider assigns.
 pub fn site(address: IpAddr) -> Vec<u8> {
     match address.to_canonical() {
         IpAddr::V4(four) => four.octets().to_vec(),

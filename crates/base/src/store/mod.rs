@@ -159,7 +159,7 @@ impl Store {
         observed(name, tx::run(self, name, work)).await
     }
 
-    /// The same for whoever will lock a row that others are after too: a connection is taken when it is their turn.
+    /// The same for work that locks a contended row: it takes a connection when its turn comes.
     pub async fn run_tx_in_turn<T, W, F>(
         &self,
         turn: Turn,

@@ -2,7 +2,7 @@
 
 use super::StoreError;
 
-/// Why the work of a transaction ended before its end. `R`: the refusal, in the words of whoever asked.
+/// Why the work of a transaction stopped early. `R` is the caller's type for a refusal.
 #[derive(Debug)]
 pub enum TxError<R> {
     /// PostgreSQL failed: nothing of the transaction stays.

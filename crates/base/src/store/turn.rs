@@ -1,4 +1,4 @@
-//! Turns: whoever would wait for the same row waits here first, without a connection (decision record 0068).
+//! Turns: requests that will lock the same row queue here first, without a database connection (decision record 0068).
 //!
 //! A transaction that waits for a lock in PostgreSQL keeps its connection meanwhile. A few hundred requests about one
 //! account would so keep every connection of a node, and everybody else out. Only one request per row and node goes on to

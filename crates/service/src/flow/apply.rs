@@ -121,7 +121,8 @@ async fn once(
     }
     let mut moved = reload(tx, loaded).await?;
     moved.state = state;
-    // Who waited for the lock only now may have waited while the client or its consent changed: read it again.
+    // A step that identifies the person waits for their account's lock only here, and the client may have changed in the
+    // meantime: the request is prepared again.
     let waited = moved.state.account() != loaded.state.account();
     let ready = before.ready.filter(|_| !waited);
     let gathered = facts::gather(app, Source::Tx(tx), &mut moved, ready).await?;

@@ -2,8 +2,8 @@
 //! caller whose line broke asks.
 //!
 //! 1. The first request with a key claims it. The same request again, while it runs: 409. Another request: 422.
-//! 2. What it made is kept for 24 hours at least, and told again word for word; a secret is not kept, so whoever asks
-//!    again learns the id of what was made.
+//! 2. The answer is stored for at least 24 hours and repeated word for word. A secret is not stored: the repeated request
+//!    gets the id of what was created.
 //! 3. A request that made nothing gives the key back. One whose end nobody saw (a killed node, an answer of 5xx) keeps it
 //!    for as long as it could still be running, and a minute.
 

@@ -24,7 +24,7 @@ pub(super) enum Begun {
     },
 }
 
-/// Claims the key, or says what became of whoever did. A claim without an end is anybody's after `lease` seconds.
+/// Claims the key, or returns the state of the request that claimed it. An unfinished claim lapses after `lease` seconds.
 pub(super) async fn begin(store: &Store, entry: &Entry, lease: f64) -> Result<Begun, StoreError> {
     let rows = store
         .write(

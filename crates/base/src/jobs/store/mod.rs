@@ -66,8 +66,8 @@ pub async fn parked(store: &Store) -> Result<Vec<Parked>, StoreError> {
     rows.iter().map(|row| Parked::try_from(row).map_err(StoreError::from)).collect()
 }
 
-/// Jobs waiting and parked, for the metrics. Whoever is alarmed by parked jobs must not be alarmed by strangers, who
-/// choose their hosts.
+/// Jobs waiting and parked, for the metrics. Jobs for hosts that unauthenticated callers chose do not count as parked: an
+/// alarm on parked jobs must not be theirs to raise.
 pub async fn count_waiting(store: &Store) -> Result<(i64, i64), StoreError> {
     let rows = store
         .read(

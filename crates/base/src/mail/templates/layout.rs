@@ -119,8 +119,8 @@ pub(super) fn name(text: &str) -> String {
     }
 }
 
-/// What somebody else wrote, whole; whoever takes it in limits its length. Mail programs make links of whatever looks
-/// like an address, so it must not: only the dot in `Acme Inc.` or `v1.2` stays.
+/// Text that a third party wrote; its length is limited where it is accepted. Mail programs turn anything that looks like an
+/// address into a link, so the text must not look like one: only the dot in `Acme Inc.` or `v1.2` stays.
 pub(super) fn remark(text: &str) -> String {
     let flat: Vec<char> = line(text).chars().collect();
     let harmless = flat.iter().enumerate().map(|(index, c)| match c {

@@ -45,8 +45,8 @@ macro_rules! given_to {
 }
 
 /// The condition that every grant a grant `g` was derived from lives: each is there, of the same account, not revoked,
-/// expired or ended, and its client's registration still counts. For a grant that a person allowed themselves it is one
-/// comparison with null. A refresh does not ask this: what is derived has no refresh token (docs/decisions/0088).
+/// expired or ended, and its client's registration still counts. A refresh does not ask this: what is
+/// derived has no refresh token. Statements on hot paths ask it apart, for derived grants only (docs/decisions/0088).
 macro_rules! ancestors_live {
     () => {
         concat!(
