@@ -1,4 +1,4 @@
-//! Who calls the management API: a value that handlers and use cases are given. Only [`super::guard`] makes one.
+//! The caller of the management API, as handlers and use cases receive it. Only [`super::guard`] creates one.
 
 use porteiro_protocol::{
     id::{AccountId, MembershipId},
@@ -14,14 +14,14 @@ use crate::{
     store::Turn,
 };
 
-/// Behind what a call is made.
+/// The party that calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum By {
     Member {
         membership: MembershipId,
         account: Option<AccountId>,
     },
-    /// A person of the platform.
+    /// A platform administrator.
     Operator(AccountId),
     Key {
         id: String,
@@ -29,26 +29,26 @@ pub enum By {
     },
 }
 
-/// Whoever calls. No handler behind the guard runs without one, and only the guard makes one.
+/// The caller. No handler behind the guard runs without one, and only the guard creates one.
 #[derive(Debug, Clone)]
 pub struct Caller {
     pub by: By,
-    /// As the trail names them.
+    /// As the audit trail names the caller.
     pub actor: Actor,
-    /// The organization in the path, as it was when the call was let in.
+    /// The organization in the path, as it was when the guard accepted the call.
     pub organization: Option<Organization>,
-    /// What they hold in this place: all they can pass on.
+    /// The permissions that the caller holds here, and so all that it may give.
     pub held: Held,
-    /// Why, where somebody of the platform acts.
+    /// The reason, if the platform acts.
     pub reason: Option<String>,
-    /// What they showed, where it was a token.
+    /// The access token, if the call was made with one.
     pub token: Option<Presented>,
-    /// What a person of an organization proved, for its policy; none where no person entered by themselves.
+    /// What a member proved, for the organization's policy; `None` if the caller is not a person who signed in.
     pub proved: Option<Proved>,
 }
 
 impl Caller {
-    /// The person of the platform who calls, if it is one.
+    /// The account of the platform administrator, if the caller is one.
     pub const fn operator(&self) -> Option<AccountId> {
         match self.by {
             By::Operator(account) => Some(account),
@@ -56,7 +56,7 @@ impl Caller {
         }
     }
 
-    /// What of a holder's authority is theirs, as far as the token that was shown goes.
+    /// The part of `held` that the caller's token carries.
     pub fn narrows(&self, held: Held) -> Held {
         match &self.token {
             Some(token) => token.narrows(held),
@@ -64,18 +64,18 @@ impl Caller {
         }
     }
 
-    /// What limits and repeated requests count them by.
+    /// The key for limits and idempotency keys.
     pub fn key(&self) -> String {
         format!("{}:{}", self.actor.kind.as_str(), self.actor.id)
     }
 
-    /// Those who change something of one organization wait for each other; each caller in a queue of its own.
+    /// Changes of one organization wait for each other; each caller has its own queue.
     pub fn turn(&self) -> Turn {
         let row = self.organization.as_ref().map_or_else(Uuid::nil, |organization| organization.id.uuid());
         Turn::new(row, self.key())
     }
 
-    /// The organization in the path. Routes with one cannot be reached without.
+    /// The organization in the path. Routes with one have always set it.
     pub fn organization(&self) -> Result<&Organization, Problem> {
         self.organization.as_ref().ok_or_else(|| ProblemCode::NotFound.into())
     }

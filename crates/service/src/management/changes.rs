@@ -1,4 +1,4 @@
-//! What changed in the API, for programs: `GET /v1/changes`. One row here with the change itself.
+//! The changes of the API, for programs: `GET /v1/changes`. A commit that changes the API adds a row here.
 
 use schemars::JsonSchema;
 use serde::Serialize;

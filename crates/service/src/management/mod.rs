@@ -1,8 +1,8 @@
 //! The management API: `/v1/organizations`, `/v1/platform` and what they share (`docs/management-api.md`).
 //!
-//! [`guard`] finds out who calls and what they may do before any handler runs, and hands on a [`Caller`]. What they hold is
-//! asked once more in the transaction that acts on it ([`standing`]). A folder for each resource has its endpoints and use
-//! cases; what is stored of it, and what others may ask of it, is the module of the same name outside.
+//! [`guard`] identifies the caller and its permissions before any handler runs, and passes on a [`Caller`]. The
+//! transaction that makes a change reads the permissions again ([`standing`]). Each resource has a folder with its
+//! endpoints and use cases; the folder of the same name outside has its rows and what other features use.
 
 pub mod api_keys;
 pub mod branding;

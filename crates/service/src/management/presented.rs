@@ -1,4 +1,4 @@
-//! The token a call was made with, as far as it matters after the call was let in.
+//! The access token of a call, as far as use cases need it.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::oauth::{
     clients::{Client, Trust},
 };
 
-/// What matters of a token that was shown: whose it is, and what it is bound to.
+/// A presented access token: its client, its scope and its binding.
 #[derive(Debug, Clone)]
 pub struct Presented {
     pub client: Arc<Client>,
@@ -29,8 +29,8 @@ impl From<&Spoken> for Presented {
 }
 
 impl Presented {
-    /// What of a holder's authority a call with this token is worth: a client of the same house does what the person may,
-    /// any other's token is worth no more than it carries, whatever is made, given or taken with it (decision 0045).
+    /// The part of a holder's authority that this token gives. A first-party client has all of it; the token of any
+    /// other client gives no more than it carries (decision 0045).
     pub fn narrows(&self, held: Held) -> Held {
         match self.client.trust {
             Trust::FirstParty => held,

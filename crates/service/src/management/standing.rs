@@ -1,5 +1,5 @@
-//! Where a caller stands in the transaction that acts on what they hold: asked again once nobody else can change it.
-//! Between being let in and acting, a role may have changed.
+//! The caller's authority in the transaction of a change: read again under the lock, because a role may have changed
+//! since the guard accepted the call.
 
 use porteiro_protocol::permission::{Held, Permission};
 use serde_json::json;
@@ -17,18 +17,18 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// The organization under its lock, and what the caller holds there now.
+/// The organization under its lock, and the caller's present permissions there.
 #[derive(Debug)]
 pub struct Standing {
     pub organization: Organization,
     pub held: Held,
 }
 
-/// Takes the organization's lock. Between being let in and here, the caller may have been disabled or demoted: what they
-/// hold is read again.
+/// Takes the organization's lock and reads the caller's permissions again: since the guard accepted the call, the
+/// caller may have been disabled or lost a role.
 ///
 /// # Errors
-/// When the organization, its status or what the caller holds there is not what it was.
+/// When the organization is gone or suspended, or the caller no longer holds `permission`.
 pub async fn enter(tx: &Tx, caller: &Caller, permission: &str) -> Result<Standing, TxProblem> {
     let place = caller.organization()?;
     let organization = organizations::lock(tx, place.id).await?.ok_or(ProblemCode::NotFound)?;
@@ -39,26 +39,27 @@ pub async fn enter(tx: &Tx, caller: &Caller, permission: &str) -> Result<Standin
     Ok(Standing { organization, held })
 }
 
-/// What the caller holds now, if it is still enough. For whoever took another lock, or of the platform.
+/// The caller's present permissions, if `permission` is among them. For changes of the platform, and changes under
+/// another lock.
 ///
 /// # Errors
-/// When it is not enough any more.
+/// When the caller no longer holds it.
 pub async fn still(tx: &Tx, caller: &Caller, permission: &str) -> Result<Held, TxProblem> {
     let asked = Permission::parse(permission).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
     let held = held_now(tx, caller).await?.filter(|held| held.covers(&asked));
     Ok(held.ok_or_else(lost)?)
 }
 
-/// The caller was let in with more than they hold now.
+/// The caller's permissions changed since the guard accepted the call.
 pub fn lost() -> Problem {
     Problem::new(ProblemCode::Forbidden, "your permissions changed during the request")
 }
 
-/// All they can pass on, now; `None` when they would not be let in any more. Whoever changes who may do what in an
-/// organization holds its row before asking.
+/// The permissions that the caller holds, and may give, now; `None` if the guard would refuse the call now. Before a
+/// change of authority in an organization, the organization is locked.
 pub async fn held_now(tx: &Tx, caller: &Caller) -> Result<Option<Held>, StoreError> {
     let place = caller.organization.as_ref().map(|organization| organization.id);
-    // Somebody of the platform: what they hold there, or what that is worth in an organization.
+    // The platform: its permissions there, or what they give in an organization.
     let of_platform = |held: Held| match place {
         None => Some(held),
         Some(_) => held.covers(&administer()).then(Held::everything),
@@ -71,7 +72,7 @@ pub async fn held_now(tx: &Tx, caller: &Caller) -> Result<Option<Held>, StoreErr
         }
         (By::Member { .. }, None) => Ok(None),
         (By::Operator(account), Some(_)) => Ok(of_platform(platform::hold(tx, *account).await?)),
-        // What is reserved was looked at when they were let in, with their proofs.
+        // The guard checked the reserved ones, which need a recent proof.
         (By::Operator(account), None) => {
             let held = platform::hold(tx, *account).await?;
             Ok(Some(caller.narrows(held.without_reserved(|reserved| caller.held.covers(reserved)))))
@@ -85,12 +86,12 @@ pub async fn held_now(tx: &Tx, caller: &Caller) -> Result<Option<Held>, StoreErr
     }
 }
 
-/// The policy may have been raised too.
+/// The policy may have become stricter too.
 fn is_admitted(caller: &Caller, member: &Member) -> bool {
     caller.proved.is_none_or(|proved| member.organization.policy.admits(&proved).is_ok())
 }
 
-/// Beyond what somebody holds, and what of it.
+/// The problem for a change that exceeds the caller's permissions, with those that are missing.
 pub fn exceeds(missing: &[Permission]) -> Problem {
     let problem =
         Problem::new(ProblemCode::AuthorityExceeded, "you can only give or take permissions that you hold");

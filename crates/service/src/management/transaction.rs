@@ -1,5 +1,5 @@
-//! Changes by callers of the management API, each in one transaction. One that would give or take more than its caller
-//! holds is refused where it is decided; here it gets the reference that explains it to whoever may read the trail.
+//! Changes by callers of the management API, each in one transaction. A change that exceeds its caller's permissions is
+//! refused by the decision; here the refusal gets a reference, under which readers of the audit trail find the reason.
 
 use porteiro_protocol::permission::{Held, Permission};
 use serde_json::Value;
@@ -12,10 +12,10 @@ use crate::{
     store::Tx,
 };
 
-/// Work on the organization the caller was let in to, when it is their turn.
+/// Runs a change of the caller's organization when its turn comes.
 ///
 /// # Errors
-/// Why it was refused; nothing was changed.
+/// The refusal; nothing was changed.
 pub async fn change<T, W, F>(
     app: &App,
     context: &RequestContext,
@@ -34,7 +34,7 @@ where
     }
 }
 
-/// The refusal with its reference, where the caller does not hold enough.
+/// Adds a reference if the caller does not hold enough.
 pub async fn explained(app: &App, context: &RequestContext, caller: &Caller, problem: Problem) -> Problem {
     if problem.code != ProblemCode::AuthorityExceeded {
         return problem;
@@ -47,7 +47,7 @@ fn refusal(caller: &Caller, problem: &Problem) -> Refusal {
     let organization = caller.organization.as_ref().map(|organization| organization.id);
     let missing = problem.members.get("missing").and_then(Value::as_array).into_iter().flatten();
     let asked: Vec<String> = missing.filter_map(|name| name.as_str().map(str::to_owned)).collect();
-    // What a client's token does not carry is not the person's to lack.
+    // A permission that the client's token lacks may still be held by the person.
     let named = Held::of(asked.iter().filter_map(|name| Permission::parse(name).ok()));
     let carried = caller.narrows(named.clone());
     let rule =

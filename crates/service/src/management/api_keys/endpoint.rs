@@ -131,7 +131,7 @@ impl From<Key> for KeyView {
     }
 }
 
-/// The one answer with the secret in it.
+/// The only response that contains the secret.
 fn made(made: Made, place: &str) -> Response {
     let id = made.key.id.clone();
     let view = NewKeyView { key: made.key.into(), secret: made.secret.reveal().to_string() };
@@ -170,7 +170,7 @@ async fn make_mine(
     Ok(made(Box::pin(make::by_person(&app, &context, &me, &organization, &wanted)).await?, MINE))
 }
 
-/// Taking something back needs no proof beyond being signed in: it only ever makes the account safer.
+/// Revoking a key needs no step-up: it can only make the account safer.
 async fn revoke_mine(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
@@ -179,7 +179,7 @@ async fn revoke_mine(
 ) -> Result<Response, Problem> {
     let whose = Whose::Account(me.account_id);
     let key = api_keys::show(&app.store, whose, &id).await?.ok_or(ProblemCode::NotFound)?;
-    // In the organization they are their membership, not their account.
+    // The audit trail names the membership, not the account.
     let actor = Actor { kind: ActorKind::Member, id: api_keys::subject(&key), act: None };
     gone(make::revoke(&app, &context, whose, &id, &actor, "owner").await?)
 }

@@ -1,4 +1,4 @@
-//! Making and revoking keys, each in one transaction with what is written about it.
+//! Creates and revokes API keys; each change and its log entry are one transaction.
 
 use porteiro_protocol::{api_key::ApiKey, assurance::Level, id::AccountId, permission::Held};
 
@@ -20,22 +20,22 @@ use crate::{
     store::{Reader, StoreError, Tx},
 };
 
-/// How many may live at once: of one person in one organization, of an organization, of the platform.
+/// The largest number of valid keys: of one person in one organization, of an organization, of the platform.
 const MOST: [(KeyKind, i64); 3] =
     [(KeyKind::Personal, 50), (KeyKind::Organization, 500), (KeyKind::Platform, 100)];
 
-/// Who makes a key, and all they can put into it.
+/// The creator of a key, and the permissions it may give the key.
 struct Maker {
     held: Held,
     actor: Actor,
     account: Option<AccountId>,
-    /// What they have proved, where the key is their own.
+    /// The level of the person's session, for a personal key.
     level: Level,
-    /// Why, where somebody of the platform makes it.
+    /// The reason, if a platform administrator creates it.
     reason: Option<String>,
 }
 
-/// By whoever calls the management API: a key of the organization in the path, or of the platform.
+/// For a caller of the management API: a key of the organization in the path, or of the platform.
 pub(super) async fn by_caller(
     app: &App,
     context: &RequestContext,
@@ -61,7 +61,7 @@ pub(super) async fn by_caller(
     }
 }
 
-/// By a person who is signed in, for themselves in one organization.
+/// For a signed-in person: a personal key in one organization.
 pub(super) async fn by_person(
     app: &App,
     context: &RequestContext,
@@ -76,14 +76,14 @@ pub(super) async fn by_person(
         let found = found.ok_or(ProblemCode::NotFound)?;
         organizations::lock(&tx, found.id).await?;
         let member = members::find(&tx, found.id, Whom::Account(me.account_id)).await?;
-        // To whoever does not belong there, it does not exist.
+        // For a person who is not a member, the organization does not exist.
         let member = member.ok_or(ProblemCode::NotFound)?;
         let held = member.held_to_read().map_err(|_| ProblemCode::NotFound)?.clone();
         match member.organization.status {
             Status::Suspended => return Err(ProblemCode::OrganizationSuspended.into()),
             Status::Enabled => {}
         }
-        // A key outlives the session it was made in: whoever makes one has proved what the organization asks of people.
+        // A key outlives the session that created it, so the session must meet the organization's policy.
         member.organization.policy.admits(&me.into()).map_err(Problem::from)?;
         let actor = Actor { kind: ActorKind::Member, id: member.id.to_string(), act: None };
         let maker = Maker { held, actor, account: member.account, level: me.level(), reason: None };
@@ -100,7 +100,8 @@ pub(super) async fn by_person(
     }
 }
 
-/// Whoever may read the organization's trail can ask why. Looked up again: it is written when the rest is undone.
+/// Records the refusal for readers of the organization's audit trail. The member is read again, because the transaction
+/// of the key has been rolled back.
 async fn exceeded(
     app: &App,
     context: &RequestContext,
@@ -151,7 +152,7 @@ async fn write(
     Ok(key)
 }
 
-/// `false` when there is no such key among `whose`. Revoking twice is revoking once.
+/// `false` if `whose` has no such key. Revoking a key again changes nothing.
 pub(super) async fn revoke(
     app: &App,
     context: &RequestContext,

@@ -1,4 +1,4 @@
-//! API keys, made and revoked by people for themselves, by administrators of an organization, and by the platform.
+//! API keys: people create and revoke their own, administrators those of an organization or of the platform.
 
 mod endpoint;
 mod make;

@@ -111,7 +111,7 @@ impl Shown {
     }
 }
 
-/// Whose look a route is about: the organization the caller was let in to, else the client in the path.
+/// The owner of the branding: the organization of the caller, or else the client in the path.
 async fn owner(app: &App, caller: &Caller, Path(id): Path<String>) -> Result<Owner, Problem> {
     if caller.organization.is_some() {
         return Ok(caller.organization()?.id.into());
@@ -185,7 +185,7 @@ fn wrong(field: &str, why: &str) -> Problem {
         .with(serde_json::Map::from_iter([("errors".to_owned(), errors)]))
 }
 
-/// A logo as it was sent, taken apart and put together again.
+/// An uploaded logo, parsed and rebuilt.
 struct Uploaded(Picture);
 
 impl<S: Sync> FromRequest<S> for Uploaded {
@@ -228,7 +228,7 @@ async fn picture(app: &App, owner: &Owner, digest: &str) -> Result<Response, Pro
     let kind = HeaderValue::from_str(&kind).unwrap_or(HeaderValue::from_static("application/octet-stream"));
     headers.insert(header::CONTENT_TYPE, kind);
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
-    // A front end elsewhere may show it too.
+    // Front ends of other origins may show it too.
     headers.insert("cross-origin-resource-policy", HeaderValue::from_static("cross-origin"));
     Ok(response)
 }

@@ -1,4 +1,4 @@
-//! How an organization or a client looks, changed by those who may.
+//! Changes the branding of an organization or a client.
 
 mod endpoint;
 
@@ -23,7 +23,7 @@ use crate::{
 const WRITE: &str = "organization:write";
 const WRITE_CLIENT: &str = "platform.clients:write";
 
-/// What is to become of a brand.
+/// A change of the branding.
 enum Change {
     Said(Said),
     Logo(Box<Picture>),
@@ -64,7 +64,7 @@ async fn change(
         .await
 }
 
-/// Its owner under lock, if the caller may still change it. An organization's is the one the caller was let in to.
+/// Locks the owner, if the caller may still change it. An organization is the one of the caller.
 async fn held(tx: &Tx, caller: &Caller, owner: &Owner) -> Result<(), TxProblem> {
     match owner {
         Owner::Organization(_) => standing::enter(tx, caller, WRITE).await.map(|_| ()),
@@ -98,7 +98,7 @@ async fn written(
     }
 }
 
-/// In the address of a picture.
+/// Part of a picture's URI.
 fn digest_of(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(&digest::digest(&digest::SHA256, bytes).as_ref()[..18])
 }

@@ -1,6 +1,6 @@
-//! An organization says which clients may act for it. A client that is not allowed any more, by name or by a policy that
-//! was narrowed, loses what it was given there, in the same transaction; and whatever was checked before is checked again
-//! (`organization.authority_version`), so that nothing in between slips through.
+//! An organization decides which clients may act for it. When a decision or a stricter policy disallows a client, its
+//! grants there end in the same transaction. Requests that were checked before are checked again
+//! (`organization.authority_version`), so that none completes in between.
 
 mod endpoint;
 
@@ -24,11 +24,11 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// Most clients an organization names.
+/// The largest number of client policies of an organization.
 pub const MOST: i64 = 1_000;
 const WRITE: &str = "client-policies:write";
 
-/// Names a client, or with `None` names it no more. What was said before, and what is said now.
+/// Sets the decision about a client, or removes it with `None`. Returns the client policy afterwards.
 pub async fn set(
     app: &Arc<App>,
     context: &RequestContext,
@@ -59,7 +59,7 @@ pub async fn set(
                 }
                 (None, Some(_)) => client_policies::remove(&tx, organization.id, client_id).await?,
             }
-            // Whoever is disabled has nothing to lose here.
+            // A disabled client has no grants left.
             let ended = match &client {
                 Some(client) if !client_policies::allows(&tx, &organization, client).await? => {
                     let gone = end(app, &tx, context, organization.id, client_id).await?;
@@ -81,8 +81,8 @@ pub async fn set(
         .await
 }
 
-/// Ends what every client has that may not act for the organization as it is now; how many grants that was, or that they
-/// are many. The caller holds the organization's lock and has written its policy.
+/// Ends the grants of every client that may no longer act for the organization. Returns their number, or that they are
+/// many. The caller holds the organization's lock and has written its policy.
 pub async fn end_disallowed(
     app: &App,
     tx: &Tx,
@@ -101,12 +101,12 @@ pub async fn end_disallowed(
     Ok(number(ended, many))
 }
 
-/// How many there are altogether is not known before they are counted, by the job.
+/// If there are many, only the job that revokes them knows their number.
 fn number(ended: usize, many: bool) -> Value {
     if many { json!("many") } else { json!(ended) }
 }
 
-/// Nothing a client was given here counts any more; the grants that were. The caller holds the organization's lock.
+/// Ends everything a client was given in the organization. The caller holds the organization's lock.
 pub async fn end(
     app: &App,
     tx: &Tx,

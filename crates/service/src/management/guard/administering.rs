@@ -1,4 +1,4 @@
-//! Somebody of the platform in an organization that is not theirs: `organizations:administer`.
+//! A platform administrator or platform key acts in an organization: `organizations:administer`.
 
 use axum::http::request::Parts;
 use porteiro_protocol::{
@@ -21,7 +21,7 @@ use crate::{
     organizations,
 };
 
-/// Acting in somebody else's organization needs a recent second factor.
+/// Administering an organization needs a second factor that was proved in the last five minutes.
 const ADMINISTER_SECONDS: i64 = 300;
 
 pub fn administer() -> Permission {
@@ -41,7 +41,7 @@ pub(super) fn recently_proved(app: &App, spoken: &Spoken) -> Result<(), Turned> 
     Ok(())
 }
 
-/// Somebody of the platform, in an organization that is not theirs. Written down there before anything is done.
+/// The platform as caller in an organization. The audit trail records it before the operation runs.
 pub(super) async fn administering(
     guard: &Guard,
     context: &RequestContext,
@@ -75,7 +75,7 @@ pub(super) async fn administering(
             audit_trail::record(app, &tx, context, place, event).await
         })
         .await?;
-    // In the organization they may do what an owner may; what is reserved stays reserved.
+    // The platform has an owner's permissions here, without the reserved ones.
     Ok(Caller {
         by,
         actor,

@@ -1,10 +1,10 @@
-//! Who calls, and what they hold in this place now.
+//! Identifies the caller and reads the permissions it holds in the organization or platform now.
 //!
-//! 1. An API key, an access token, or (to read one's own organization) a session.
-//! 2. What is not theirs does not exist for them: another organization is 404.
-//! 3. What the route asks must be in the credential **and** held by whoever it belongs to, as the database says now.
-//! 4. Somebody of the platform may act in an organization with `organizations:administer` and a reason, which the
-//!    organization reads in its trail before anything is done.
+//! 1. The credential is an API key, an access token, or (to read one's own organization) a session.
+//! 2. Another organization does not exist for the caller: 404.
+//! 3. The credential must carry the permission of the route, **and** its owner must hold it in the database now.
+//! 4. The platform may act in an organization with `organizations:administer` and a reason, which is written to the
+//!    organization's audit trail before the operation runs.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ use crate::{
 const BELOW_LEVEL: &str =
     "the key was created at a lower level than the organization now requires; create a new key";
 
-/// What a route asks of its caller.
+/// What a route requires of its caller.
 #[derive(Debug, Clone)]
 pub struct Guard {
     pub app: Arc<App>,
@@ -54,7 +54,7 @@ pub struct Guard {
     pub reach: Reach,
 }
 
-/// What [`crate::http::Access::Organization`] and [`crate::http::Access::Platform`] mean.
+/// Implements [`crate::http::Access::Organization`] and [`crate::http::Access::Platform`].
 pub async fn require(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let Ok(context) =
@@ -72,7 +72,7 @@ async fn admit(guard: &Guard, context: &RequestContext, parts: &Parts) -> Result
     let asked = Permission::parse(guard.permission)
         .map_err(|_| Problem::new(ProblemCode::Internal, "a route asks for no permission"))?;
     let place = match guard.reach {
-        // What is no id names an organization nobody has: a stranger learns nothing else than at any other.
+        // A malformed id is treated as an unknown organization, so that the answer is the same.
         Reach::Organization => Some(named(parts).unwrap_or(uuid::Uuid::nil().into())),
         Reach::Platform => None,
     };
@@ -192,7 +192,7 @@ async fn with_token(
             let rule = match (carries(asked), held.covers(asked), &caller.actor.act) {
                 (false, _, _) => Rule::CredentialLacksPermission,
                 (true, false, _) => Rule::PermissionNotHeld,
-                // What would outlast it is not theirs to do: keys, members, roles.
+                // An impersonation may not make changes that outlast it: keys, members, roles.
                 (true, true, Some(_)) if parts.method != Method::GET => Rule::ReadOnlyForActing,
                 (true, true, Some(_) | None) => {
                     return Ok(Caller { held: token.narrows(held.clone()), token: Some(token), ..caller });
@@ -217,7 +217,7 @@ async fn with_token(
             };
             let held = platform::held(&app.store, account).await?;
             if !carries(&needed) || !held.covers(&needed) {
-                // Whoever has nothing to do with an organization does not learn that it exists.
+                // A caller without access to an organization does not learn that it exists.
                 if place.is_some() {
                     return Err(ProblemCode::NotFound.into());
                 }
@@ -227,7 +227,7 @@ async fn with_token(
                 return Err(asking.forbidden(rule, None, actor, said).await);
             }
             let recent = recently_proved(app, &spoken);
-            // What is reserved counts, and is passed on, only by a token that carries it, after a recent proof.
+            // A reserved permission is held, and can be given, only with a token that carries it, after a recent proof.
             let held = token.narrows(held.without_reserved(|reserved| recent.is_ok() && carries(reserved)));
             if needed.is_reserved() {
                 recent?;
@@ -250,7 +250,7 @@ async fn with_token(
     }
 }
 
-/// Only to read, and only one's own: what is done in an organization is done with a token that speaks for it.
+/// A session may only read, and only the person's own organization. Changes need a token for that organization.
 async fn with_session(
     guard: &Guard,
     context: &RequestContext,
@@ -271,7 +271,7 @@ async fn with_session(
     let Some(signed_in) = signed_in else { return Err(nobody().into()) };
     let member = members::find(&app.store, place, Whom::Account(signed_in.account_id)).await?;
     let member = member.ok_or(ProblemCode::NotFound)?;
-    // A suspended organization confers nothing and stays visible.
+    // Members of a suspended organization hold no permissions there, but can still see it.
     let held = member.held_to_read().map_err(|unusable| match unusable {
         Unusable::Disabled | Unusable::Removed | Unusable::Suspended => Problem::from(ProblemCode::NotFound),
     })?;

@@ -1,5 +1,5 @@
-//! What holds around every operation once the caller is known: it has calls left ([`rates`]), and its request keeps to
-//! the operation ([`api::keep`]).
+//! Checks that every operation has in common, once the caller is known: its rate limit ([`rates`]), and that the
+//! request conforms to the operation ([`api::keep`]).
 
 use std::sync::Arc;
 
@@ -25,14 +25,14 @@ use crate::{
     sessions::SignedIn,
 };
 
-/// An operation and the application it is one of.
+/// An operation, and the application it belongs to.
 #[derive(Debug, Clone)]
 pub struct Contract {
     pub app: Arc<App>,
     pub operation: Arc<Operation>,
 }
 
-/// Whose call it is, for what is counted and remembered.
+/// The caller, as limits and idempotency keys identify it.
 #[derive(Debug)]
 pub(super) struct Whom {
     pub key: String,
@@ -40,7 +40,7 @@ pub(super) struct Whom {
     pub member: Option<AsMember>,
 }
 
-/// A member who calls, and with what.
+/// A calling member, and the credential used.
 #[derive(Debug)]
 pub(super) struct AsMember {
     pub id: MembershipId,
@@ -49,9 +49,9 @@ pub(super) struct AsMember {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum With {
-    /// A page of the house, where they do what they do themselves.
+    /// A first-party client: the person acts in person.
     House,
-    /// A client of somebody else's.
+    /// A client of a third party.
     Client(String),
     Key,
 }
@@ -73,7 +73,7 @@ impl AsMember {
 }
 
 impl Whom {
-    /// Whoever the guard let in; nobody at a public route.
+    /// The caller that the guard accepted; `None` at a public route.
     fn of(extensions: &Extensions) -> Option<Self> {
         if let Some(caller) = extensions.get::<Caller>() {
             let own = caller.organization.as_ref().filter(|_| caller.reason.is_none());

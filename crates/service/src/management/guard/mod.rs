@@ -1,8 +1,8 @@
-//! The check that the access of a route asks for, before its handler runs. [`guard`] is what the table of contents gives
-//! to `http`, which knows no feature.
+//! Runs the check that a route's access requires, before its handler. The route table passes [`guard`] to `http`, which
+//! knows no feature.
 //!
-//! 1. Who calls and what they may do: [`admit`], or [`session`] where a person manages their own account.
-//! 2. What holds around every operation, next: [`contract`].
+//! 1. [`admit`] identifies the caller and its permissions; or [`session`], if a person manages their own account.
+//! 2. [`contract`] then checks what all operations have in common.
 
 mod administering;
 mod admit;
@@ -27,7 +27,7 @@ use crate::{
 use admit::Guard;
 use contract::Contract;
 
-/// The route behind the check its access asks for.
+/// Puts the route behind the check that its access requires.
 pub fn guard(route: Route, app: &Arc<App>) -> Route {
     let (access, operation) = (route.access, route.operation.clone());
     let route = match operation {

@@ -1,4 +1,5 @@
-//! How much one caller, and one organization, may ask (docs/decisions/0043), told in the headers of draft-ietf-httpapi-ratelimit-headers.
+//! Rate limits by caller and organization (docs/decisions/0043), reported in the headers of
+//! draft-ietf-httpapi-ratelimit-headers.
 
 use axum::{
     http::{HeaderMap, HeaderName, HeaderValue},
@@ -17,18 +18,18 @@ use crate::{
 
 const WINDOW_SECONDS: u32 = 60;
 
-/// Who shares a bucket.
+/// The callers that share a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Share {
-    /// One key, or one person with one client; pages of the house are one.
+    /// One key, or one person with one client; all first-party clients together.
     Caller,
-    /// One person, with all their keys and clients.
+    /// One person, with all keys and clients.
     Person,
     Organization,
 }
 
 impl Share {
-    /// As the headers call it.
+    /// The name in the headers.
     const fn name(self) -> &'static str {
         match self {
             Self::Caller => "default",
@@ -38,7 +39,7 @@ impl Share {
     }
 }
 
-/// What is left to a caller, as the answer tells it.
+/// The remaining calls, as response headers report them.
 #[derive(Debug)]
 pub(super) struct Told {
     policy: String,
@@ -55,10 +56,10 @@ impl Told {
     }
 }
 
-/// Why a call is not taken.
+/// Why a call is refused.
 #[derive(Debug)]
 pub(super) enum Refused {
-    /// There are none left for so many seconds.
+    /// No calls are left for `wait` seconds.
     Limited {
         told: Told,
         wait: u32,
@@ -85,7 +86,7 @@ impl IntoResponse for Refused {
     }
 }
 
-/// Takes one call. Somebody of the platform who acts in an organization does not use up what is its own.
+/// Takes one call from the buckets. A call by the platform does not use the organization's own bucket.
 pub(super) async fn take(app: &App, whom: &Whom, writes: bool) -> Result<Told, Refused> {
     let named = named(app, whom, writes);
     let buckets: Vec<Bucket> = named.iter().map(|(_, bucket)| bucket.clone()).collect();
@@ -98,7 +99,7 @@ pub(super) async fn take(app: &App, whom: &Whom, writes: bool) -> Result<Told, R
     if may_pass(whom, &empty) && is_owner(app, whom).await? {
         return Ok(told);
     }
-    // What is refused uses up nothing that others share.
+    // A refused call takes nothing from shared buckets.
     let taken = buckets.iter().zip(&left).filter(|(_, left)| left.taken);
     limits::refund(&app.store, &taken.map(|(bucket, _)| bucket.clone()).collect::<Vec<_>>()).await?;
     metrics::counter!("porteiro_api_limited_total").increment(1);
@@ -119,7 +120,7 @@ fn named(app: &App, whom: &Whom, writes: bool) -> Vec<(Share, Bucket)> {
         let rule = rule.with_per_minute(count.saturating_mul(times));
         (share, Bucket { key: app.secrets.limit_key(rule.name, whom), rule })
     };
-    // A client of somebody else's cannot use up what the person needs for themselves.
+    // A third-party client cannot use up the calls that the person needs.
     let key = match whom.member.as_ref().map(|member| &member.with) {
         Some(With::Client(client)) => format!("{}|{client}", whom.key),
         Some(With::House | With::Key) | None => whom.key.clone(),
@@ -135,9 +136,9 @@ fn named(app: &App, whom: &Whom, writes: bool) -> Vec<(Share, Bucket)> {
     named
 }
 
-/// Which empty buckets do not stop an owner. What others share never does, or they could keep the owner from disabling
-/// them; nor, on a page of the house, what the owner's own keys and clients use up. What is theirs alone in this place
-/// stops them.
+/// Whether an owner may call although these buckets are empty. Buckets shared with other members never stop an owner,
+/// or the members could keep the owner from disabling them. At a first-party client, the bucket that the owner's keys
+/// and other clients use does not stop an owner either. The caller's own bucket does.
 fn may_pass(whom: &Whom, empty: &[Share]) -> bool {
     let Some(member) = &whom.member else { return false };
     empty.iter().all(|share| match (share, &member.with) {
@@ -148,7 +149,7 @@ fn may_pass(whom: &Whom, empty: &[Share]) -> bool {
     })
 }
 
-/// Asked only where a bucket is empty: the usual call costs no statement more.
+/// Read only if a bucket is empty: the usual call needs no further statement.
 async fn is_owner(app: &App, whom: &Whom) -> Result<bool, StoreError> {
     let (Some(member), Some(organization)) = (&whom.member, whom.organization) else { return Ok(false) };
     let found = members::find(&app.store, organization, members::Whom::Id(member.id)).await?;

@@ -1,4 +1,4 @@
-//! Calls that are turned away for lack of authority, and what is remembered of them.
+//! Calls refused for lack of authority, and their records.
 
 use porteiro_protocol::{api_key::ApiKey, id::OrganizationId, permission::Permission};
 
@@ -12,7 +12,7 @@ use crate::{
     refusals::{self, Holder, Refusal, Rule},
 };
 
-/// What was asked, and by which client where one is known.
+/// The permission a call required, and the client, if one is known.
 pub(super) struct Asking<'a> {
     pub app: &'a App,
     pub context: &'a RequestContext,
@@ -21,7 +21,7 @@ pub(super) struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// They may not, and learn by which reference others find out why.
+    /// Records the refusal and returns a 403 with its reference.
     pub(super) async fn forbidden(
         &self,
         rule: Rule,
@@ -49,13 +49,13 @@ impl Asking<'_> {
         .await
     }
 
-    /// A member, in their own organization or with its token elsewhere.
+    /// Refuses a member, in its own organization or with its token elsewhere.
     pub(super) async fn member(&self, rule: Rule, member: &Member, subject: Actor) -> Turned {
         let organization = member.organization.id;
         self.forbidden(rule, Some(organization), subject, Holder::Member(organization, member.id)).await
     }
 
-    /// A key that says more than its owner holds.
+    /// Refuses a key that carries more than its owner holds.
     pub(super) async fn exceeds(&self, key: &ApiKey, organization: OrganizationId) -> Turned {
         let found = match api_keys::find(&self.app.store, key.id(), &key.hash()).await {
             Ok(Some(found)) => found,

@@ -1,4 +1,4 @@
-//! Routes for whoever is signed in: by their session, or by a token of theirs for a first-party app.
+//! Routes for signed-in people: with their session, or with an access token for a first-party client.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use crate::{
     sessions::{self, SignedIn},
 };
 
-/// What [`crate::http::Access::Session`] means: no handler behind it runs without a [`SignedIn`].
+/// Implements [`crate::http::Access::Session`]: no handler behind it runs without a [`SignedIn`].
 pub async fn require_session(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let Ok(context) =
         <RequestContext as axum::extract::FromRequestParts<()>>::from_request_parts(&mut parts, &()).await;
-    // A change asked for by another site's page is not the person's.
+    // A change from another site's page is not the person's (CSRF).
     let by_cookie = context.session.is_some();
     let reads = parts.method == axum::http::Method::GET || parts.method == axum::http::Method::HEAD;
     if by_cookie && !reads && context.origin.as_deref() != Some(app.issuer()) {
@@ -45,8 +45,8 @@ pub async fn require_session(State(app): State<Arc<App>>, request: Request, next
     }
 }
 
-/// An app of the same house, by an access token of the person's session. Where more is to be proved it is told so as
-/// RFC 9470 says: the client knows what to ask for.
+/// A first-party app with an access token of the person's session. If the level is too low, the answer is the step-up
+/// challenge of RFC 9470, which tells the client what to request.
 async fn with_token(
     app: &Arc<App>,
     context: &RequestContext,
@@ -73,7 +73,7 @@ async fn with_token(
     }
 }
 
-/// The proofs of this session may change how the account is entered, or the person is asked for more.
+/// Requires that the session's proofs allow changing the credentials; a step-up is required otherwise.
 pub async fn require_fresh(app: &Arc<App>, signed_in: &SignedIn) -> Result<(), Problem> {
     let all = credentials::find_all(&app.store, signed_in.account_id).await?;
     let bound: Vec<CredentialKind> = all.iter().map(|credential| credential.kind).collect();

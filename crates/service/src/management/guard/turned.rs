@@ -1,4 +1,4 @@
-//! Refusals at the door, as problems with the challenge their credential's scheme asks for.
+//! Refusals by the guard, as problems with the challenge of the credential's scheme.
 
 use axum::{
     http::header,
@@ -10,10 +10,10 @@ use crate::{
     store::StoreError,
 };
 
-/// Why a call is not let in.
+/// Why a call is refused.
 pub(super) enum Turned {
     Problem(Problem),
-    /// The credential itself: said with the challenge its scheme asks for.
+    /// The credential is not accepted; the answer has the challenge of its scheme.
     Credential(OAuthError),
 }
 

@@ -1,8 +1,8 @@
-//! Who may act as whom, and asking for what. Pure.
+//! Decides who may impersonate which member, and with which scopes. Pure.
 //!
-//! Never as somebody of a higher authority: `members:impersonate` stands for what an administrator of an organization may
-//! do, and for nothing above. So nobody acts as somebody who may do anything to the installation, as an owner, or as
-//! somebody who holds what is reserved; and no token carries more than the member holds.
+//! Impersonation never raises authority: `members:impersonate` gives at most what an administrator of an organization
+//! may do. So a platform administrator, an owner and a holder of reserved permissions cannot be impersonated, and no
+//! token carries more than the member holds.
 
 use porteiro_protocol::{
     permission::{Held, Permission, RESERVED},
@@ -11,44 +11,44 @@ use porteiro_protocol::{
 
 use crate::{impersonation::holds_permission, members::Unusable, permissions::OWNER, refusals::Rule};
 
-/// Standard scopes that say who somebody is and open nothing.
+/// Standard scopes that only identify the person.
 const WHO: &[&str] = &["openid", "profile", "email", "phone"];
 
-/// Who wants to act.
+/// The platform administrator who wants to impersonate.
 #[derive(Debug)]
 pub struct Impersonator<'a> {
-    /// A person with a token; a key never acts as anybody.
+    /// Whether it is a person with a token; a key cannot impersonate.
     pub is_person: bool,
-    /// In the installation.
+    /// The permissions held on the platform.
     pub held: &'a Held,
 }
 
 /// The impersonated member.
 #[derive(Debug)]
 pub struct Target<'a> {
-    /// What they hold in the organization, if it counts.
+    /// The permissions held in the organization, if the membership is usable.
     pub held: Result<&'a Held, Unusable>,
     pub roles: &'a [String],
-    /// A client's membership has nobody to be told.
+    /// A client's membership cannot be impersonated: there is no person to notify.
     pub is_person: bool,
-    /// What they hold in the installation.
+    /// The permissions held on the platform.
     pub platform: &'a Held,
     pub platform_administrator: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
-    /// The membership counts for nothing now.
+    /// The membership cannot be used now.
     Unusable(Unusable),
-    /// It is a client's.
+    /// The member is a client.
     NotAPerson,
     Rule(Rule),
 }
 
-/// Whether this person may act as this member at all.
+/// Whether this person may impersonate this member.
 ///
 /// # Errors
-/// By which rule not.
+/// The rule that forbids it.
 pub fn may_act(who: &Impersonator<'_>, whom: &Target<'_>) -> Result<(), Refused> {
     let refuse = |rule| Err(Refused::Rule(rule));
     if !who.is_person {
@@ -74,11 +74,11 @@ pub fn may_act(who: &Impersonator<'_>, whom: &Target<'_>) -> Result<(), Refused>
     Ok(())
 }
 
-/// Whether a token for that member may carry this. `permissions`: which of the scopes are permissions, with what the
-/// member holds.
+/// Whether a token for the member may carry `scope`. `permissions`: those of its scopes that are permissions; `held`:
+/// what the member holds.
 ///
 /// # Errors
-/// When a scope is neither held nor one that says who somebody is.
+/// When a scope is neither held nor one that identifies the person.
 pub fn may_carry(scope: &Scope, permissions: &[Permission], held: &Held) -> Result<(), Rule> {
     let fits = |name: &str| {
         WHO.contains(&name)
@@ -142,7 +142,7 @@ mod tests {
                 platform_administrator: administrator,
             };
             let may = may_act(&Impersonator { is_person, held: &who }, &whom).is_ok();
-            // Said once more, as the rule is written down.
+            // The rule again, as it is documented.
             let by_name = names(&who).contains(&"members:impersonate");
             let above = owner || target.is_everything() || administrator
                 || names(&target).iter().any(|name| RESERVED.contains(name))

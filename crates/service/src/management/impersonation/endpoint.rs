@@ -112,7 +112,7 @@ struct Banner {
 
 type Existing = Path<(String, String, String)>;
 
-/// What is not an id names nothing.
+/// A malformed id is not found.
 fn id<K>(text: &str) -> Result<Id<K>, Problem> {
     text.parse().map_err(|_| ProblemCode::NotFound.into())
 }
@@ -220,7 +220,7 @@ fn unminted(error: OAuthError) -> Problem {
     Problem::new(ProblemCode::Unavailable, error.description)
 }
 
-/// Who asked whom for what, for whatever is refused.
+/// The impersonation that is refused, for its record.
 struct Refusing<'a> {
     app: &'a App,
     context: &'a RequestContext,
@@ -251,7 +251,7 @@ impl Refusing<'_> {
         }
     }
 
-    /// The organization reads in its trail that somebody tried.
+    /// Records the attempt in the organization's audit trail.
     async fn record(&self, rule: Rule) -> Result<Problem, StoreError> {
         let exists = crate::organizations::find(&self.app.store, self.organization).await?.is_some();
         let refusal = Refusal {

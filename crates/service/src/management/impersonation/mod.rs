@@ -1,5 +1,5 @@
-//! Somebody of the platform begins to act as a member, goes on, and stops (`crate::impersonation`). Everything that was
-//! decided on is looked at again for every token.
+//! A platform administrator starts, continues and stops impersonating a member (`crate::impersonation`). The whole
+//! decision is made again for every token.
 
 mod decide;
 mod endpoint;
@@ -44,7 +44,7 @@ use crate::{
     store::{Reader, StoreError, Tx},
 };
 
-/// Everything a decision needs of the member, as it is now.
+/// The facts about the member that a decision needs.
 #[derive(Debug)]
 struct Facts {
     member: Member,
@@ -82,7 +82,7 @@ impl Facts {
     }
 }
 
-/// Who acts, with which token: only a person has both.
+/// The platform administrator and the token; only a person has both.
 fn operator(caller: &Caller) -> Option<(AccountId, &Presented)> {
     match (&caller.by, &caller.token) {
         (By::Operator(account), Some(token)) => Some((*account, token)),
@@ -90,18 +90,18 @@ fn operator(caller: &Caller) -> Option<(AccountId, &Presented)> {
     }
 }
 
-/// What somebody asks for when they begin.
+/// A request to start an impersonation.
 #[derive(Debug)]
 struct Beginning<'a> {
     organization: OrganizationId,
     membership: MembershipId,
     reason: &'a str,
     authority: &'a Authority,
-    /// Which of its scopes are permissions.
+    /// The scopes that are permissions.
     permissions: &'a [Permission],
 }
 
-/// An impersonation that goes on, with what its tokens are made of.
+/// A current impersonation, with what its tokens contain.
 #[derive(Debug)]
 struct Going {
     impersonation: Impersonation,
@@ -109,7 +109,8 @@ struct Going {
     member: Member,
 }
 
-/// Begins one, or says why not. What was decided on cannot change before it is written: the organization is locked.
+/// Starts an impersonation. The organization is locked, so the facts of the decision cannot change before it is
+/// written.
 async fn begin(
     app: &App,
     context: &RequestContext,
@@ -127,7 +128,7 @@ async fn begin(
             let Some(facts) = Facts::load(&tx, asked.organization, asked.membership).await? else {
                 return Ok(None);
             };
-            // Nor what they hold themselves, which may have changed since they were let in.
+            // The caller's own permissions may have changed since the guard read them.
             let held = held_now(&tx, caller).await?.unwrap_or_else(Held::nothing);
             let person = match facts.check(caller, &held) {
                 Ok(account) => account.clone(),
@@ -172,7 +173,7 @@ async fn write(
     };
     let impersonation = impersonation::insert(tx, &new).await?;
     let terms = Terms {
-        // Nobody proved to be the member.
+        // The person of the account has proved nothing.
         level: Level::None,
         auth_time: numeric_date(now),
         amr: Vec::new(),
@@ -209,12 +210,12 @@ async fn write(
     };
     let payload = json!({"organization": asked.organization, "impersonation": id});
     let job = Id::ordered(now, &*app.entropy);
-    // A second later, so that it is over by every clock.
+    // One second later, so that it has expired by every clock.
     jobs::enqueue_later(tx, job, JOB, &payload, f64::from(SECONDS) + 1.0).await?;
     Ok(Going { impersonation, live, member })
 }
 
-/// Tells everybody concerned: the organization, the platform, the person.
+/// Records the start for the organization and the platform, and notifies the person.
 async fn announce(
     app: &App,
     tx: &Tx,
@@ -249,7 +250,7 @@ async fn announce(
     .await
 }
 
-/// One that goes on, for whoever began it and with the same client. Everything is looked at again.
+/// Returns a current impersonation of the same caller and client. Everything is checked again.
 async fn go_on(
     app: &App,
     caller: &Caller,
@@ -284,7 +285,7 @@ async fn go_on(
     Ok(Some(Ok(Going { impersonation, live, member: facts.member })))
 }
 
-/// Ends one: its grant too, so that its tokens are worth nothing wherever we are asked. `false`: there is none.
+/// Ends an impersonation and its grant, so that introspection and our own APIs refuse its tokens. `false` if there is none.
 async fn stop(
     app: &App,
     context: &RequestContext,

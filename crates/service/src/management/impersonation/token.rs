@@ -1,4 +1,4 @@
-//! What an impersonation may ask for, and the tokens it gets.
+//! The authority an impersonation may request, and its tokens.
 
 use porteiro_protocol::{authority::Authority, id::OrganizationId, permission::Permission, scope::Scope};
 use serde_json::json;
@@ -20,7 +20,8 @@ use crate::{
     refusals::Rule,
 };
 
-/// What is asked for at one API, and which of it are permissions. Whether the member holds them is asked where it counts.
+/// The requested authority at one API, and which scopes are permissions. Whether the member holds them is decided
+/// later.
 pub(super) fn authority(
     app: &App,
     apis: &[Api],
@@ -41,7 +42,7 @@ pub(super) fn authority(
     Ok((authority, permissions))
 }
 
-/// A token, after the organization's trail says that there is one.
+/// Issues a token, after the organization's audit trail has recorded it.
 pub(super) async fn mint(
     app: &App,
     context: &RequestContext,

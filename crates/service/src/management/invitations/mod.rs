@@ -1,4 +1,4 @@
-//! Inviting people to an organization, for those who may.
+//! Invites people to an organization.
 
 mod endpoint;
 
@@ -34,7 +34,7 @@ use crate::{
 
 const WRITE: &str = "invitations:write";
 
-/// Asks somebody to join. Whoever was asked before is asked again, by the same invitation.
+/// Invites a person to join. A pending invitation to the same address is sent again.
 async fn invite(
     app: &App,
     context: &RequestContext,
@@ -49,9 +49,10 @@ async fn invite(
     let invited = management::change(app, context, caller, "invitations.invite", |tx| async move {
         let Standing { organization, held } = standing::enter(&tx, caller, WRITE).await?;
         let definitions = roles::definitions(&tx, organization.id).await?;
-        // Nobody gives what they do not hold.
+        // A caller gives only what it holds.
         members::decide::may_give(&held, &definitions, role)?;
-        // Only now, and in this transaction: what is refused or rolled back sends no mail and counts for nobody.
+        // Last, and in this transaction: an invitation that is refused or rolled back sends no mail and takes nothing
+        // from a bucket.
         if let Some(limited) = limits::take_in(&tx, buckets).await? {
             return Err(Problem::from(limited).into());
         }
@@ -63,8 +64,8 @@ async fn invite(
     invited.await
 }
 
-/// What an invitation counts for: its organization, the organization's share of the mailbox, and last the mailbox, which
-/// all organizations have in common.
+/// The buckets of an invitation: the organization's, the organization's for this mailbox, and last the mailbox's, which
+/// all organizations share.
 fn buckets(app: &App, organization: OrganizationId, email: &EmailAddress) -> [Bucket; 3] {
     let mailbox = app.secrets.identifier_key("email", email.without_detail().as_bytes());
     let place = organization.uuid();
@@ -138,7 +139,7 @@ async fn send(
     mail::enqueue(app, tx, &mail).await
 }
 
-/// `false` when there is none that waits.
+/// `false` if there is no pending invitation.
 async fn take_back(
     app: &App,
     context: &RequestContext,

@@ -1,4 +1,4 @@
-//! What is done to members. Each is one transaction under the organization's lock: load, decide, apply, write it down.
+//! Changes of members. Each is one transaction under the organization's lock: load, decide, apply, record.
 
 use std::sync::Arc;
 
@@ -33,12 +33,12 @@ const NO_CLIENT: &str = "the client is unknown";
 
 type Outcome<T> = Result<T, TxProblem>;
 
-/// Who is to be a member.
+/// The new member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
-    /// For the platform only: organizations invite people.
+    /// Only the platform adds accounts; organizations invite people.
     Account(AccountId),
-    /// A machine client, as a member of its own.
+    /// A client, as a member of its own.
     Client(String),
 }
 
@@ -100,7 +100,7 @@ async fn found(tx: &Tx, organization: OrganizationId, id: MembershipId) -> Outco
     Ok(members::find(tx, organization, Whom::Id(id)).await?.ok_or(Refused::NotFound)?)
 }
 
-/// A member to be changed: here, not removed, and as the caller has seen them.
+/// Locks the member to change, which is not removed and has the version that the caller has seen.
 async fn locked(
     tx: &Tx,
     organization: OrganizationId,
@@ -134,7 +134,7 @@ pub async fn change(
     .await
 }
 
-/// What a change would do: made, looked at, and taken back.
+/// A dry run: makes the change, reads its effect and rolls it back.
 pub async fn rehearse(
     app: &Arc<App>,
     context: &RequestContext,
@@ -201,7 +201,7 @@ async fn apply(
             .await?;
         }
     }
-    // Names are people's: the trail says that one changed, and keeps neither.
+    // Names are personal data: the audit trail records that the name changed, but neither name.
     let named = |name: &str| (name != member.display_name).then_some("another");
     let event = audit_trail::Event::done(
         TrailKind::MemberChanged,
@@ -217,7 +217,7 @@ async fn apply(
     found(tx, organization, member.id).await
 }
 
-/// Disables or removes. `seen`: where the caller must have looked first.
+/// Disables or removes a member. `seen`: the version the caller has seen, where it is required.
 pub async fn end(
     app: &Arc<App>,
     context: &RequestContext,
@@ -250,7 +250,7 @@ async fn may_end(tx: &Tx, member: &Member) -> Outcome<()> {
     Ok(decide::keeps_an_owner(&member.roles, &[], another)?)
 }
 
-/// Somebody leaves of their own accord: nobody is asked but whether an owner stays.
+/// A member leaves. No permission is required, but an organization keeps an owner.
 pub async fn leave(
     app: &Arc<App>,
     context: &RequestContext,
@@ -262,7 +262,7 @@ pub async fn leave(
         let place = organizations::lock(&tx, organization).await?.ok_or(Refused::NotFound)?;
         let member = members::find(&tx, organization, Whom::Account(account)).await?;
         let id = member.ok_or(Refused::NotFound)?.id;
-        // Whoever was removed does not learn whether it still exists.
+        // A removed member does not learn whether the organization still exists.
         let member =
             store::lock(&tx, organization, id).await?.filter(|member| member.state != State::Removed);
         let member = member.ok_or(Refused::NotFound)?;
@@ -277,8 +277,8 @@ pub async fn leave(
     Ok(left.await?)
 }
 
-/// Whoever was disabled is active again, with their roles and nothing else of before. Their roles are as good as given:
-/// nobody enables whoever may do more than they.
+/// Enables a disabled member, with its roles and nothing else of before. This gives those roles, so the caller must
+/// hold everything they permit.
 pub async fn enable(
     app: &Arc<App>,
     context: &RequestContext,

@@ -1,11 +1,11 @@
-//! The cut: a membership ends, and with it, in the same transaction, everything that hung on it.
+//! Ends a membership and, in the same transaction, everything that depends on it.
 //!
-//! 1. The row says since when nothing of before counts (`grants_from`): tokens without a grant and keys die by that.
-//! 2. Its grants are revoked, what was consented to is forgotten, and their clients are told.
-//! 3. Its personal keys are revoked, and whoever acts as this member stops.
-//! 4. The organization's trail says so, and the person's own log.
+//! 1. `grants_from` in the row invalidates everything issued earlier: keys, and tokens without a grant.
+//! 2. Its grants are revoked, its consents are deleted, and their clients are notified.
+//! 3. Its personal keys are revoked, and impersonations of this member end.
+//! 4. The organization's audit trail and the person's security log record it.
 //!
-//! Nothing of it is undone by enabling or coming back: that begins from nothing.
+//! Enabling or adding the member again restores none of it.
 
 use porteiro_protocol::id::{MembershipId, OrganizationId};
 use serde_json::json;
@@ -21,7 +21,8 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// Ends a membership for whoever may. The caller holds the organization's lock. `false` when it had ended before.
+/// Ends a membership. The caller has checked the authority and holds the organization's lock. `false` if it had ended
+/// before.
 pub async fn cut(
     app: &App,
     tx: &Tx,
@@ -59,7 +60,7 @@ pub async fn cut(
     Ok(true)
 }
 
-/// What a member allowed clients here ends: one of them, or all.
+/// Ends the grants a member gave to one client in this organization, or to all clients.
 pub async fn end_grants(
     app: &App,
     tx: &Tx,
@@ -69,13 +70,13 @@ pub async fn end_grants(
     actor: &Actor,
     why: Why,
 ) -> Result<Gone, StoreError> {
-    // A client's own tokens have no grant; they end by the row.
+    // A client's own tokens have no grant; they end by `grants_from`.
     let Some(account) = member.account else { return Ok(Gone::default()) };
     let member = Membership { organization: member.organization.id, id: member.id, actor, why };
     endings::end(app, tx, context, Cause::MemberGrants { member, account, client_id }).await
 }
 
-/// What lives on a member's authority ends: personal keys, and whoever acts as them.
+/// Ends what depends on a member's authority: personal keys, and impersonations of the member.
 pub async fn end_borrowed(
     app: &App,
     tx: &Tx,

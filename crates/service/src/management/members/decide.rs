@@ -1,4 +1,4 @@
-//! Who may change whom, and how far.
+//! Decides which members a caller may change, and how.
 
 use std::collections::BTreeSet;
 
@@ -9,40 +9,40 @@ use porteiro_protocol::{
 
 use crate::{permissions::OWNER, roles::Definitions};
 
-/// Most roles one member wears.
+/// The largest number of roles of a member.
 pub const MOST_ROLES: usize = 20;
 pub const LONGEST_NAME: usize = 100;
 pub const LONGEST_REASON: usize = 500;
 
-/// Why a change of a member is not made.
+/// Why a change of a member is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
-    /// Nobody of that id is here, as far as the caller may know.
+    /// No such member is visible to the caller.
     NotFound,
-    /// It was changed since the caller looked.
+    /// The member was changed since the caller read it.
     Stale,
-    /// The member may do what the caller may not.
+    /// The member holds permissions that the caller does not hold.
     Above,
-    /// The caller does not hold what they would give.
+    /// The caller would give permissions it does not hold.
     Exceeds(Vec<Permission>),
-    /// There is no such role.
+    /// The role does not exist.
     UnknownRole(String),
-    /// None, too many, or one twice.
+    /// No role, too many roles, or a duplicate.
     Roles,
     /// The primary role is not among the roles.
     PrimaryRole,
     DisplayName,
     Reason,
     LastOwner,
-    /// They are one already.
+    /// The person or client is already a member.
     AlreadyMember,
-    /// Whom the caller may not add, or who is not there to be added.
+    /// The caller may not add this account or client, or it does not exist.
     Whom(&'static str),
-    /// Removed members come back by being added or invited, not by a change.
+    /// Removed members return by being added or invited, not by a change.
     Removed,
 }
 
-/// What is to be different.
+/// The requested change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub display_name: Option<String>,
@@ -50,7 +50,7 @@ pub struct Wanted {
     pub primary_role: Option<String>,
 }
 
-/// What a member becomes.
+/// The member after the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Becomes {
     pub display_name: String,
@@ -58,7 +58,7 @@ pub struct Becomes {
     pub primary_role: String,
 }
 
-/// A member before a change, as far as it matters here.
+/// The member before the change, as far as the decision needs it.
 #[derive(Debug, Clone, Copy)]
 pub struct Now<'a> {
     pub display_name: &'a str,
@@ -67,18 +67,18 @@ pub struct Now<'a> {
     pub held: &'a Held,
 }
 
-/// Nobody changes whoever may do more than they.
+/// A caller changes only members whose permissions it holds itself.
 ///
 /// # Errors
-/// When the member holds something the caller does not.
+/// When the member holds a permission that the caller does not.
 pub fn stands_above(caller: &Held, member: &Held) -> Result<(), Refused> {
     if caller.covers_all(member) { Ok(()) } else { Err(Refused::Above) }
 }
 
-/// Nobody gives a role that permits what they do not hold.
+/// A caller gives only roles whose permissions it holds itself.
 ///
 /// # Errors
-/// When there is no such role, or the caller does not hold all of it.
+/// When the role does not exist, or the caller does not hold all of its permissions.
 pub fn may_give(caller: &Held, definitions: &Definitions, role: &str) -> Result<(), Refused> {
     let gives = definitions.get(role).ok_or_else(|| Refused::UnknownRole(role.to_owned()))?;
     if caller.covers_all(gives) {
@@ -87,10 +87,10 @@ pub fn may_give(caller: &Held, definitions: &Definitions, role: &str) -> Result<
     Err(Refused::Exceeds(caller.missing(gives.named()).into_iter().cloned().collect()))
 }
 
-/// What a change comes to.
+/// The member after the requested change.
 ///
 /// # Errors
-/// When it says nothing sensible, or gives or takes more than the caller holds.
+/// When the request is invalid, or gives or takes more than the caller holds.
 pub fn change(
     caller: &Held,
     definitions: &Definitions,
@@ -117,24 +117,24 @@ pub fn change(
     Ok(Becomes { display_name, roles: distinct.into_iter().cloned().collect(), primary_role })
 }
 
-/// An organization keeps an owner. `another`: whether somebody else is one, and active.
+/// An organization keeps an owner. `another`: whether there is another active owner.
 ///
 /// # Errors
-/// When the last one would stop being it.
+/// When the last owner would lose the role.
 pub fn keeps_an_owner(before: &[String], after: &[String], another: bool) -> Result<(), Refused> {
     let owns = |roles: &[String]| roles.iter().any(|role| role == OWNER);
     if owns(before) && !owns(after) && !another { Err(Refused::LastOwner) } else { Ok(()) }
 }
 
-/// A name as people read it: something to see, nothing that plays with the screen.
+/// A display name: visible characters only, no control characters.
 pub fn name(text: &str) -> Option<String> {
     plain_text::name(text, LONGEST_NAME).map(str::to_owned)
 }
 
-/// Why somebody was disabled, if it was said.
+/// The reason for disabling a member, if there is one.
 ///
 /// # Errors
-/// When it is too long or has what no text has.
+/// When it is too long or contains control characters.
 pub fn reason(text: Option<&str>) -> Result<Option<&str>, Refused> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
     let fits = text.chars().count() <= LONGEST_REASON && plain_text::is_seen(text);
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use crate::permissions::BUILT_IN;
 
-    /// Roles of an organization: ours, and some of its own.
+    /// Roles of an organization: built-in and custom.
     fn definitions() -> impl Strategy<Value = Definitions> {
         prop::collection::btree_map("[a-d]", prop::collection::vec(permission(), 0..4), 0..4)
             .prop_map(|own| Definitions::new(own.into_iter().map(|(key, held)| (key, Held::of(held)))))
@@ -171,8 +171,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-        /// Whatever is asked: nobody ends up with more than whoever changed them holds, beyond what they had; nobody who
-        /// held more is touched; and what they become is made of roles there are.
+        /// Whatever the request: a member gains only permissions that the caller holds; a member with more permissions
+        /// than the caller is not changed; and all roles afterwards exist.
         #[test]
         fn a_change_gives_and_takes_only_what_the_caller_holds(
             definitions in definitions(), caller in roles(), before in roles(), wanted in roles(),
@@ -195,7 +195,7 @@ mod tests {
             prop_assert_eq!(above, outcome == Err(Refused::Above));
         }
 
-        /// Two who may change each other hold the same.
+        /// Two members who may change each other hold the same permissions.
         #[test]
         fn authority_over_each_other_is_equality(definitions in definitions(), one in roles(), other in roles()) {
             let (one, other) = (held(&definitions, &one), held(&definitions, &other));

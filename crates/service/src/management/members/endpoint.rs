@@ -147,7 +147,7 @@ struct DisableBody {
     reason: Option<String>,
 }
 
-/// Whether it is somebody of the platform, who acts here with a reason.
+/// Whether the platform acts here, with a reason.
 const fn is_platform(caller: &Caller) -> bool {
     match caller.by {
         By::Operator(_) => true,

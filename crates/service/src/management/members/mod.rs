@@ -1,9 +1,9 @@
-//! Members of an organization, changed by those who may.
+//! Changes members of an organization.
 //!
-//! 1. Whoever changes a member holds the organization's lock, and is asked once more what they hold
-//!    ([`super::standing`]).
-//! 2. Nobody gives what they do not hold, nor changes whoever may do more; an organization keeps an owner ([`decide`]).
-//! 3. A membership ends for everything that hung on it at once, and comes back with nothing ([`cut`]).
+//! 1. A change takes the organization's lock and reads the caller's permissions again ([`super::standing`]).
+//! 2. A caller gives only what it holds, and changes no member with more permissions; an organization keeps an owner
+//!    ([`decide`]).
+//! 3. Ending a membership ends everything that depends on it; a new membership starts with nothing ([`cut`]).
 
 mod changing;
 pub mod cut;

@@ -1,4 +1,4 @@
-//! Statements that change a membership. Whoever calls one holds the organization's lock.
+//! Statements that change a membership. The caller holds the organization's lock.
 
 use porteiro_protocol::id::{AccountId, MembershipId, OrganizationId};
 use uuid::Uuid;
@@ -25,7 +25,7 @@ impl End {
     }
 }
 
-/// The member as they are once nobody else changes them, and nobody is given anything as them.
+/// Locks the membership: until the end of the transaction it is not changed, and no grant is issued for it.
 pub async fn lock(
     tx: &Tx,
     organization: OrganizationId,
@@ -39,7 +39,7 @@ pub async fn lock(
     find(tx, organization, Whom::Id(id)).await
 }
 
-/// Whether somebody else owns the organization: a person, active here and everywhere.
+/// Whether there is another owner: a person, with an active membership and an active account.
 pub async fn has_another_owner(
     tx: &Tx,
     organization: OrganizationId,
@@ -75,7 +75,7 @@ pub async fn describe(
     .map(|_| ())
 }
 
-/// Exactly these from now on.
+/// Replaces the roles by exactly these.
 pub async fn set_roles(
     tx: &Tx,
     organization: OrganizationId,
@@ -100,7 +100,7 @@ pub async fn set_roles(
     .map(|_| ())
 }
 
-/// Ends a membership; `false` when it had ended like this before. From here on nothing of before counts.
+/// Ends a membership; `false` if it had already ended this way. Everything issued earlier is invalid from now on.
 pub async fn end(
     tx: &Tx,
     organization: OrganizationId,
@@ -127,7 +127,7 @@ pub async fn end(
     Ok(ended == 1)
 }
 
-/// `false` when it was not disabled. What ended then stays over: it counts from now.
+/// `false` if it was not disabled. What ended then stays ended: `grants_from` is now.
 pub async fn enable(tx: &Tx, organization: OrganizationId, id: MembershipId) -> Result<bool, StoreError> {
     let enabled = tx
         .execute(
@@ -140,8 +140,8 @@ pub async fn enable(tx: &Tx, organization: OrganizationId, id: MembershipId) -> 
     Ok(enabled == 1)
 }
 
-/// Nothing an account was given as anybody's member counts from here on. Where it is one, in the order of the
-/// organizations.
+/// Invalidates everything issued to an account as a member of any organization. Returns its memberships, ordered by
+/// organization.
 pub async fn cut_account(
     tx: &Tx,
     account: AccountId,

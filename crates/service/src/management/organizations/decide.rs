@@ -1,4 +1,4 @@
-//! What an organization may be called.
+//! Valid names and slugs of organizations.
 
 use porteiro_protocol::plain_text;
 use schemars::JsonSchema;
@@ -35,14 +35,14 @@ impl From<&Organization> for Said {
     }
 }
 
-/// A field that cannot be as it is, and why.
+/// An invalid field, and why.
 pub type Wrong = (&'static str, &'static str);
 
 impl Said {
-    /// The same without spaces around the name.
+    /// Trims the name and checks all fields.
     ///
     /// # Errors
-    /// The first field that cannot be as it is.
+    /// The first invalid field.
     pub fn checked(mut self) -> Result<Self, Wrong> {
         let name =
             plain_text::name(&self.name, 100).ok_or(("name", "must have 1 to 100 printable characters"))?;
@@ -57,7 +57,7 @@ impl Said {
     }
 }
 
-/// A label as in a host name. What looks like an id would be read as one.
+/// A label as in a host name. It must not look like an id, which it would be taken for.
 fn is_slug(text: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (2..=63).contains(&text.len())
@@ -67,7 +67,7 @@ fn is_slug(text: &str) -> bool {
         && uuid::Uuid::try_parse(text).is_err()
 }
 
-/// A word of the platform's own, such as `unpaid`.
+/// A code that the platform chooses, such as `unpaid`.
 pub fn is_reason_code(text: &str) -> bool {
     (1..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }

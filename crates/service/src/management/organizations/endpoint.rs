@@ -176,7 +176,8 @@ async fn rename(
     patch: Patch<Said>,
 ) -> Result<Response, Problem> {
     let organization = caller.organization()?;
-    // Against what was read before the lock: had it changed since, the version would not be the one that was seen.
+    // The patch applies to the organization as read before the lock; if it has changed since, the version does not
+    // match.
     let said = patch.apply(&Said::from(organization))?.checked().map_err(field_invalid)?;
     let organization = change(&app, &context, &caller, organization.id, seen, &said).await?;
     let version = organization.version;

@@ -1,12 +1,12 @@
-//! Organizations as a resource of the management API: made, changed, suspended and resumed.
+//! Organizations as a resource of the management API: create, change, suspend and resume.
 //!
-//! 1. The platform makes them and names the owner; where `organizations_by_people` is set, whoever is signed in makes one
-//!    and owns it.
-//! 2. A slug that is given up leads to the organization for ninety days, and is nobody else's.
-//! 3. Suspending touches no grant, key or membership: they count for nothing until it is resumed, and then as before.
+//! 1. The platform creates them and names the owner. With `organizations_by_people`, a signed-in person may create one
+//!    and becomes its owner.
+//! 2. A former slug leads to the organization for ninety days, and no other organization can take it.
+//! 3. Suspending changes no grant, key or membership: they cannot be used until the organization is resumed.
 //!
-//! Every change is made under the organization's lock, by somebody who may still make it, and written to its trail in the
-//! same transaction.
+//! Every change takes the organization's lock, reads the caller's permissions again and writes to the audit trail in
+//! the same transaction.
 
 mod decide;
 mod endpoint;
@@ -34,13 +34,13 @@ use crate::{
 
 pub use endpoint::routes;
 
-/// So many a person may have made that still have them as a member.
+/// The largest number of organizations that a person created and is still a member of.
 const MOST_PER_PERSON: i64 = 10;
 const WRITE: &str = "organization:write";
 const MAKE: &str = "platform.organizations:write";
 const ADMINISTER: &str = "organizations:administer";
 
-/// Which field, why, and where it stands (RFC 6901).
+/// A problem with the field, the reason, and its JSON pointer (RFC 6901).
 fn field_invalid((field, why): decide::Wrong) -> Problem {
     let errors = json!([{"pointer": format!("/{field}"), "code": "field_invalid", "detail": why}]);
     Problem::new(ProblemCode::FieldInvalid, format!("{field} {why}"))
@@ -51,11 +51,11 @@ fn slug_taken() -> Problem {
     Problem::new(ProblemCode::Conflict, "the slug belongs, or recently belonged, to another organization")
 }
 
-/// Who makes an organization.
+/// The creator of an organization.
 enum Maker<'a> {
-    /// The platform, for an owner or for nobody yet.
+    /// The platform, for an owner or without members yet.
     Platform(&'a Caller, Option<AccountId>),
-    /// A person, for themselves.
+    /// A person, who becomes the owner.
     Person(AccountId),
 }
 
@@ -132,7 +132,7 @@ async fn create(
         .await
 }
 
-/// The platform's own record of what it did.
+/// Writes what the platform did to the security log.
 async fn log(
     app: &App,
     tx: &Tx,
@@ -186,9 +186,9 @@ async fn set_policy(
                 return Ok(before);
             }
             store::set_policy(&tx, id, policy).await?;
-            // What is asked of people may have changed: the next refresh of every grant looks.
+            // The policy may have changed: the next refresh of every grant checks it.
             organizations::check_again(&tx, id).await?;
-            // Which clients may act here: what those had that may not is over at once, and stays so.
+            // The clients that may act here may have changed: the grants of those that no longer may end now.
             let third_party = policy.third_party_clients;
             let ended = if before.policy.third_party_clients == third_party {
                 json!(0)
@@ -202,7 +202,7 @@ async fn set_policy(
         .await
 }
 
-/// The organization under its lock, if the caller may still change it and it is as they have seen it.
+/// Locks the organization, if the caller may still change it and has seen this version.
 async fn held(tx: &Tx, caller: &Caller, seen: Seen) -> Result<Organization, TxProblem> {
     let organization = standing::enter(tx, caller, WRITE).await?.organization;
     seen.check(organization.version)?;
@@ -226,7 +226,7 @@ async fn written(
     Ok(organizations::find(tx, id).await?.ok_or(ProblemCode::NotFound)?)
 }
 
-/// What the platform decided about an organization.
+/// A decision of the platform about an organization.
 #[derive(Debug, Clone, Copy)]
 enum Standing<'a> {
     Suspended { reason_code: &'a str, note: Option<&'a str> },
@@ -234,7 +234,7 @@ enum Standing<'a> {
 }
 
 impl Standing<'_> {
-    /// The request that asks for it, as the trail names a use of `organizations:administer`.
+    /// The request, as the audit trail names a use of `organizations:administer`.
     fn request(self, id: OrganizationId) -> String {
         let verb = match self {
             Self::Suspended { .. } => "suspend",
@@ -244,7 +244,7 @@ impl Standing<'_> {
     }
 }
 
-/// What it is already is not done again; that somebody asked is written down each time.
+/// A decision that is already in force changes nothing; the request is recorded every time.
 async fn decide_standing(
     app: &Arc<App>,
     context: &RequestContext,

@@ -12,9 +12,9 @@ use crate::{
     store::{Decode, Reader, StoreError, Tx},
 };
 
-/// How long a slug that was given up still leads to its organization.
+/// How long a former slug leads to its organization.
 const ALIAS_DAYS: i32 = 90;
-/// Beyond this many nobody is counted.
+/// Members beyond this number are not counted.
 const MOST_COUNTED: usize = 10_000;
 const SHOWN: usize = 25;
 
@@ -41,7 +41,7 @@ pub(super) async fn suspension(
         .await?;
     let read = |row| {
         let row = Decode::new("organization", id, row);
-        // Set by hand in the database, it may say nothing.
+        // Both may be null if the organization was suspended by hand in the database.
         let at: Option<OffsetDateTime> = row.get("suspended_at")?;
         let reason: Option<String> = row.get("suspend_reason")?;
         Ok(Suspension {
@@ -54,7 +54,7 @@ pub(super) async fn suspension(
     rows.first().map(read).transpose()
 }
 
-/// How many organizations a person made and still belongs to.
+/// The number of organizations that a person created and is still a member of.
 pub(super) async fn made_by(tx: &Tx, account: AccountId) -> Result<i64, StoreError> {
     let rows = tx
         .query(
@@ -67,7 +67,7 @@ pub(super) async fn made_by(tx: &Tx, account: AccountId) -> Result<i64, StoreErr
     Ok(Decode::new("membership", account, row).get("made")?)
 }
 
-/// `false` when the new one is somebody else's. The old one leads here for a while.
+/// `false` if another organization has the new slug. The old slug leads here for `ALIAS_DAYS`.
 pub(super) async fn move_slug(tx: &Tx, id: OrganizationId, old: &str, new: &str) -> Result<bool, StoreError> {
     let claimed = tx
         .execute(
@@ -137,7 +137,7 @@ pub(super) async fn resume(tx: &Tx, id: OrganizationId) -> Result<(), StoreError
     .map(|_| ())
 }
 
-/// Which organizations, and from where on.
+/// A filter, and the position in the list.
 #[derive(Debug)]
 pub(super) struct Wanted<'a> {
     pub status: Option<Status>,
@@ -148,7 +148,7 @@ pub(super) struct Wanted<'a> {
 }
 
 pub(super) async fn list(reader: &impl Reader, wanted: &Wanted<'_>) -> Result<Vec<Organization>, StoreError> {
-    // Only what is asked stands in the statement: a plan for everything fits nothing.
+    // The statement contains only the conditions asked for: one plan for all of them would be slow.
     let status = match wanted.status {
         None => "",
         Some(Status::Enabled) => "AND o.status = 'enabled'",
@@ -178,7 +178,7 @@ pub(super) async fn list(reader: &impl Reader, wanted: &Wanted<'_>) -> Result<Ve
     rows.iter().map(Organization::try_from).collect::<Result<_, _>>().map_err(Into::into)
 }
 
-/// Who would lose access, as far as their credentials tell.
+/// Members who would lose access, judging by their credentials.
 #[derive(Debug)]
 pub(super) struct Affected {
     pub count: usize,
@@ -186,8 +186,8 @@ pub(super) struct Affected {
     pub first: Vec<(MembershipId, String)>,
 }
 
-/// What somebody must have to be able to prove a level (`protocol/assurance.rs`): $3 are the kinds that are two factors in
-/// one, $4 what is known, $5 what is held.
+/// The condition that an account can reach a level (`protocol/assurance.rs`): $3 are the kinds that are two factors in
+/// one, $4 those of something the person knows, $5 those of something the person has.
 const fn can_prove(level: Level) -> &'static str {
     match level {
         Level::None => "true",
@@ -204,7 +204,7 @@ const fn can_prove(level: Level) -> &'static str {
     }
 }
 
-/// Members who can prove what is asked now and could not prove what would be.
+/// Members who can reach the present level and could not reach the new one.
 pub(super) async fn affected(
     reader: &impl Reader,
     id: OrganizationId,

@@ -1,4 +1,4 @@
-//! Organizations as they are told.
+//! The representations of organizations.
 
 use porteiro_protocol::{
     assurance::Level,

@@ -1,4 +1,4 @@
-//! What somebody may do to the installation, changed by whoever may run commands on the machine.
+//! The operator changes the platform permissions of an account on the command line.
 
 use porteiro_protocol::{
     entropy::Entropy,
@@ -15,7 +15,7 @@ use crate::{
     store::{Store, StoreError},
 };
 
-/// A change of what somebody holds.
+/// A change of an account's permissions.
 #[derive(Debug, Clone)]
 pub enum Change {
     Grant(Vec<Permission>),
@@ -23,7 +23,8 @@ pub enum Change {
 }
 
 impl Change {
-    /// What is held afterwards. Taking away what a wildcard covers takes nothing: the wildcard is what was given.
+    /// The permissions afterwards. Revoking a permission that only a wildcard covers changes nothing: the wildcard has
+    /// to be revoked.
     fn applied(&self, before: &Held) -> Vec<Permission> {
         let mut after: Vec<Permission> = before.named().cloned().collect();
         match self {
@@ -36,7 +37,7 @@ impl Change {
     }
 }
 
-/// By whoever may run commands on the machine. What is held then; `None` when there is no such active account.
+/// For the command line. Returns the permissions afterwards; `None` if there is no such active account.
 pub async fn change_at_console(
     store: &Store,
     now: OffsetDateTime,

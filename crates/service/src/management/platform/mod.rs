@@ -1,4 +1,4 @@
-//! `/v1/platform`: accounts, clients, APIs and the security log, for those who run the installation.
+//! `/v1/platform`: accounts, clients, APIs and the security log, for platform administrators.
 
 pub mod accounts;
 mod apis;

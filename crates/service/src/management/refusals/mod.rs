@@ -1,4 +1,4 @@
-//! Why authority was refused, for whoever may know.
+//! Recorded refusals, for callers who may read them.
 
 mod endpoint;
 

@@ -1,4 +1,4 @@
-//! What a role may be, and who may shape it.
+//! Valid roles, and which roles a caller may change.
 
 use std::collections::BTreeSet;
 
@@ -9,40 +9,40 @@ use porteiro_protocol::{
 
 use crate::permissions::built_in;
 
-/// Most roles an organization makes for itself.
+/// The largest number of custom roles of an organization.
 pub const MOST_ROLES: i64 = 200;
-/// Most permissions in one.
+/// The largest number of permissions of a role.
 pub const MOST_PERMISSIONS: usize = 200;
 const LONGEST_NAME: usize = 100;
 
-/// Why a role is not made, changed or removed.
+/// Why a role is not created, changed or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
     NotFound,
-    /// It was changed since the caller looked.
+    /// It was changed since the caller read it.
     Stale,
     Key,
-    /// The built-in ones are code.
+    /// Built-in roles are defined in code.
     BuiltIn,
     Name,
     Taken,
     TooMany,
     TooManyPermissions,
     NotAPermission(String),
-    /// Held by name alone, never through a role.
+    /// It is given by name only, never through a role.
     Reserved(Permission),
-    /// Nothing here can be permitted by it.
+    /// No API here knows this permission.
     Unknown(Permission),
-    /// The caller does not hold it.
+    /// The caller does not hold these.
     Exceeds(Vec<Permission>),
-    /// Members wear it.
+    /// Members have the role.
     Worn,
 }
 
-/// `[a-z][a-z0-9_-]{0,62}`, and none of ours.
+/// `[a-z][a-z0-9_-]{0,62}`, and not the key of a built-in role.
 ///
 /// # Errors
-/// When it is anything else.
+/// When it is neither.
 pub fn key(text: &str) -> Result<(), Refused> {
     let mut bytes = text.bytes();
     let well_formed = text.len() <= MAX_PART
@@ -56,15 +56,15 @@ pub fn key(text: &str) -> Result<(), Refused> {
 }
 
 /// # Errors
-/// When it is empty, too long, or not text.
+/// When it is empty, too long, or has control characters.
 pub fn name(text: &str) -> Result<String, Refused> {
     plain_text::name(text, LONGEST_NAME).map(str::to_owned).ok_or(Refused::Name)
 }
 
-/// Permissions as they were sent, each once.
+/// Parses permissions and removes duplicates.
 ///
 /// # Errors
-/// When one is none, is reserved, or they are too many.
+/// When one is malformed or reserved, or there are too many.
 pub fn permissions(texts: &[String]) -> Result<BTreeSet<Permission>, Refused> {
     let parse = |text: &String| match Permission::parse(text) {
         Err(_) => Err(Refused::NotAPermission(text.chars().take(80).collect())),
@@ -75,11 +75,11 @@ pub fn permissions(texts: &[String]) -> Result<BTreeSet<Permission>, Refused> {
     if permissions.len() > MOST_PERMISSIONS { Err(Refused::TooManyPermissions) } else { Ok(permissions) }
 }
 
-/// Whoever shapes a role holds all it permits, before and after: what they do not hold they neither give nor take.
-/// `known`: what can be permitted here; what a role has already may stay.
+/// The caller must hold all permissions of the role, before and after the change: it neither gives nor takes others.
+/// `known`: the permissions that exist here; a role may keep others it already has.
 ///
 /// # Errors
-/// When something new is unknown, or something in it is not held.
+/// When a new permission is unknown, or the caller does not hold one of the role's.
 pub fn may_shape(
     caller: &Held,
     before: &BTreeSet<Permission>,
@@ -96,7 +96,7 @@ pub fn may_shape(
     if missing.is_empty() { Ok(()) } else { Err(Refused::Exceeds(missing)) }
 }
 
-/// What somebody no longer holds. Whoever held everything is told what there is of it.
+/// The permissions lost by a change. For a role with every permission, these are the known ones.
 pub fn lost(before: &Held, after: &Held, known: &[Permission]) -> Vec<Permission> {
     let everything = before.is_everything() && !after.is_everything();
     let of_everything = known.iter().filter(|_| everything);
@@ -140,7 +140,8 @@ mod tests {
             prop_assert_eq!(allowed, holds);
         }
 
-        /// What is lost was held and is not any more; whoever loses nothing can do all they could.
+        /// A lost permission was held before and is not held after; a member who loses none can do everything as
+        /// before.
         #[test]
         fn what_is_lost_is_the_difference(before in set(), after in set(), owner in any::<bool>()) {
             let before = if owner { Held::everything() } else { Held::of(before) };
@@ -188,7 +189,7 @@ mod tests {
         let asked = permissions(&texts(&["membres:read"])).unwrap();
         let refused = may_shape(&Held::everything(), &BTreeSet::new(), &asked, &known()).unwrap_err();
         assert_eq!(refused, Refused::Unknown("membres:read".parse().unwrap()));
-        // What it has already stays, even if its API is gone.
+        // The role keeps a permission even if its API is gone.
         assert_eq!(may_shape(&Held::everything(), &asked, &asked, &known()), Ok(()));
     }
 }

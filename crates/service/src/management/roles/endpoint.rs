@@ -156,7 +156,7 @@ struct LoserBody {
     loses: Vec<Permission>,
 }
 
-/// How a rehearsal is told.
+/// The response of a dry run.
 pub fn impact_answer(impact: &Impact, allowed: bool) -> Response {
     let members = impact.examples.iter().map(|one| LoserBody {
         id: one.id,
@@ -206,7 +206,7 @@ impl From<Refused> for Problem {
     }
 }
 
-/// In memory: there are not many, and what is built in has no row.
+/// Sorted and paged in memory: roles are few, and built-in ones have no row.
 async fn index(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,

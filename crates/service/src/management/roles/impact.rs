@@ -1,7 +1,7 @@
-//! Who would lose what. The change is made, read back and undone (`Tx::tentatively`); what is compared here is what the
-//! database said before and what it said then.
+//! Who would lose what. The change is made, read back and rolled back (`Tx::tentatively`); this file compares the
+//! permissions before and after.
 //!
-//! Members who wear the same roles lose the same: there are few such sets, however many members.
+//! Members with the same roles lose the same permissions: there are few such sets, however many members.
 
 use porteiro_protocol::{
     authority::Authority,
@@ -18,7 +18,7 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// So many are named; all are counted.
+/// This many members are listed; all are counted.
 pub const EXAMPLES: i64 = 25;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Impact {
     /// How many active members would lose something.
     pub members: i64,
     pub examples: Vec<Loser>,
-    /// How many living grants would be refused from then on, though they are not now.
+    /// The number of valid grants that would be refused from then on.
     pub grants: i64,
 }
 
@@ -37,7 +37,7 @@ pub struct Loser {
     pub loses: Vec<Permission>,
 }
 
-/// What members hold before and after, by the set of roles they wear.
+/// Permissions before and after, by set of roles.
 struct Changes<'a> {
     apis: &'a [Api],
     known: Vec<Permission>,
@@ -50,13 +50,13 @@ impl Changes<'_> {
         find.map(|(_, before, after)| decide::lost(before, after, &self.known)).unwrap_or_default()
     }
 
-    /// The sets whose wearers lose something.
+    /// The sets of roles whose members lose a permission.
     fn losing(&self) -> Vec<String> {
         let sets = self.held.iter().map(|(set, _, _)| set);
         sets.filter(|set| !self.lost(set).is_empty()).cloned().collect()
     }
 
-    /// Whether a grant that is good now would not be.
+    /// Whether a grant that is valid now would be refused.
     fn refuses(&self, roles: &str, scope: &str, audience: &str) -> bool {
         let Some((_, before, after)) = self.held.iter().find(|(set, _, _)| set == roles) else {
             return false;
@@ -81,7 +81,7 @@ impl Changes<'_> {
     }
 }
 
-/// Of a change of what one role permits, or of its removal.
+/// The impact of changing or removing a role.
 pub async fn of_role(
     tx: &Tx,
     organization: OrganizationId,
@@ -110,9 +110,9 @@ pub async fn of_role(
     })
 }
 
-/// Of a change of one member's roles.
+/// The impact of changing one member's roles.
 pub async fn of_member(tx: &Tx, member: &Member, after: &Held) -> Result<Impact, StoreError> {
-    // Whoever is disabled has nothing to lose.
+    // A disabled member has nothing to lose.
     let Ok(before) = member.held() else { return Ok(Impact::default()) };
     let apis = apis::list(tx).await?;
     let set = member.roles.join(" ");

@@ -1,4 +1,4 @@
-//! Roles of an organization, made and changed by whoever holds all they permit.
+//! Roles of an organization. A caller creates and changes only roles whose permissions it holds.
 
 pub mod decide;
 mod endpoint;

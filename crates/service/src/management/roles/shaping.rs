@@ -1,4 +1,4 @@
-//! What is done to roles. Each is one transaction under the organization's lock: load, decide, apply, write it down.
+//! Changes of roles. Each is one transaction under the organization's lock: load, decide, apply, record.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -29,7 +29,7 @@ const WRITE: &str = "roles:write";
 
 type Outcome<T> = Result<T, TxProblem>;
 
-/// What of a role is to be different.
+/// The requested change of a role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub name: Option<String>,
@@ -68,7 +68,7 @@ pub async fn create(
     .await
 }
 
-/// A role to be changed: one of the organization's own, as the caller has seen it.
+/// The custom role to change, in the version that the caller has seen.
 async fn seen_role(tx: &Tx, organization: OrganizationId, key: &str, seen: i64) -> Outcome<Role> {
     if built_in(key).is_some() {
         return Err(Refused::BuiltIn.into());
@@ -93,7 +93,7 @@ pub async fn change(
     .await
 }
 
-/// What a change would do: made, looked at, and taken back.
+/// A dry run: makes the change, reads its effect and rolls it back.
 pub async fn rehearse_change(
     app: &Arc<App>,
     context: &RequestContext,
@@ -171,7 +171,7 @@ pub async fn remove(
     .await
 }
 
-/// What its removal would do to those who wear it, if it were allowed: it is not while anybody does. Whether it is.
+/// A dry run of a removal, and whether it is allowed: it is not while a member has the role.
 pub async fn rehearse_removal(
     app: &Arc<App>,
     context: &RequestContext,

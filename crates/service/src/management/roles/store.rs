@@ -16,7 +16,7 @@ pub(super) async fn count(tx: &Tx, organization: OrganizationId) -> Result<i64, 
     Ok(number.transpose()?.unwrap_or(0))
 }
 
-/// `false` when there is one of that key.
+/// `false` if the key is taken.
 pub(super) async fn insert(
     tx: &Tx,
     organization: OrganizationId,
@@ -58,7 +58,7 @@ pub(super) async fn remove(tx: &Tx, organization: OrganizationId, key: &str) -> 
         .map(|_| ())
 }
 
-/// Whether any member wears it, active or not, or an invitation that can still be accepted offers it.
+/// Whether any member, active or not, has the role, or a pending invitation offers it.
 pub(super) async fn is_worn(tx: &Tx, organization: OrganizationId, key: &str) -> Result<bool, StoreError> {
     let rows = tx
         .query(
@@ -72,8 +72,8 @@ pub(super) async fn is_worn(tx: &Tx, organization: OrganizationId, key: &str) ->
     Ok(worn.transpose()?.unwrap_or(false))
 }
 
-/// The sets of roles that active wearers of this one wear, each with how many do. A set is its keys in order, with a
-/// space between.
+/// The sets of roles of active members with this role, each with the number of members. A set is written as its keys in
+/// order, separated by spaces.
 pub(super) async fn worn_sets(
     reader: &impl Reader,
     organization: OrganizationId,
@@ -100,7 +100,7 @@ pub(super) async fn worn_sets(
     rows.iter().map(read).collect()
 }
 
-/// Somebody who wears a set of roles.
+/// A member, and its set of roles.
 #[derive(Debug)]
 pub(super) struct Wearer {
     pub id: MembershipId,
@@ -108,7 +108,7 @@ pub(super) struct Wearer {
     pub roles: String,
 }
 
-/// The first who wear one of these sets.
+/// The first members with one of these sets.
 pub(super) async fn wearers(
     reader: &impl Reader,
     organization: OrganizationId,

@@ -74,7 +74,7 @@ async fn list(
     Ok(listing.page(rows, |row| (row.entry.at, row.entry.id.to_string()), Found::shown))
 }
 
-/// Only who names it gets it; a browser that takes anything gets a page.
+/// JSON lines only if `Accept` names them; `*/*` gets a page.
 fn wants_lines(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     accept

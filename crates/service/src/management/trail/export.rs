@@ -1,5 +1,5 @@
-//! Everything that matches, oldest first, one JSON document a line. Read page by page as it is sent: a trail of any
-//! length takes the memory of one page, and a slow reader holds no connection to the database.
+//! Exports all matching entries, oldest first, one JSON document per line. Pages are read as they are sent: a trail of
+//! any length needs the memory of one page, and a slow reader holds no database connection.
 
 use std::{
     pin::Pin,
@@ -22,7 +22,7 @@ const PAGE: i64 = 500;
 
 type Reading = Pin<Box<dyn Future<Output = Result<Vec<Found>, StoreError>> + Send>>;
 
-/// An export under way.
+/// A running export.
 pub struct Export {
     app: Arc<App>,
     organization: OrganizationId,
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Export {
     }
 }
 
-/// Begins one. It ends with what is the newest entry now, however much is written while it runs.
+/// Starts an export. It ends with the newest entry of this moment, whatever is written while it runs.
 pub async fn begin(
     app: &Arc<App>,
     organization: OrganizationId,
@@ -70,7 +70,7 @@ impl Body for Export {
     type Data = Bytes;
     type Error = StoreError;
 
-    /// An error ends the answer in the middle: what is not complete does not look complete.
+    /// An error aborts the response, so that an incomplete export does not look complete.
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

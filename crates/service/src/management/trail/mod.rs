@@ -1,4 +1,4 @@
-//! The audit trail of an organization, for whoever may read it: its pages and its export.
+//! The audit trail of an organization: its pages and its export.
 
 mod endpoint;
 mod export;

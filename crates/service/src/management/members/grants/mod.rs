@@ -1,4 +1,4 @@
-//! What members allowed clients here, for whoever administers the organization.
+//! Grants that members gave to clients in this organization, for its administrators.
 
 mod endpoint;
 
@@ -25,13 +25,13 @@ pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
-/// Living grants of a member in this organization, and no other.
+/// The valid grants of a member in this organization only.
 pub async fn list(app: &App, member: &Member) -> Result<Vec<Held>, StoreError> {
     let Some(account) = member.account else { return Ok(Vec::new()) };
     grants::list_of_membership(&app.store, account, member.organization.id, member.id).await
 }
 
-/// Ends what a member allowed one client here, or all of them; how many grants there were.
+/// Revokes the grants a member gave to one client here, or to all clients; returns their number.
 pub async fn revoke(
     app: &Arc<App>,
     context: &RequestContext,

@@ -1,8 +1,8 @@
-//! An account is disabled and enabled, for whoever has the platform's word.
+//! The platform disables and enables accounts.
 //!
-//! Disabling ends everything it opened or allowed, in one transaction: sessions, grants, personal keys, and whatever
-//! was issued to it as anybody's member. It may leave an organization without an owner who can act: a thief who took
-//! the last owner's account must not be safe there. Enabling revives nothing.
+//! Disabling ends, in one transaction, everything the account opened or allowed: sessions, grants, personal keys, and
+//! what was issued to it as a member of any organization. It may leave an organization without an active owner: an
+//! attacker who took over the last owner's account must not be protected by that. Enabling restores nothing.
 
 use porteiro_protocol::id::AccountId;
 use serde_json::json;
@@ -18,7 +18,7 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// `false` when it was not active. The reason stays with the platform; organizations learn only that it happened.
+/// `false` if it was not active. Only the platform sees the reason; organizations see that the account was disabled.
 pub async fn disable(
     app: &App,
     tx: &Tx,
@@ -30,10 +30,10 @@ pub async fn disable(
     if !accounts::set_active(tx, account, false).await? {
         return Ok(false);
     }
-    // Memberships before grants, as whoever ends a membership takes them.
+    // Memberships are locked before grants, in the same order as when a membership ends.
     let memberships = members::cut_account(tx, account).await?;
     let ended = sessions::end_others(tx, account, None, Ended::AccountDisabled).await?;
-    // What outlived its session, too, and whatever they do as others.
+    // Also ends grants that outlived their session, and impersonations by this account.
     let why = (Ended::AccountDisabled, Why::AccountDisabled);
     endings::everything_ended(app, tx, context, account, &ended, why).await?;
     for (organization, member) in memberships {
@@ -52,7 +52,7 @@ pub async fn disable(
     Ok(true)
 }
 
-/// `false` when it was not disabled. Whoever it belongs to signs in anew; what they had allowed stays over.
+/// `false` if it was not disabled. The person has to sign in again; former grants stay ended.
 pub async fn enable(
     app: &App,
     tx: &Tx,
@@ -63,7 +63,7 @@ pub async fn enable(
     if !accounts::set_active(tx, account, true).await? {
         return Ok(false);
     }
-    // Once more: what was issued by a node that had not yet seen it disabled.
+    // Again, for what a node issued that had not yet seen the account disabled.
     for (organization, member) in members::cut_account(tx, account).await? {
         let actor = Actor { kind: ActorKind::Platform, id: "platform".into(), act: None };
         let event = audit_trail::Event::done(TrailKind::MemberEnabled, actor, Target::new("member", member));

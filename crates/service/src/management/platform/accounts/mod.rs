@@ -1,5 +1,5 @@
-//! Accounts, as whoever runs the installation sees them: that they exist, in which state, with which kinds of credential.
-//! Never what is in a credential, and never what somebody else proved.
+//! Accounts, as the platform sees them: that they exist, their state, and the kinds of their credentials; never the
+//! contents of a credential.
 
 mod ending;
 mod endpoint;
@@ -29,7 +29,7 @@ pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
-/// The account that an address leads to; `None` where it leads nowhere.
+/// The account of an address; `None` if no account has it.
 async fn by_address(app: &App, address: &str) -> Result<Option<AccountId>, StoreError> {
     let Ok(address) = EmailAddress::parse(address) else { return Ok(None) };
     let key = app.secrets.identifier_key("email", address.canonical().as_bytes());
@@ -53,7 +53,7 @@ fn turn(caller: &Caller, account: AccountId) -> Turn {
     Turn::new(account.uuid(), caller.key())
 }
 
-/// Orders whoever changes something of it, and asks once more whether they may.
+/// Locks the account and checks the caller's permission again.
 async fn enter(tx: &Tx, caller: &Caller, account: AccountId) -> Result<(), TxProblem> {
     accounts::lock(tx, account).await?;
     accounts::find(tx, account).await?.ok_or(ProblemCode::NotFound)?;
@@ -61,7 +61,7 @@ async fn enter(tx: &Tx, caller: &Caller, account: AccountId) -> Result<(), TxPro
     Ok(())
 }
 
-/// Said twice, it changes nothing the second time.
+/// Disables or enables. Repeating it changes nothing.
 async fn set_enabled(
     app: &App,
     context: &RequestContext,
@@ -84,7 +84,7 @@ async fn set_enabled(
         .await
 }
 
-/// Ends every session and what hangs on them.
+/// Ends every session of an account and what depends on it.
 async fn end_sessions(
     app: &App,
     context: &RequestContext,
@@ -97,7 +97,7 @@ async fn end_sessions(
             let reason = Ended::EndedByPlatform;
             let ended = sessions::end_others(&tx, account, None, reason).await?;
             Box::pin(endings::sessions_ended(app, &tx, context, account, &ended, reason)).await?;
-            // Also where they have no session left and act by a grant that outlived it.
+            // Also if no session is left and an impersonation runs on a grant that outlived its session.
             let why = Why::SessionEnded;
             Box::pin(impersonation::end_of_actor(app, &tx, context, account, None, why)).await?;
             if !ended.is_empty() {

@@ -8,16 +8,16 @@ use crate::{
     store::{Conditions, Decode, Reader, StoreError},
 };
 
-/// Which accounts are looked for.
+/// Which accounts to list.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Filter {
     pub state: Option<AccountState>,
     pub created_after: Option<OffsetDateTime>,
-    /// The one an address leads to.
+    /// The account of an address.
     pub only: Option<AccountId>,
 }
 
-/// Oldest first, after one of them.
+/// Oldest first, after the given position.
 pub(super) async fn list(
     reader: &impl Reader,
     filter: &Filter,
@@ -42,7 +42,7 @@ pub(super) async fn list(
     rows.iter().map(Account::try_from).collect::<Result<_, _>>().map_err(Into::into)
 }
 
-/// How many sessions an account has now.
+/// The number of current sessions of an account.
 pub(super) async fn sessions(reader: &impl Reader, account: AccountId) -> Result<i64, StoreError> {
     let rows = reader
         .rows(

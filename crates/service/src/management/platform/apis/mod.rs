@@ -1,5 +1,5 @@
-//! APIs, as whoever runs the installation registers and removes them. Their identifiers are URIs; in an address an API is
-//! named by the base64url of its identifier, which lists tell as `id` (`docs/decisions/0053-identifiers-and-filters-of-the-platform-api.md`).
+//! The platform registers and removes APIs. Their identifiers are URIs; in a path an API is named by the base64url of
+//! its identifier, which lists return as `id` (`docs/decisions/0053-identifiers-and-filters-of-the-platform-api.md`).
 
 mod endpoint;
 
@@ -40,7 +40,7 @@ async fn list(app: &App) -> Result<Vec<(Api, OffsetDateTime)>, StoreError> {
     apis::list_dated(&app.store).await
 }
 
-/// Registers a new one (`seen`: none), or replaces the one that was seen.
+/// Registers a new API (without `seen`), or replaces the version that the caller has seen.
 async fn put(
     app: &App,
     context: &RequestContext,

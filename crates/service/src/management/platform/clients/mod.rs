@@ -1,4 +1,4 @@
-//! Clients, as whoever runs the installation makes, checks and disables them.
+//! The platform creates, verifies and disables clients.
 
 mod endpoint;
 mod store;
@@ -31,7 +31,7 @@ pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
-/// What a client is made of.
+/// A client to create.
 #[derive(Debug)]
 struct New<'a> {
     metadata: &'a Value,
@@ -41,7 +41,7 @@ struct New<'a> {
     organization: Option<OrganizationId>,
 }
 
-/// A new client; its secret is here and nowhere else.
+/// Creates a client. Only this response contains its secret.
 async fn create(
     app: &App,
     context: &RequestContext,
@@ -106,12 +106,12 @@ async fn find(app: &App, id: &str) -> Result<Option<Found>, StoreError> {
     store::find(&app.store, id).await
 }
 
-/// What is wrong with it, in words.
+/// A problem with an invalid field.
 fn refused(text: impl Into<String>) -> Problem {
     Problem::new(ProblemCode::FieldInvalid, text)
 }
 
-/// Sets trust and mode of what the caller has seen; `change` says to what.
+/// Sets trust and organization mode of the version that the caller has seen; `change` returns the new values.
 async fn set(
     app: &App,
     context: &RequestContext,
@@ -146,7 +146,7 @@ async fn set(
     changed
 }
 
-/// Disables or enables. Said twice, it changes nothing the second time.
+/// Disables or enables. Repeating it changes nothing.
 async fn set_enabled(
     app: &App,
     context: &RequestContext,
@@ -175,7 +175,7 @@ async fn set_enabled(
     known
 }
 
-/// Orders whoever changes something of it; `false` when there is none.
+/// Locks the client; `false` if there is none.
 pub(crate) async fn lock(tx: &Tx, id: &str) -> Result<bool, StoreError> {
     Ok(store::lock(tx, id).await?.is_some())
 }

@@ -19,7 +19,7 @@ pub struct Found {
     pub profile: Profile,
     pub metadata: ClientMetadata,
     pub has_secret: bool,
-    /// It registered itself, and can change its registration.
+    /// Whether it registered itself, and can change its registration.
     pub registered_itself: bool,
     pub organization_mode: OrganizationMode,
     pub organization: Option<OrganizationId>,
@@ -29,7 +29,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Another row of the same client has another one.
+    /// The version of the row: the time of its last change.
     pub fn version(&self) -> i64 {
         i64::try_from(self.changed_at.unix_timestamp_nanos() / 1_000).unwrap_or_default()
     }
@@ -59,14 +59,14 @@ impl TryFrom<&Row> for Found {
     }
 }
 
-/// Which clients are looked for.
+/// Which clients to list.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Filter {
     pub trust: Option<Trust>,
     pub created_after: Option<OffsetDateTime>,
 }
 
-/// Oldest first, after one of them.
+/// Oldest first, after the given position.
 pub(super) async fn list(
     reader: &impl Reader,
     filter: &Filter,
@@ -91,7 +91,7 @@ pub(super) async fn find(reader: &impl Reader, id: &str) -> Result<Option<Found>
     rows.first().map(Found::try_from).transpose().map_err(Into::into)
 }
 
-/// Orders whoever changes it; the row as it is once it is held.
+/// Locks the client and returns its row.
 pub(super) async fn lock(tx: &Tx, id: &str) -> Result<Option<Found>, StoreError> {
     let sql = format!("{CLIENTS} WHERE client_id = $1 FOR UPDATE");
     let rows = tx.query(&sql, &[&id]).await?;
@@ -129,7 +129,7 @@ pub(super) async fn insert(tx: &Tx, new: &New<'_>) -> Result<(), StoreError> {
     .map(|_| ())
 }
 
-/// `ends`: what it was given before counts no more.
+/// `ends`: everything issued to it earlier becomes invalid.
 pub(super) async fn set(
     tx: &Tx,
     id: &str,

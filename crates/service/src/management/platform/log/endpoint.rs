@@ -18,7 +18,7 @@ use crate::{
     security_log::{self, EventKind},
 };
 
-/// Nothing is sorted by kind: without a subject it is looked for in no more than this.
+/// There is no index by kind: without a subject, a search covers at most this period.
 const LONGEST: Duration = Duration::days(31);
 
 pub fn routes() -> Vec<Route> {

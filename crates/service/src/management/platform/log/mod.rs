@@ -1,4 +1,4 @@
-//! The security log, as whoever runs the installation reads it.
+//! The security log, as the platform reads it.
 
 mod endpoint;
 mod store;

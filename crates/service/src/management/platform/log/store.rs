@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::store::{Conditions, Decode, Reader, StoreError};
 
-/// Which entries are looked for.
+/// Which entries to list.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     pub subject: Option<Uuid>,
@@ -26,7 +26,7 @@ pub struct Found {
     pub user_agent: Option<String>,
 }
 
-/// Newest first, before one of them.
+/// Newest first, before the given position.
 pub(super) async fn list(
     reader: &impl Reader,
     filter: &Filter,
