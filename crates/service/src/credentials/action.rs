@@ -1,5 +1,4 @@
-//! Actions: what a client can do in a flow. Each has an address, the fields a form would draw, and the limits it takes
-//! from.
+//! Actions: what a client can do in a flow. Each has a path, the fields of its form, and its limits.
 
 use std::{cmp::Ordering, hash::Hash, pin::Pin};
 
@@ -8,7 +7,7 @@ use serde_json::Value;
 use super::{Effect, Step, Stopped};
 use crate::limits::Rule;
 
-/// One input of an action, as a form would draw it.
+/// One field of an action's form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Field {
     pub name: &'static str,
@@ -21,23 +20,23 @@ pub const fn field(name: &'static str, r#type: &'static str, autocomplete: &'sta
     Field { name, r#type, autocomplete, required: true }
 }
 
-/// Whom it is about, asked of whoever is not known yet.
+/// Identifies the account, if it is not known yet.
 pub const IDENTIFIER: Field = field("identifier", "email", "username webauthn");
 pub const CODE: Field = field("code", "one_time_code", "one-time-code");
 
 #[derive(Debug)]
 pub struct Definition {
-    /// `module/verb`, as in the address of the step.
+    /// `module/verb`, as in the path of the step.
     pub path: &'static str,
-    /// Where it stands among those that are offered together.
+    /// Its position among the actions that are offered together.
     pub rank: u8,
     pub fields: &'static [Field],
-    /// What limits it. The address first: a network that is refused already must not go on emptying other people's
+    /// The limits. The network comes first: a network that is already refused must not go on to empty other people's
     /// buckets.
     pub limits: &'static [Rule],
 }
 
-/// Known by its address.
+/// Compared by its path.
 #[derive(Clone, Copy)]
 pub struct Action(&'static Definition);
 
@@ -58,7 +57,7 @@ impl Action {
         self.0.limits
     }
 
-    /// Whether the caller says whom it is about.
+    /// Whether the request identifies the account.
     pub fn names_somebody(self) -> bool {
         self.fields().contains(&IDENTIFIER)
     }
@@ -96,8 +95,8 @@ impl Ord for Action {
     }
 }
 
-/// A step that is being looked at.
+/// The future of an action's handler.
 pub type Looking<'a> = Pin<Box<dyn Future<Output = Result<Effect, Stopped>> + Send + 'a>>;
 
-/// What looks at a step.
+/// The handler of an action.
 pub type Run = for<'a> fn(&'a Step<'a>, &'a Value) -> Looking<'a>;

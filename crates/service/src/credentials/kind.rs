@@ -1,4 +1,4 @@
-//! What differs from one kind of credential to another.
+//! The differences between kinds of credential.
 
 use porteiro_protocol::assurance::{Factor, Method};
 
@@ -6,45 +6,45 @@ use super::{Action, Credential, CredentialKind, KINDS, NewCredential, Run};
 use crate::mail::templates::Change;
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a property of its own")]
-/// Everything that the engine, the limits, the notices and the documents need to know of a kind.
+/// Everything that the engine, the limits, the notices and the documents need to know about a kind.
 pub struct KindInfo {
     pub kind: CredentialKind,
-    /// What a verification of it proves: its strength and its factor.
+    /// The method of a proof with it, which decides its strength and factor.
     pub method: Method,
-    /// Every action it has, and what looks at it.
+    /// Its actions and their handlers.
     pub actions: &'static [(Action, Run)],
-    /// The mails that tell the owner it was added or removed.
+    /// The mails that notify the owner that it was added or removed.
     pub added: Change,
     pub removed: Change,
-    /// Failures in a row after which it must be bound again (NIST SP 800-63B-4 §3.2.2 allows 100 at most).
+    /// Consecutive failures after which it must be enrolled again (NIST SP 800-63B-4 §3.2.2 allows at most 100).
     pub max_failures: Option<i32>,
-    /// Whether the account keeps at most one.
+    /// Whether an account has at most one.
     pub single: bool,
-    /// What the deployment must be able to send for it to prove anything.
+    /// What the deployment must be able to send for a proof.
     pub needs: Needs,
-    /// The actions that prove it, for somebody who is known.
+    /// The actions that prove it, when the account is known.
     pub prove: &'static [Action],
-    /// The same for a code that was sent.
+    /// The same for a code that is sent.
     pub sent: Option<Sent>,
-    /// The actions by which somebody who is not known signs in with it at once.
+    /// The actions that sign in with it when the account is not known.
     pub sign_in: &'static [Action],
     /// The actions that bind it.
     pub enrol: &'static [Action],
-    /// Names under which it keeps challenges.
+    /// The names of its challenges.
     pub challenges: &'static [&'static str],
-    /// Whether it backs a recovery: more than what can be read in a mailbox or typed by whoever learnt it.
+    /// Whether it backs a recovery: more than access to a mailbox or knowledge of a password.
     pub is_strong: bool,
-    /// Whether a person binds it in order to be asked for it at every sign-in (decision record 0085).
+    /// Whether it is required at every sign-in once enrolled (decision record 0085).
     pub is_second_factor: bool,
-    /// Whether the account can be entered by it alone.
+    /// Whether it can sign in alone.
     pub is_way_in: bool,
-    /// Whether it is what a new or recovered account is given first.
+    /// Whether a new or recovered account enrols it first.
     pub comes_first: bool,
-    /// Whether somebody who lacks a level can be led to bind it while they wait.
+    /// Whether it can be enrolled within a flow to reach a level.
     pub raises_level: bool,
-    /// Whether binding it proves it, and whether that verified the user.
+    /// Whether enrolling it proves it, and whether that verified the user.
     pub proved_by_binding: fn(&NewCredential) -> Option<bool>,
-    /// What the account is found by because of it: the kind and the value that are hashed.
+    /// The identifier by which it leads to the account: the kind and the value that are hashed.
     pub identifier: fn(&Credential) -> Option<(&'static str, String)>,
 }
 
@@ -54,7 +54,7 @@ impl std::fmt::Debug for KindInfo {
     }
 }
 
-/// What a deployment may lack.
+/// What a deployment may be unable to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     Nothing,
@@ -62,7 +62,7 @@ pub enum Needs {
     Sms,
 }
 
-/// A code that goes out and comes back.
+/// A code that is sent and typed.
 #[derive(Debug)]
 pub struct Sent {
     /// The name of its challenge.
@@ -72,7 +72,7 @@ pub struct Sent {
 }
 
 impl KindInfo {
-    /// A kind that can do nothing yet.
+    /// A kind without any capability.
     pub(super) const fn new(
         kind: CredentialKind,
         method: Method,
@@ -103,8 +103,8 @@ impl KindInfo {
         }
     }
 
-    /// What an account gives up in a recovery by waiting: the second factors nobody could show. What is a way in by itself
-    /// stays: nobody is asked for it, and its owner may be somebody else than who waited.
+    /// Whether a recovery after a hold removes it: second factors that were not proved. A credential that signs in
+    /// alone is kept: no sign-in requires it, and its owner may not be the person who recovered.
     pub const fn is_lost_by_waiting(&self) -> bool {
         self.is_strong && !self.is_way_in
     }
@@ -116,7 +116,7 @@ impl CredentialKind {
     }
 }
 
-/// The names of the kinds of a factor, as they are stored.
+/// The stored names of the kinds of a factor.
 pub fn names_of(factor: Factor) -> Vec<&'static str> {
     let kinds = KINDS.iter().filter(|info| info.method.factor() == factor);
     kinds.map(|info| info.kind.as_str()).collect()

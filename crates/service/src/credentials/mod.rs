@@ -1,4 +1,4 @@
-//! Every way a person can prove who they are. One folder per kind, one row per kind in [`KINDS`].
+//! The credentials with which a person proves who they are. One folder per kind, one row per kind in [`KINDS`].
 
 mod action;
 mod challenges;
@@ -30,7 +30,7 @@ macro_rules! kinds {
     ($($variant:ident = $name:literal, $info:expr;)+) => {
         text_enum! { CredentialKind { $($variant = $name),+ } }
 
-        /// Every kind there is.
+        /// All kinds.
         pub const KINDS: &[&KindInfo] = &[$(&$info),+];
 
         impl CredentialKind {
@@ -41,7 +41,7 @@ macro_rules! kinds {
     };
 }
 
-// The table of kinds. What a kind is, its folder says.
+// The table of kinds; the folder of each kind defines its properties.
 kinds! {
     Passkey = "passkey", passkey::KIND;
     Password = "password", password::KIND;

@@ -1,4 +1,5 @@
-//! What a kind of credential is given and what it may answer. Modules read and verify; only the flow engine writes.
+//! The input of a credential's handlers, and their possible effects. Modules read and verify; only the flow engine
+//! writes.
 
 use std::sync::Arc;
 
@@ -28,24 +29,24 @@ pub enum Occasion {
     SignIn,
     Register,
     Recover,
-    /// To change how the account is entered.
+    /// To change the account's credentials.
     Enrol,
-    /// To prove again who they are, or to decide something as who they are.
+    /// To prove again who they are, or to decide about a request.
     Confirm,
 }
 
-/// An account that will exist when the flow completes, and not before.
+/// An account that will be created when the flow completes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Pending {
     pub account_id: AccountId,
     pub user_handle: Vec<u8>,
     pub display_name: Option<String>,
     pub platform_administrator: bool,
-    /// Bound in this flow, written at completion.
+    /// Enrolled in this flow, stored at completion.
     pub credentials: Vec<NewCredential>,
 }
 
-/// One call, with everything a module may look at.
+/// One call, with everything a module may read.
 #[derive(Debug)]
 pub struct Step<'a> {
     pub app: &'a Arc<App>,
@@ -54,16 +55,16 @@ pub struct Step<'a> {
     pub locale: &'a str,
     /// Two words shown on the screen and in the mail, so that people can match them.
     pub phrase: &'a str,
-    /// What was proved so far.
+    /// The proofs so far.
     pub proofs: &'a [Proof],
-    /// A mailbox the flow's owner can read.
+    /// A mailbox that was proved in this flow.
     pub proved_address: Option<&'a str>,
-    /// The account the flow is about, once somebody proved to be it.
+    /// The account of the flow, once it is proved.
     pub account: Option<&'a Account>,
     pub pending: Option<&'a Pending>,
-    /// A bootstrap key was presented: whoever registers becomes the first administrator.
+    /// A bootstrap key was presented: the new account becomes the first administrator.
     pub bootstraps: bool,
-    /// The identifier key of the mailbox that an invitation went to.
+    /// The identifier key of the mailbox that an invitation was sent to.
     pub invited: Option<&'a [u8]>,
     pub credentials: &'a [Credential],
     pub challenges: &'a [Challenge],
@@ -71,16 +72,16 @@ pub struct Step<'a> {
     pub sends: u8,
     /// Whether text messages can be sent.
     pub sends_sms: bool,
-    /// On whose device a password was typed, if it was.
+    /// The device on which a password was typed, if it was.
     pub typed: Typed,
     pub now: OffsetDateTime,
 }
 
-/// What makes a proof good only once; checked in the transaction that uses it.
+/// What makes a proof usable only once; checked in the transaction that uses it.
 #[derive(Debug)]
 pub enum Once {
     Challenge(ChallengeId),
-    /// A counter that must be greater than any before.
+    /// A counter that must be greater than all before.
     Counter {
         credential: CredentialId,
         counter: i64,
@@ -89,11 +90,11 @@ pub enum Once {
         credential: CredentialId,
         selector: String,
     },
-    /// Good as often as it is right, such as a password.
+    /// Reusable, such as a password.
     Repeatable(CredentialId),
 }
 
-/// What a step with a credential leads to.
+/// The effect of a step with a credential.
 pub enum Effect {
     Prove {
         account: AccountId,
@@ -101,7 +102,7 @@ pub enum Effect {
         once: Vec<Once>,
         stored: Option<(CredentialId, Value)>,
     },
-    /// Somebody can read a mailbox; whether it has an account is looked up by the engine.
+    /// A mailbox was proved; the engine looks up its account.
     ProveMailbox {
         address: String,
         challenge: ChallengeId,
@@ -133,29 +134,29 @@ pub enum Letter {
     Sms(Sms),
 }
 
-/// Why a step did not lead anywhere.
+/// Why a step had no effect.
 #[derive(Debug)]
 pub enum Stopped {
-    /// What was presented did not satisfy; one answer for every cause. The reason is for the log alone.
+    /// The proof failed; one answer for every cause. The reason is only for the log.
     Refused {
         method: Method,
         credential: Option<(AccountId, CredentialId, CredentialKind)>,
         reason: &'static str,
     },
-    /// The passkey is not one of ours; the client may tell its provider.
+    /// The passkey is unknown; the client may signal that to its provider.
     UnknownPasskey {
         credential_id: String,
     },
-    /// A field that never depends on account data.
+    /// An invalid field; never depends on account data.
     Invalid {
         field: &'static str,
         detail: String,
     },
-    /// A new password that will not do.
+    /// A new password that is not accepted.
     Password(Unfit),
-    /// The machine is busy hashing.
+    /// The hashing queue is full.
     Busy,
-    /// The last one went out a moment ago.
+    /// The last message was sent a moment ago.
     Early {
         seconds: u32,
     },
@@ -180,14 +181,14 @@ impl Step<'_> {
         self.challenges.iter().rev().find(|challenge| challenge.module == module)
     }
 
-    /// Whether another code may go out: so long after the last one, and so many in a flow.
+    /// Whether another code may be sent: after this interval, and at most so many in a flow.
     pub fn sends_apart(&self, module: &str, apart: Duration, most: u8) -> Result<(), Stopped> {
         let age = self.challenge(module).map(|challenge| self.now - challenge.created_at);
         let wait = apart - age.unwrap_or(apart);
         if self.sends < most && wait <= Duration::ZERO {
             return Ok(());
         }
-        // A flow that has sent all it may is to be opened anew; the buckets see to the rest.
+        // A flow that has sent all it may has to be opened anew; the buckets limit that.
         let seconds = u32::try_from(wait.whole_seconds()).unwrap_or_default();
         Err(Stopped::Early { seconds: seconds.saturating_add(1) })
     }
@@ -216,7 +217,7 @@ impl Step<'_> {
     }
 }
 
-/// A field that must be there.
+/// A required field.
 pub fn text<'v>(input: &'v Value, field: &'static str) -> Result<&'v str, Stopped> {
     input[field]
         .as_str()
@@ -228,7 +229,7 @@ pub const fn refused(method: Method, reason: &'static str) -> Stopped {
     Stopped::Refused { method, credential: None, reason }
 }
 
-/// Refused, and counted against the credential.
+/// Refuses, and counts a failure of the credential.
 pub const fn failed(method: Method, credential: &Credential, reason: &'static str) -> Stopped {
     Stopped::Refused {
         method,

@@ -27,7 +27,7 @@ pub struct Credential {
     pub last_used_at: Option<OffsetDateTime>,
 }
 
-/// The body holds hashes and sealed secrets: it does not print.
+/// The body contains hashes and sealed secrets: it is not printed.
 impl std::fmt::Debug for Credential {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "<{} {}>", self.kind.as_str(), self.id)
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Credential {
 }
 
 impl Credential {
-    /// What the account is found by because of it: the kind and the value that are hashed.
+    /// The identifier by which it leads to the account: the kind and the value that are hashed.
     pub fn identifier(&self) -> Option<(&'static str, String)> {
         (self.kind.info().identifier)(self)
     }
@@ -59,7 +59,7 @@ impl TryFrom<&Row> for Credential {
     }
 }
 
-/// Everything one account has, oldest first.
+/// All credentials of an account, oldest first.
 pub async fn find_all(reader: &impl Reader, account: AccountId) -> Result<Vec<Credential>, StoreError> {
     let rows = reader
         .rows(
@@ -108,7 +108,7 @@ pub async fn remove(tx: &Tx, account: AccountId, id: CredentialId) -> Result<boo
     Ok(removed == 1)
 }
 
-/// The kind of what was renamed, if it was there.
+/// Returns the kind of the renamed credential, if it exists.
 pub async fn rename(
     tx: &Tx,
     account: AccountId,
@@ -124,7 +124,7 @@ pub async fn rename(
     rows.first().map(|row| Decode::new("credential", id, row).parsed("kind")).transpose().map_err(Into::into)
 }
 
-/// A success: the failures are forgotten, if the credential is still good.
+/// Resets the failures after a success; `false` if the credential is no longer active.
 pub async fn used(tx: &Tx, account: AccountId, id: CredentialId) -> Result<bool, StoreError> {
     let used = tx
         .execute(
@@ -136,7 +136,7 @@ pub async fn used(tx: &Tx, account: AccountId, id: CredentialId) -> Result<bool,
     Ok(used == 1)
 }
 
-/// A success that must be later than any before it: a TOTP step, accepted once however many present it at once.
+/// Accepts a counter greater than all before: a TOTP step is accepted once, however many calls present it concurrently.
 pub async fn advance_counter(
     tx: &Tx,
     account: AccountId,
@@ -153,7 +153,7 @@ pub async fn advance_counter(
     Ok(used == 1)
 }
 
-/// New stored form after a success: an upgraded hash, a passkey's counter and flags.
+/// The new stored form after a success: an upgraded hash, a passkey's counter and flags.
 pub async fn replace_body(
     tx: &Tx,
     account: AccountId,
@@ -168,8 +168,8 @@ pub async fn replace_body(
     .map(|_| ())
 }
 
-/// A failure, in a statement of its own: it counts whatever becomes of the step. Says whether that was the last one
-/// allowed.
+/// Counts a failure, in a statement of its own: it counts whatever happens to the step. Returns whether it was the last
+/// one allowed.
 pub async fn count_failure(
     store: &Store,
     account: AccountId,

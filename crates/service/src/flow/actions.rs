@@ -1,5 +1,5 @@
-//! The actions of the engine itself, and the way from an action to what looks at it. Those of credentials are in their
-//! folders, those of purposes in theirs.
+//! The engine's own actions, and the lookup of an action's handler. Actions of credentials and purposes are in their
+//! folders.
 
 use porteiro_protocol::plain_text;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::{
     limits::STEP_ADDRESS,
 };
 
-/// What looks at a step that is not about a credential.
+/// The handler of an action that does not concern a credential.
 pub type Run = for<'a> fn(&'a Step<'a>, &'a Value) -> Looking<'a>;
 
 pub const BACK: Action =
@@ -56,7 +56,7 @@ const OWN: &[(Action, Run)] = &[
     (CONSENT_DENY, |_, _| Box::pin(async { Ok(Effect::Deny) })),
 ];
 
-/// Every action there is, in the order in which they are offered.
+/// All actions, in the order in which they are offered.
 pub fn all(purposes: &[&'static dyn Purpose]) -> Vec<Action> {
     let credentials = KINDS.iter().flat_map(|info| info.actions).map(|(action, _)| *action);
     let own = OWN.iter().map(|(action, _)| *action);
@@ -67,7 +67,7 @@ pub fn all(purposes: &[&'static dyn Purpose]) -> Vec<Action> {
     all
 }
 
-/// Hands a step to what looks at it.
+/// Runs the handler of an action.
 pub(super) async fn run(step: &Step<'_>, action: Action, input: &Value) -> Result<Effect, Stopped> {
     let openings = step.facts.opening.map_or(&[][..], |opening| opening.actions);
     if let Some((_, run)) = OWN.iter().chain(openings).find(|(known, _)| *known == action) {
@@ -83,7 +83,7 @@ pub(super) async fn run(step: &Step<'_>, action: Action, input: &Value) -> Resul
     }
 }
 
-/// One of those that were offered, by id or slug.
+/// One of the offered organizations, by id or slug.
 fn organization(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let text = text(input, "organization")?;
     let choices = step.facts.standing.as_ref().map(|standing| standing.choices.as_slice());
@@ -98,7 +98,7 @@ fn organization(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     Ok(Effect::Choose { organization: chosen.id })
 }
 
-/// A name people call themselves: anything that can be seen, within reason.
+/// A display name: visible characters only, of limited length.
 fn profile(input: &Value) -> Result<Effect, Stopped> {
     let name = plain_text::name(text(input, "display_name")?, 100);
     let name = name.ok_or_else(|| Stopped::Invalid {

@@ -1,4 +1,5 @@
-//! The one transaction of a step: claim it, make its change, ask the requirements again, complete if none is unmet.
+//! The one transaction of a step: claims it, makes its change, evaluates the requirements again, and completes the flow
+//! if all are met.
 
 use std::sync::Arc;
 
@@ -36,21 +37,21 @@ use crate::{
 #[derive(Debug)]
 pub enum Applied {
     Done(Box<Answer>),
-    /// Somebody else used it, or the step, a moment before.
+    /// A concurrent call used the step or the credential first.
     Lost,
 }
 
-/// What the transaction leaves for the answer.
+/// The transaction's result, for the response.
 struct Outcome {
     loaded: Loaded,
     gathered: Gathered,
     completion: Option<complete::Completion>,
-    /// What the flow says for good, where it ended without success.
+    /// The final representation of a flow that ended without success.
     refused: Option<Value>,
     secret: Option<String>,
 }
 
-/// How long a recovery with nothing left waits, for its owner to notice.
+/// How long a recovery without a remaining factor waits, so that the account's owner can notice it.
 pub const HOLD: Duration = Duration::hours(72);
 
 pub async fn apply(
@@ -80,7 +81,7 @@ pub async fn apply(
     Ok(Applied::Done(Box::new(answer)))
 }
 
-/// Steps of one flow wait for its row, those of one account for that.
+/// Steps of one account wait for each other; before the account is known, steps of one flow do.
 fn turn(loaded: &Loaded) -> Turn {
     let flow = loaded.id.uuid();
     Turn::new(loaded.state.account().map_or(flow, porteiro_protocol::id::Id::uuid), flow)
@@ -97,8 +98,8 @@ async fn once(
     if !store::claim(tx, loaded.id, loaded.step).await? {
         return Ok(None);
     }
-    // The module took its time; what allowed the action may be gone. Changes of one account wait for each other here,
-    // and the decision is made again from what the database says now.
+    // The action took time, and what allowed it may be gone. Changes of one account wait for each other here, and the
+    // decision is made again from the present rows.
     if let Some(account) = loaded.state.account() {
         accounts::lock(tx, account).await?;
     }
@@ -115,7 +116,7 @@ async fn once(
     let secret = (state.transport == Transport::Api).then(|| open::new_secret(app));
     let binding =
         secret.as_ref().map_or_else(|| loaded.binding_hash.clone(), |it| sha256(it.as_bytes()).to_vec());
-    // Somebody may have been proved just now: from here on their account stands still.
+    // The step may have identified the account: it is locked from here on.
     if let Some(account) = state.account() {
         accounts::lock(tx, account).await?;
     }
@@ -134,7 +135,7 @@ async fn once(
         }
         Next::Refuse(_) | Next::Cancelled => None,
     };
-    // A completion may turn out to be impossible: asked once more.
+    // A completion may turn out to be impossible, so the decision is made again.
     let refused = match (&completion, decide::next(&moved.state, &gathered.facts)) {
         (None, Next::Refuse(refusal)) => {
             let mut body = representation::present(&moved, &gathered, &Value::Null).body;
@@ -162,7 +163,7 @@ async fn once(
     Ok(Some(Outcome { loaded: moved, gathered, completion, refused, secret }))
 }
 
-/// The flow ended without success: what hangs on its request is withdrawn, and whoever asked may be told.
+/// The flow ended without success: withdraws its request, and reports it to the client where the purpose does so.
 async fn refuse(
     app: &App,
     tx: &Tx,
@@ -186,7 +187,7 @@ async fn reload(tx: &Tx, loaded: &Loaded) -> Result<Loaded, StoreError> {
     Ok(reloaded)
 }
 
-/// Makes the effect's change. `false` when what may be used once was used already.
+/// Makes the change of an effect. `false` if a single-use credential or challenge was already used.
 #[expect(clippy::too_many_arguments, reason = "one effect, and everything it may change")]
 async fn change(
     app: &Arc<App>,
@@ -263,7 +264,7 @@ async fn change(
     }
 }
 
-/// The same for what a person did with a credential.
+/// The same for an effect of a credential.
 async fn change_credential(
     app: &Arc<App>,
     tx: &Tx,
@@ -337,7 +338,7 @@ async fn use_once(
     }
 }
 
-/// Writes a state that needs no module, such as a cancellation.
+/// Writes a state that no action leads to, such as a cancellation.
 pub async fn finish(
     app: &Arc<App>,
     context: &RequestContext,

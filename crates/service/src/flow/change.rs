@@ -1,4 +1,4 @@
-//! Changes to how an account is entered, made inside a step's transaction.
+//! Changes of an account's credentials, inside a step's transaction.
 
 use porteiro_protocol::{
     assurance::{Method, Proof},
@@ -21,7 +21,7 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// Binds to the account, or keeps for the account to come.
+/// Binds a credential to the account, or keeps it for the account that the flow will create.
 #[expect(clippy::too_many_arguments, reason = "each part of a binding is one")]
 pub(super) async fn bind(
     app: &App,
@@ -70,14 +70,15 @@ pub(super) async fn bind(
     Ok(true)
 }
 
-/// What binding it showed: a verified use of the key, a code of the secret, a password that was just chosen.
+/// The proof that binding gave: a verified use of the passkey, a code of the TOTP secret, a password just chosen.
 fn shown_by_binding(new: &NewCredential, now: OffsetDateTime) -> Option<Proof> {
     let info = new.kind.info();
     let user_verified = (info.proved_by_binding)(new)?;
     Some(Proof { method: info.method, credential: Some(new.id.uuid()), at: now, user_verified })
 }
 
-/// What the account keeps only one of makes room for the new one; what the old one proved is forgotten everywhere.
+/// Replaces a credential of a kind of which an account has only one. Proofs by the old one are removed from all
+/// sessions.
 async fn replace(
     app: &App,
     tx: &Tx,
@@ -99,7 +100,7 @@ async fn replace(
         let proved = state.proofs.iter().any(|proof| proof.credential == Some(old.id.uuid()));
         state.proofs.retain(|proof| proof.credential != Some(old.id.uuid()));
         if proved && new.kind == CredentialKind::Password {
-            // Whoever just proved the old password chose the new one: they know it.
+            // The person proved the old password and chose the new one.
             state.proofs.push(Proof {
                 method: Method::Password,
                 credential: Some(new.id.uuid()),
@@ -111,7 +112,7 @@ async fn replace(
     Ok(replaced)
 }
 
-/// Nothing is left to prove with but the mailbox: the account waits, and everybody who can read its mail is told.
+/// No factor is left but the mailbox: starts a recovery hold and notifies all addresses of the account.
 pub(super) async fn hold(
     app: &App,
     tx: &Tx,

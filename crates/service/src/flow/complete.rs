@@ -1,4 +1,4 @@
-//! Completion: everything a finished flow leaves, in the transaction that finished it.
+//! Completion: everything that a finished flow writes, in the transaction of its last step.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
@@ -34,13 +34,13 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// Tokens to hand out, once.
+/// Tokens to return once.
 #[derive(Debug)]
 pub struct Completion {
-    /// A new token; none where the session stays as it is.
+    /// A new session token; `None` if the session did not change.
     session: Option<Issued>,
     device: Option<Issued>,
-    /// What the client is to be told.
+    /// The response to the client.
     delivery: Option<Delivery>,
 }
 
@@ -53,7 +53,7 @@ impl Completion {
 const SESSION_SECONDS: u32 = 30 * 86_400;
 const DEVICE_SECONDS: u32 = 400 * 86_400;
 
-/// `None` when the flow turned out not to be able to complete: the state then says why.
+/// `None` if the flow could not complete; `state.refusal` then has the reason.
 pub async fn complete(
     app: &App,
     tx: &Tx,
@@ -71,7 +71,7 @@ pub async fn complete(
         },
     };
     let (session_id, session) = match state.session {
-        // Only an answer was wanted of them; nothing about the session is new.
+        // The person only answered a request; the session does not change.
         Some(session) if state.continuation.is_some() && !state.has_new_proofs() => (session, None),
         Some(session) => (session, Some(raise(app, tx, context, state, account, session).await?)),
         None => {
@@ -100,7 +100,7 @@ pub async fn complete(
     Ok(Some(Completion { session, device, delivery }))
 }
 
-/// The account comes to be, with everything bound to it; or somebody else took the address meanwhile.
+/// Creates the account with its credentials; `None` if another account took the address meanwhile.
 async fn register(
     app: &App,
     tx: &Tx,
@@ -120,11 +120,11 @@ async fn register(
         state.refusal = Some(Refusal::AccountUnavailable);
         return Ok(None);
     }
-    // One invitation makes one account: that of the mailbox it went to.
+    // An invitation creates one account, with the mailbox it was sent to.
     if state.invited.as_deref().is_some_and(|invited| invited != mailbox.1) {
         return Err(StoreError::Inconsistent("another mailbox than the invited one was proved".into()));
     }
-    // Spent last: a key is not lost to a registration that cannot be.
+    // The bootstrap key is spent last, so that a registration that fails does not spend it.
     if let Some(hash) = &state.bootstrap {
         let hash = URL_SAFE_NO_PAD.decode(hash).unwrap_or_default();
         if !bootstrap::spend(tx, &hash).await? {
@@ -199,7 +199,7 @@ fn methods(state: &State) -> Vec<&'static str> {
     state.proofs.iter().map(|proof| proof.method.as_str()).collect()
 }
 
-/// Handles are sealed with a key we hold: it fails only if the crypto library does.
+/// Sealing a handle fails only if the crypto library does.
 fn sealed<T>(outcome: Result<T, crate::secrets::MasterKeyError>) -> Result<T, StoreError> {
     outcome.map_err(|error| StoreError::Inconsistent(error.to_string()))
 }
@@ -212,7 +212,7 @@ async fn sign_in(
     account: AccountId,
     gathered: &Gathered,
 ) -> Result<sessions::NewSession, StoreError> {
-    // The token the browser came with dies, whoever it belonged to (ASVS 7.2.4, CVE-2026-7507).
+    // The token that the browser presented is invalidated, of whichever account it was (ASVS 7.2.4, CVE-2026-7507).
     let old = context.session.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Session, text));
     if let Some(old) = &old {
         accounts::lock(tx, old.route.owner.into()).await?;
@@ -247,8 +247,8 @@ async fn sign_in(
     Ok(session)
 }
 
-/// Somebody who can prove everything the account has does not need the recovery that is waiting; whoever asked for it
-/// was somebody else, or has found the key again.
+/// Ends a recovery hold when the person proved everything the account has: the recovery is not needed, or another
+/// person requested it.
 async fn end_pointless_hold(
     app: &App,
     tx: &Tx,
@@ -284,7 +284,7 @@ async fn raise(
 ) -> Result<Issued, StoreError> {
     let token = sealed(sessions::issue(app, session, account))?;
     if !sessions::raise(tx, session, account, &token, &state.proofs).await? {
-        // Ended a moment ago: nothing of this step may stay. The next look says so.
+        // The session ended a moment ago: the step is rolled back. The next request reports it.
         return Err(StoreError::Inconsistent("the session ended while its flow completed".into()));
     }
     let payload = json!({"session_id": session, "methods": methods(state)});
@@ -292,7 +292,8 @@ async fn raise(
     Ok(token)
 }
 
-/// Names the account and, for limits before anybody is known, what was typed to reach it.
+/// The device cookie: it names the account and, for limits before the account is known, the identifier typed to reach
+/// it.
 fn device(app: &App, state: &State, gathered: &Gathered, account: AccountId) -> Result<Issued, StoreError> {
     let stored = gathered
         .credentials
@@ -311,7 +312,7 @@ fn device(app: &App, state: &State, gathered: &Gathered, account: AccountId) -> 
     sealed(app.secrets.handles.issue(HandleKind::Device, route, &*app.entropy))
 }
 
-/// What the flow answers when it is asked again within a minute: everything but the tokens.
+/// The answer to a repeated request within a minute: everything but the tokens.
 pub fn result(loaded: &Loaded, completion: &Completion) -> Value {
     let told = match &completion.delivery {
         None => json!({"type": "session"}),
@@ -348,7 +349,7 @@ pub fn present(loaded: &Loaded, completion: &Completion, show: Value) -> Answer 
             }
         }
         Transport::Api => {
-            // An app that asked for a code gets a code, with what it asked for, and not the person's whole session.
+            // An app that requested a code receives the code with its authority, not the person's session.
             let code = match completion.delivery {
                 Some(Delivery::Browser(_) | Delivery::Direct(_)) => true,
                 Some(Delivery::Elsewhere(_)) | None => false,

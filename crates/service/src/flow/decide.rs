@@ -1,9 +1,9 @@
-//! The fixed requirement order. Pure: from what a flow holds and what the database says, to what is asked next.
+//! The fixed order of requirements. Pure: from the flow's state and the facts of the database to the next stage.
 //!
-//! Evaluated top to bottom after every step and once more at completion; the first unmet requirement decides:
-//! 1 somebody is proved, 2 the account is active, 3 a second factor the account has was shown, in a sign-in as in a
-//! recovery, 4 the level is reached, where need be by binding what reaches it, 5 it is fresh, 6 the profile is known,
-//! 7 what must be bound is bound, 8 what may be bound was offered, 9 the person allowed what is asked.
+//! Evaluated from top to bottom after every step and again at completion; the first unmet requirement decides: 1 an
+//! account is proved, 2 it is active, 3 a second factor that the account has was proved, in a sign-in and in a
+//! recovery, 4 the level is reached, if necessary by enrolling a credential that reaches it, 5 it is fresh, 6 the
+//! profile is known, 7 mandatory credentials are enrolled, 8 optional ones were offered, 9 the person consented.
 
 use porteiro_protocol::{
     assurance::{Decay, Level, Proof, event_level, helps, is_fresh},
@@ -39,7 +39,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Whether what a kind needs can be sent.
+    /// Whether the deployment can send what a kind needs.
     pub const fn sends(self, needs: Needs) -> bool {
         match needs {
             Needs::Nothing => true,
@@ -49,14 +49,14 @@ impl Policy {
     }
 }
 
-/// What the database says about the flow's account.
+/// Facts about the flow's account.
 #[derive(Debug, Clone)]
 pub struct AccountFacts {
     pub active: bool,
-    /// Kinds that can still prove something: what may be offered.
+    /// Kinds that can still be proved: these may be offered.
     pub usable: Vec<CredentialKind>,
-    /// Kinds that are bound, exhausted ones included: what must be proved. Guessing wrong on purpose must not make an
-    /// account weaker.
+    /// Kinds that are enrolled, exhausted ones included: these must be proved. Exhausting a credential by wrong guesses
+    /// must not weaken the account.
     pub bound: Vec<CredentialKind>,
     pub hold_until: Option<OffsetDateTime>,
 }
@@ -65,18 +65,18 @@ pub struct AccountFacts {
 pub struct Facts {
     pub policy: Policy,
     pub account: Option<AccountFacts>,
-    /// Whether the session the flow was opened in is still good; true for flows without one.
+    /// Whether the session in which the flow was opened is still valid; true for flows without one.
     pub session_alive: bool,
-    /// Modules with a live challenge of this flow.
+    /// Modules with a pending challenge of this flow.
     pub challenges: Vec<&'static str>,
-    /// Where the request stands that the flow leads back to.
+    /// What the flow's request requires.
     pub standing: Option<Standing>,
-    /// What is asked in a flow that a person opened for a purpose.
+    /// How a person opens a flow of this purpose, if one did.
     pub opening: Option<&'static Opening>,
     pub now: OffsetDateTime,
 }
 
-/// What comes next.
+/// The next stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     Ask { stage: Stage, actions: Vec<Action> },
@@ -118,15 +118,15 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     if let Some(refusal) = state.refusal {
         return Next::Refuse(refusal);
     }
-    // 0. The session it was opened in still lives.
+    // 0. The session in which the flow was opened is still valid.
     if !facts.session_alive {
         return Next::Refuse(Refusal::SessionEnded);
     }
-    // 0. What it leads back to is still worth leading to.
+    // 0. The request can still be granted.
     if facts.standing.as_ref().is_some_and(|standing| standing.refused.is_some()) {
         return Next::Refuse(Refusal::RequestRefused);
     }
-    // 1. Somebody is proved. Proofs of credentials that are gone do not count any more.
+    // 1. An account is proved. Proofs by removed credentials no longer count.
     match (state.account(), &state.kind) {
         (None, _) if state.proved_address.is_none() => return authenticate(state, facts),
         (Some(_), Kind::SignIn | Kind::Register | Kind::Recover | Kind::Purpose(_))
@@ -136,7 +136,7 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         }
         (None | Some(_), _) => {}
     }
-    // 2. The account is active, or is about to be made.
+    // 2. The account is active, or will be created.
     let Some(account) = &facts.account else {
         return match (state.account(), &state.pending) {
             (None, Some(_)) => finish_registration(state, facts),
@@ -154,15 +154,15 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         let actions = vec![actions::ACCOUNT_CONFIRM, actions::ACCOUNT_SWITCH];
         return Next::Ask { stage: Stage::Confirm, actions };
     }
-    // 3. Neither a sign-in nor a recovery bypasses a second factor (decision record 0085, ASVS 6.4.3). Before the
-    // organizations are shown: a mailbox alone does not read them.
+    // 3. Neither a sign-in nor a recovery bypasses a second factor (decision record 0085, ASVS 6.4.3). This comes
+    //    before the organizations are shown: a mailbox alone must not reveal them.
     if lacks_second_factor(state, account, facts) {
         return raise_or_refuse(facts, second_factor_actions(account, facts));
     }
     if state.kind == Kind::Recover && !recovery_is_backed(state, account, facts.now) {
         return raise(facts, recovery_actions(state, account, facts));
     }
-    // The organization comes before the level: it may ask for more than the client does.
+    // The organization comes before the level: it may require more than the client does.
     if facts.standing.as_ref().is_some_and(|standing| !standing.choices.is_empty()) {
         let mut actions = vec![actions::ORGANIZATION_CHOOSE];
         if state.session.is_some() {
@@ -175,23 +175,23 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     if level(state, facts.now) < needed_level(state, facts) || is_too_old(state, facts) {
         return reach_level(state, account, facts);
     }
-    // 5. Freshness, at the best level the account can reach (Kratos GHSA-wc43-73w7-x2f5).
-    // What was just bound makes the account stronger; it does not make the proof that bound it weaker.
+    // 5. Freshness, at the best level the account can reach (Kratos GHSA-wc43-73w7-x2f5). A credential that was just
+    //    enrolled raises that level; it does not invalidate the proof with which it was enrolled.
     let done = state.wants.is_some_and(|kind| state.enrolled.contains(&kind));
     let asked = state.kind != Kind::Reauthenticate || state.has_new_proofs();
     if state.need.fresh && !done && !(asked && may_bind(&state.proofs, &account.bound, facts.now)) {
-        // Half of it was proved just now: the other half is asked for, not the same once more.
+        // One factor was proved recently: only the other one is required.
         let (recent, best) = (recent(&state.proofs, facts.now), available_level(&account.bound, facts.now));
         let lacking = if asked { helpful_actions(&recent, best, account, facts) } else { Vec::new() };
         let actions = if lacking.is_empty() { proving_actions(account, facts) } else { lacking };
         return raise_or_refuse(facts, actions);
     }
-    // 7. What must be bound.
+    // 7. Mandatory credentials.
     let mandatory = mandatory_enrolment(state);
     if !mandatory.is_empty() {
         return Next::Ask { stage: Stage::Enrol, actions: mandatory };
     }
-    // 8. What may be bound: once, and only by somebody who may.
+    // 8. Optional credentials: offered once, and only if the person may enrol them.
     if offer_is_due(state, account, facts.now) {
         let mut actions = vec![passkey::ENROL_BEGIN, passkey::ENROL_FINISH, actions::ENROL_SKIP];
         actions.sort();
@@ -200,7 +200,7 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     agree(state, facts)
 }
 
-/// 9: nothing is left to prove; the person has the last word.
+/// 9: nothing is left to prove; the person decides.
 fn agree(state: &State, facts: &Facts) -> Next {
     let Some(standing) = &facts.standing else {
         return match state.kind {
@@ -221,7 +221,7 @@ fn agree(state: &State, facts: &Facts) -> Next {
     Next::Complete
 }
 
-/// What they decide about: asked of somebody who is known, never before.
+/// The request to decide about: looked for only once the person is known.
 fn find_request(state: &State, facts: &Facts) -> Next {
     let Some(opening) = facts.opening else { return Next::Refuse(Refusal::RequestRefused) };
     let mut actions: Vec<Action> = opening.actions.iter().map(|(action, _)| *action).collect();
@@ -239,7 +239,7 @@ fn authenticate(state: &State, facts: &Facts) -> Next {
         Kind::SignIn | Kind::Purpose(_) => {
             actions.extend(KINDS.iter().flat_map(|info| info.sign_in));
         }
-        // A session names the account; these flows always hold its proofs.
+        // These flows have the account of a session, and its proofs.
         Kind::Reauthenticate | Kind::Enrol => {
             return Next::Refuse(Refusal::AccountUnavailable);
         }
@@ -260,7 +260,7 @@ fn authenticate(state: &State, facts: &Facts) -> Next {
     Next::Ask { stage: Stage::Authenticate, actions }
 }
 
-/// Registration after the mailbox is proved: name, then the offer of a passkey or password.
+/// Registration after the mailbox is proved: the name, then the offer of a passkey or password.
 fn finish_registration(state: &State, facts: &Facts) -> Next {
     let Some(pending) = &state.pending else { return Next::Refuse(Refusal::NoAccount) };
     let invited = state.bootstrap.is_some() || state.invited.is_some();
@@ -270,7 +270,8 @@ fn finish_registration(state: &State, facts: &Facts) -> Next {
     if pending.display_name.is_none() {
         return Next::Ask { stage: Stage::Profile, actions: vec![actions::PROFILE] };
     }
-    // A mailbox is all that was proved, and it has no level: what reaches it is bound first, and cannot be skipped.
+    // Only a mailbox was proved, which reaches no level: a credential that does must be enrolled first and cannot be
+    // skipped.
     let wanted = needed_level(state, facts);
     if level(state, facts.now) < wanted {
         let actions = raising_enrolment(&state.proofs, wanted, facts.now);
@@ -285,7 +286,8 @@ fn finish_registration(state: &State, facts: &Facts) -> Next {
     agree(state, facts)
 }
 
-/// 4: what the account has is asked for; where that is not enough, whoever may binds what is. Nothing is lowered.
+/// 4: requires the account's own credentials; if they are not enough, offers to enrol one that is. The required level
+/// is never lowered.
 fn reach_level(state: &State, account: &AccountFacts, facts: &Facts) -> Next {
     if is_too_old(state, facts) {
         return raise_or_refuse(facts, proving_actions(account, facts));
@@ -302,8 +304,8 @@ fn reach_level(state: &State, account: &AccountFacts, facts: &Facts) -> Next {
     raise_or_refuse(facts, binding_actions(state, account, facts))
 }
 
-/// What is still to be proved before something may be bound. Empty where a worn-out credential stands in the way: that
-/// is a matter for a recovery.
+/// What must be proved before a credential may be enrolled. Empty if an exhausted credential prevents it: that needs a
+/// recovery.
 fn binding_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
     let only_mailboxes = account.bound.iter().all(|kind| *kind == CredentialKind::Email);
     if only_mailboxes || (state.kind == Kind::Reauthenticate && !state.has_new_proofs()) {
@@ -331,7 +333,7 @@ fn raise(facts: &Facts, mut actions: Vec<Action>) -> Next {
     Next::Ask { stage, actions }
 }
 
-/// The actions that prove a kind, for somebody already known.
+/// The actions that prove a kind, when the account is known.
 pub(super) fn actions_of(kind: CredentialKind, facts: &Facts) -> &'static [Action] {
     let info = kind.info();
     if facts.policy.sends(info.needs) { info.prove } else { &[] }
@@ -343,7 +345,7 @@ fn helpful_actions(proofs: &[Proof], wanted: Level, account: &AccountFacts, fact
     useful.flat_map(|kind| actions_of(*kind, facts).iter().copied()).collect()
 }
 
-/// Everything the account has, mailboxes only where it has nothing else.
+/// The actions of everything the account has; mailboxes only if it has nothing else.
 fn proving_actions(account: &AccountFacts, facts: &Facts) -> Vec<Action> {
     let real: Vec<Action> = account
         .usable
@@ -354,7 +356,7 @@ fn proving_actions(account: &AccountFacts, facts: &Facts) -> Vec<Action> {
     if real.is_empty() { actions_of(CredentialKind::Email, facts).to_vec() } else { real }
 }
 
-/// The best level the account could show with everything it has.
+/// The best level that the account can reach with all its credentials.
 pub fn available_level(bound: &[CredentialKind], now: OffsetDateTime) -> Level {
     let proofs: Vec<Proof> = bound
         .iter()
@@ -363,8 +365,8 @@ pub fn available_level(bound: &[CredentialKind], now: OffsetDateTime) -> Level {
     event_level(&proofs)
 }
 
-/// Whether these proofs may change how the account is entered: fresh, and as strong as the account can be. A mailbox
-/// may bind the first credential of an account that has none, never another one.
+/// Whether these proofs allow changing the account's credentials: recent, and at the best level the account can reach.
+/// A mailbox may enrol the first credential of an account, never a further one.
 pub fn may_bind(proofs: &[Proof], bound: &[CredentialKind], now: OffsetDateTime) -> bool {
     let only_mailboxes = bound.iter().all(|kind| *kind == CredentialKind::Email);
     let recent = recent(proofs, now);
@@ -378,17 +380,17 @@ fn recent(proofs: &[Proof], now: OffsetDateTime) -> Vec<Proof> {
     proofs.iter().filter(|proof| now - proof.at <= FRESH).cloned().collect()
 }
 
-/// Whether an account that loses a credential can still be entered: the can-commit rule.
+/// Whether the account can still sign in without this credential.
 pub fn can_lose(all: &[CredentialKind], lost: CredentialKind) -> bool {
     let mut rest = all.to_vec();
     if let Some(index) = rest.iter().position(|kind| *kind == lost) {
         rest.remove(index);
     }
-    // Recovery codes and a second factor alone open nothing; a password opens nothing without the address it belongs to.
+    // Recovery codes and second factors alone cannot sign in, and a password only together with its address.
     rest.iter().any(|kind| kind.info().is_way_in)
 }
 
-/// Somebody proved to be an account. The subject can be named once and never changes to another.
+/// Records a proof for an account. The subject is set once and never changes to another account.
 pub fn prove(state: &mut State, account: porteiro_protocol::id::AccountId, proof: Proof) -> bool {
     match state.subject {
         Subject::Account(known) if known != account => return false,

@@ -1,4 +1,4 @@
-//! What a person's browser or app is to do when a flow is over.
+//! The response to the person's browser or app at the end of a flow.
 
 use porteiro_protocol::authorization_request::AuthorizationResponse;
 use serde_json::{Value, json};
@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 #[derive(Clone, PartialEq, Eq)]
 pub enum Delivery {
     Browser(AuthorizationResponse),
-    /// Straight into the answer, for a first-party app that has no redirect URI.
+    /// In the response body, for a first-party app without a redirect URI.
     Direct(Vec<(String, String)>),
-    /// Nothing: whoever asked hears of it elsewhere. What the person is told of it.
+    /// Nothing: the client learns the result elsewhere. The value is shown to the person.
     Elsewhere(Value),
 }
 
@@ -19,7 +19,7 @@ impl std::fmt::Debug for Delivery {
 }
 
 impl Delivery {
-    /// As the flow API says it.
+    /// As in the flow API.
     pub fn to_json(&self) -> Value {
         let object = |fields: &[(String, String)]| {
             Value::Object(fields.iter().map(|(name, value)| (name.clone(), json!(value))).collect())
@@ -36,7 +36,7 @@ impl Delivery {
         }
     }
 
-    /// The same without what is secret, for a flow that is asked again.
+    /// The same without secrets, for a repeated request.
     pub(super) fn to_json_again(&self) -> Value {
         match self {
             Self::Browser(_) | Self::Direct(_) => json!({"type": self.to_json()["type"]}),

@@ -1,4 +1,4 @@
-//! `/v1/flows`: the JSON every client speaks, hosted screens included.
+//! `/v1/flows`: the JSON API that every client uses, hosted screens included.
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,7 +28,8 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// Another site's page must not be able to speak for the person in front of the browser; an app must not look like one.
+/// Requires the same origin of browsers, so that no other site acts for the person; an app must not look like a
+/// browser.
 pub(super) fn same_origin(
     app: &App,
     context: &RequestContext,
@@ -83,7 +84,7 @@ async fn act(
     let started = tokio::time::Instant::now();
     let action = format!("{module}/{verb}");
     let outcome = Box::pin(super::act(&app, &context, parse(&id)?, &action, &input)).await;
-    // Known and unknown people are answered at the same moment, not after a random one.
+    // Answers for known and unknown people take the same, not a random, time.
     if let Some(floor) = floor(&app, &action) {
         tokio::time::sleep_until(started + floor).await;
     }

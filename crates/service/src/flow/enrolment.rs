@@ -1,4 +1,4 @@
-//! What is bound in a flow: because it must be, because a level asks for it, or because it is worth offering. Pure.
+//! What a flow enrols: what is mandatory, what a level requires, and what is offered. Pure.
 
 use porteiro_protocol::{
     assurance::{Decay, Level, Proof, helps},
@@ -12,16 +12,17 @@ use super::{
 };
 use crate::credentials::{CredentialKind, KINDS};
 
-/// Whether what is bound now is bound because the level asks for it: then binding it proves it.
+/// Whether a credential is enrolled to reach the level: then enrolling it also proves it.
 pub fn raises_level(state: &State, facts: &Facts) -> bool {
     level(state, facts.now) < needed_level(state, facts)
 }
 
-/// Whoever may change how the account is entered may add what a level asks for. A recovery that is backed may, too.
+/// A person who may change the account's credentials may enrol what a level requires; so may a recovery that is backed
+/// by a factor.
 pub(super) fn may_enrol(state: &State, account: &AccountFacts, now: OffsetDateTime) -> bool {
     match state.kind {
         Kind::Recover => true,
-        // What is bound does not stand in for the proof this flow is about.
+        // Enrolling does not replace the proof that this flow requires.
         Kind::Reauthenticate => state.has_new_proofs() && may_bind(&state.proofs, &account.bound, now),
         Kind::SignIn | Kind::Register | Kind::Enrol | Kind::Purpose(_) => {
             may_bind(&state.proofs, &account.bound, now)
@@ -29,7 +30,7 @@ pub(super) fn may_enrol(state: &State, account: &AccountFacts, now: OffsetDateTi
     }
 }
 
-/// Everything that brings the level nearer, by one half of a pair at least.
+/// Actions that enrol a kind which reaches the level, or one of the two factors it needs.
 pub(super) fn raising_enrolment(proofs: &[Proof], wanted: Level, now: OffsetDateTime) -> Vec<Action> {
     let decay = Decay::default();
     let useful = KINDS.iter().filter(|info| info.raises_level);
@@ -39,15 +40,15 @@ pub(super) fn raising_enrolment(proofs: &[Proof], wanted: Level, now: OffsetDate
     actions
 }
 
-/// What a new or recovered account is given first.
+/// The credentials that a new or recovered account enrols first.
 pub(super) fn first_enrolment() -> Vec<Action> {
     KINDS.iter().filter(|info| info.comes_first).flat_map(|info| info.enrol).copied().collect()
 }
 
-/// What this flow does not end without.
+/// The credentials that this flow must enrol.
 pub(super) fn mandatory_enrolment(state: &State) -> Vec<Action> {
     let mut actions: Vec<Action> = match state.kind {
-        // A recovered account gets a new way in before anything else.
+        // A recovered account needs a new credential to sign in with first.
         Kind::Recover if state.enrolled.is_empty() => first_enrolment(),
         Kind::Enrol => match state.wants {
             Some(kind) if !state.enrolled.contains(&kind) => kind.info().enrol.to_vec(),
@@ -59,7 +60,7 @@ pub(super) fn mandatory_enrolment(state: &State) -> Vec<Action> {
     actions
 }
 
-/// A passkey is offered once per flow to whoever signs in without having one.
+/// A passkey is offered once per flow to a person who signs in without having one.
 pub(super) fn offer_is_due(state: &State, account: &AccountFacts, now: OffsetDateTime) -> bool {
     state.kind == Kind::SignIn
         && !state.offer_dismissed

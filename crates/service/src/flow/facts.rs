@@ -1,4 +1,4 @@
-//! Everything the decision needs from the database, read in one place.
+//! Reads everything the decision needs from the database.
 
 use serde_json::Value;
 
@@ -23,11 +23,11 @@ pub struct Gathered {
     pub account: Option<Account>,
     pub credentials: Vec<Credential>,
     pub challenges: Vec<Challenge>,
-    /// The request the flow leads back to, prepared from the database.
+    /// The flow's request, prepared from the database.
     pub ready: Option<Ready>,
 }
 
-/// In whose look the flow is shown. Read only for an answer, never for a decision.
+/// The branding of the flow. Read only for a response, never for a decision.
 pub async fn look(app: &App, gathered: &Gathered) -> Result<Option<Value>, StoreError> {
     match gathered.ready.as_ref().and_then(|ready| ready.prepared.audience()) {
         Some(audience) => branding::shown(app, &app.store, audience).await,
@@ -43,8 +43,8 @@ pub fn policy(app: &App) -> Policy {
     }
 }
 
-/// Also drops from the flow what no longer counts: proofs of credentials the account does not have any more. A request that
-/// was prepared in the same place a moment ago is not prepared again.
+/// Also removes proofs by credentials that the account no longer has. `kept`: a request that was just prepared and is
+/// not prepared again.
 pub async fn gather(
     app: &App,
     source: Source<'_>,

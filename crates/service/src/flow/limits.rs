@@ -1,4 +1,4 @@
-//! Which buckets an action takes from.
+//! The buckets an action takes from.
 
 use porteiro_protocol::address::{EmailAddress, PhoneNumber};
 use serde_json::Value;
@@ -27,27 +27,27 @@ pub fn buckets(
     let subject = subject(app, loaded, action, input);
     let address = network(context.address);
     let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
-    // A device this person signed in on before has a bucket of its own: a stranger cannot use it up.
+    // A known device has a bucket of its own, which an anonymous caller cannot use up.
     let spared = match known_device(app, context, &subject) {
         Typed::OnKnownDevice(_) => PASSWORD_SUBJECT,
         Typed::Anywhere => PASSWORD_KNOWN_DEVICE,
     };
     let rules = || action.limits().iter().copied().filter(|rule| *rule != spared);
     let by_address = rules().filter(Rule::counts_addresses).map(|rule| bucket(rule, &address));
-    // Whoever asks, and whoever would receive it.
+    // Both the requester and the recipient are counted.
     let counted = mailbox(app, loaded, action, input).map_or(subject, Vec::from);
     let people = [Some(counted), recipient(app, action, input).map(Vec::from)];
     let by_person = people.iter().flatten().flat_map(|whom| {
         let of_people = rules().filter(|rule| !rule.counts_addresses() && !rule.counts_everybody());
         of_people.map(|rule| bucket(rule, whom))
     });
-    // Last: who is refused already uses up nothing that others need.
+    // Last: a refused call takes nothing from the buckets that all share.
     let by_everybody = rules().filter(Rule::counts_everybody).filter(|_| would_send(app, action, input));
     let by_everybody = by_everybody.map(|rule| bucket(with_budget(app, rule), b""));
     by_address.chain(by_person).chain(by_everybody).collect()
 }
 
-/// As many text messages as the operator pays for.
+/// The number of text messages is bounded by the operator's budget.
 fn with_budget(app: &App, rule: Rule) -> Rule {
     let budget = app.checked.settings.sms_budget_per_day;
     if rule == SMS_ALL {
@@ -59,14 +59,14 @@ fn with_budget(app: &App, rule: Rule) -> Rule {
     }
 }
 
-/// A number that gets no message uses up no budget.
+/// A number that gets no message does not use the budget.
 fn would_send(app: &App, action: Action, input: &Value) -> bool {
     action != sms::ADD_NUMBER
         || PhoneNumber::parse(input["number"].as_str().unwrap_or_default())
             .is_ok_and(|number| messages::is_allowed(&app.checked.settings.sms_countries, number.as_str()))
 }
 
-/// The mailbox that a mail to a typed address would reach, whatever detail (`ana+shop@`) the address has.
+/// The mailbox that a mail to the typed address would reach, without its detail (`ana+shop@`).
 fn mailbox(app: &App, loaded: &Loaded, action: Action, input: &Value) -> Option<[u8; 32]> {
     if action != email::SEND || loaded.state.account().is_some() {
         return None;
@@ -76,7 +76,7 @@ fn mailbox(app: &App, loaded: &Loaded, action: Action, input: &Value) -> Option<
     Some(app.secrets.identifier_key("email", address.without_detail().as_bytes()))
 }
 
-/// Whom a new address or number belongs to is not known; that it is written to, is counted.
+/// The owner of a new address or number is unknown, but messages to it are counted.
 fn recipient(app: &App, action: Action, input: &Value) -> Option<[u8; 32]> {
     let (kind, value) = if action == email::ADD_ADDRESS {
         let to = EmailAddress::parse(input["address"].as_str().unwrap_or_default());
@@ -90,8 +90,8 @@ fn recipient(app: &App, action: Action, input: &Value) -> Option<[u8; 32]> {
     Some(value.map(|value| app.secrets.identifier_key(kind, value.as_bytes())).unwrap_or_default())
 }
 
-/// A wrong password for somebody this address had not tried today. Many such people in a row are not one forgetful
-/// person. Says whether that just became suspicious.
+/// Counts a wrong password for an account that this network had not tried today. Many such accounts suggest credential
+/// stuffing. Returns whether the threshold was just reached.
 pub async fn looks_like_stuffing(
     app: &App,
     context: &RequestContext,
@@ -107,16 +107,16 @@ pub async fn looks_like_stuffing(
     Ok(crate::limits::take(&app.store, &[bucket(STUFFING_ADDRESS, &address)]).await?.is_some())
 }
 
-/// Sends are never given back; guesses are, when they were right.
+/// The buckets to refund after success: attempts, but not messages sent.
 pub fn refundable(buckets: &[Bucket]) -> Vec<Bucket> {
     let guess = |bucket: &&Bucket| !bucket.rule.name.contains("send") && bucket.rule != STEP_ADDRESS;
     buckets.iter().filter(guess).cloned().collect()
 }
 
-/// The account, or the shadow of what was typed: a limited stranger looks like a limited member. Spelling, case and
-/// normal form make no new subject (CVE-2025-24806).
+/// The account, or else a key of what was typed: both are limited in the same way. Spelling, case and normal form make
+/// no new subject (CVE-2025-24806).
 fn subject(app: &App, loaded: &Loaded, action: Action, input: &Value) -> Vec<u8> {
-    // Only where an identifier is asked for does the caller name whom it is about.
+    // The request names the subject only in actions with an identifier.
     let named = action.names_somebody().then(|| input["identifier"].as_str()).flatten();
     let typed = named.or(loaded.state.typed.as_deref());
     let canonical =
@@ -128,12 +128,12 @@ fn subject(app: &App, loaded: &Loaded, action: Action, input: &Value) -> Vec<u8>
     }
 }
 
-/// Whether a step comes from a device of the person it is about.
+/// Whether the request comes from a known device of the subject.
 pub fn typed(app: &App, context: &RequestContext, loaded: &Loaded, action: Action, input: &Value) -> Typed {
     known_device(app, context, &subject(app, loaded, action, input))
 }
 
-/// The device cookie names, sealed, the identifier its owner signed in with.
+/// The device cookie contains, sealed, the identifier with which its owner signed in.
 fn known_device(app: &App, context: &RequestContext, subject: &[u8]) -> Typed {
     let device =
         context.device.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Device, text));

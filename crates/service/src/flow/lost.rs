@@ -1,5 +1,5 @@
-//! What a recovery by waiting gives up: the second factors nobody could show. They would be asked for at the next sign-in
-//! (decision record 0085), and the person would wait three days again.
+//! A recovery after a hold removes the second factors that were not proved. Otherwise the next sign-in would require
+//! them (decision record 0085), and the person would wait three days again.
 
 use porteiro_protocol::{assurance::Proof, id::AccountId};
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// Which of these go.
+/// The credentials to remove.
 fn lost<'a>(state: &State, all: &'a [Credential]) -> Vec<&'a Credential> {
     let before = |proof: &&Proof| state.enrolled.iter().all(|kind| kind.method() != proof.method);
     let proved: Vec<Proof> = state.proofs.iter().filter(before).cloned().collect();

@@ -1,4 +1,4 @@
-//! A mailbox was proved: whose it is, and what the flow becomes of that.
+//! The effect of a proved mailbox on its flow.
 
 use porteiro_protocol::{assurance::Method, id::Id};
 
@@ -13,7 +13,7 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// A mailbox was proved. Only now is it asked whether anybody has that address, and only its reader is told.
+/// Applies a proved mailbox. Only now is its account looked up, and only its reader learns the result.
 pub(super) async fn prove_mailbox(
     app: &App,
     tx: &Tx,
@@ -33,7 +33,7 @@ pub(super) async fn prove_mailbox(
     let Some(account) = found else {
         match state.kind {
             Kind::SignIn | Kind::Register => begin_registration(app, state),
-            // Whoever decides something has an account to decide it for.
+            // Deciding about a request requires an account.
             Kind::Recover | Kind::Purpose(_) => state.refusal = Some(Refusal::NoAccount),
             Kind::Reauthenticate | Kind::Enrol => return Ok(false),
         }

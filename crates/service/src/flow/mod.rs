@@ -1,13 +1,13 @@
-//! One flow engine for every way in: sign-in, registration, recovery, step-up, enrolment.
+//! One flow engine for sign-in, registration, recovery, step-up and enrolment.
 //!
 //! 1. A flow is opened and bound to the browser (cookie) or app (rotating token) that opened it.
-//! 2. [`decide::next`] says what is asked now and which actions are offered; a client only chooses among them.
-//! 3. An action is limited, then looked at by its module, then applied in one transaction that moves the flow's step:
-//!    a stale, parallel or replayed call changes nothing.
+//! 2. [`decide::next`] returns the stage and the actions it offers; a client only chooses among them.
+//! 3. An action is limited, then handled by its module, then applied in one transaction that increments the flow's
+//!    step: a stale, parallel or replayed call changes nothing.
 //! 4. After every step the requirements are computed again from the database; when none is unmet the flow completes in
 //!    that same transaction.
-//! 5. What a flow leads to, such as an authorization, is a purpose of the register ([`purpose`]); the engine knows none of
-//!    them.
+//! 5. What a flow continues to, such as an authorization, is a purpose of the register ([`purpose`]); the engine knows
+//!    none of them.
 
 pub mod actions;
 mod apply;
@@ -73,10 +73,10 @@ pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
-/// Why a call on a flow fails, before it is put into words.
+/// Why a call on a flow fails, before it becomes a problem.
 #[derive(Debug)]
 pub enum FlowError {
-    /// Unknown, or not yours: the same answer.
+    /// Unknown, or of another browser or app: the same answer.
     NotFound,
     UnknownKind,
     BrowserNotAllowed,
@@ -97,7 +97,7 @@ pub enum FlowError {
     },
     Password(Unfit),
     SlowDown,
-    /// Too often, or too soon after the last time: when it is worth trying again.
+    /// Too often or too soon: the seconds until the next attempt.
     Early {
         seconds: u32,
     },
@@ -139,10 +139,10 @@ pub use notify::{HOLD_REMINDERS, happening, notify, remind_of_holds, tell};
 pub use open::{current_session, open};
 pub use start::{Beginning, Started, start};
 
-/// The flow, if it is this caller's.
+/// The flow, if this browser or app opened it.
 async fn owned(app: &App, context: &RequestContext, id: FlowId) -> Result<Loaded, FlowError> {
     let mut loaded = store::load(&app.store, id).await?.ok_or(FlowError::NotFound)?;
-    // The person may have chosen another language since; what they do next is remembered in it.
+    // The person may have changed the language since the flow was opened.
     if let Some(locale) = &context.locale {
         Locale::negotiate(locale).as_str().clone_into(&mut loaded.state.locale);
     }
@@ -166,7 +166,7 @@ async fn owned(app: &App, context: &RequestContext, id: FlowId) -> Result<Loaded
     }
 }
 
-/// What the flow looks like now. Changes nothing.
+/// The flow's representation. Changes nothing.
 pub async fn show(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Result<Answer, FlowError> {
     let mut loaded = owned(app, context, id).await?;
     if let Some(result) = loaded.result {
@@ -200,7 +200,7 @@ pub async fn act(
     }
     let gathered = facts::gather(app, Source::Store(&app.store), &mut loaded, None).await?;
     let current = decide::next(&loaded.state, &gathered.facts);
-    // It ended by what happened elsewhere: there is nothing to offer, now or later.
+    // The flow ended through an event elsewhere, so it offers no action any more.
     if matches!(current, decide::Next::Refuse(_) | decide::Next::Cancelled) {
         return Err(FlowError::Finished);
     }
@@ -232,7 +232,7 @@ pub async fn act(
             let answer = apply::apply(app, context, &loaded, action, effect).await?;
             match answer {
                 apply::Applied::Done(answer) => {
-                    // It is done, whatever becomes of the bookkeeping.
+                    // The step is applied, even if the refund fails.
                     give_back(app, &limits::refundable(&buckets)).await;
                     Ok(*answer)
                 }
@@ -245,7 +245,7 @@ pub async fn act(
         Err(stopped) => {
             let guess = action == password::CHECK && matches!(stopped, Stopped::Refused { .. });
             if matches!(stopped, Stopped::Busy | Stopped::Early { .. }) {
-                // Nothing was looked at and nothing was sent.
+                // Nothing was verified and nothing was sent.
                 give_back(app, &buckets).await;
             }
             let error = stop(app, context, &loaded, action, stopped, gathered.ready).await?;
@@ -277,7 +277,7 @@ async fn refreshed(
     Ok(representation::dressed(app, &loaded, &gathered, &Value::Null).await?)
 }
 
-/// A refusal is counted against the credential and written down, in transactions of their own.
+/// Counts a refusal against the credential and records it, in transactions of their own.
 async fn stop(
     app: &Arc<App>,
     context: &RequestContext,
@@ -288,7 +288,8 @@ async fn stop(
 ) -> Result<FlowError, FlowError> {
     Ok(match stopped {
         Stopped::Refused { method: _, credential, reason } => {
-            // Nobody's failure is counted, too, against nothing: an unknown person costs the same statements.
+            // Without a credential the failure is counted against a nil id, so that an unknown person costs the same
+            // statements.
             let nobody = (uuid::Uuid::nil().into(), uuid::Uuid::nil().into(), CredentialKind::Password);
             let (account, credential_id, kind) = credential.unwrap_or(nobody);
             let limit = kind.info().max_failures;
@@ -312,7 +313,7 @@ async fn stop(
         }
         Stopped::Invalid { field, detail } => FlowError::Invalid { field, detail },
         Stopped::Password(unfit) => FlowError::Password(unfit),
-        // Whoever is ahead in the queue is done in a moment.
+        // The queue is usually free again within two seconds.
         Stopped::Busy => FlowError::Early { seconds: 2 },
         Stopped::Early { seconds } => FlowError::Early { seconds },
         Stopped::Store(_) => FlowError::Unavailable,
@@ -330,7 +331,7 @@ async fn note_limit(
     let rule = empty.rule.name;
     let subject = loaded.state.account().map_or(uuid::Uuid::nil(), porteiro_protocol::id::Id::uuid);
     metrics::counter!("porteiro_limited_total", "rule" => rule).increment(1);
-    // Once per bucket and ten minutes: a flood must not fill a log that nobody can empty.
+    // Once per bucket in ten minutes: a flood must not fill an append-only log.
     let key = app.secrets.limit_key(crate::limits::LIMIT_LOGGED.name, &empty.key);
     let logged = crate::limits::Bucket { rule: crate::limits::LIMIT_LOGGED, key };
     if crate::limits::take(&app.store, &[logged]).await?.is_none() {
@@ -372,7 +373,7 @@ async fn note(
         .map_err(Into::into)
 }
 
-/// Ends the flow; what was asked for is refused.
+/// Ends the flow and refuses its request.
 pub async fn cancel(app: &Arc<App>, context: &RequestContext, id: FlowId) -> Result<Answer, FlowError> {
     let loaded = owned(app, context, id).await?;
     endpoint::same_origin(app, context, loaded.state.transport)?;

@@ -1,4 +1,4 @@
-//! What people are told by mail: new devices, changed credentials, waiting recoveries.
+//! Mails to people: new devices, changed credentials, pending recoveries.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// Writes to every address of an account, in the account's own language: who is at the browser may be somebody else. The
-/// given one is for an account that has none.
+/// Sends a mail to every address of an account, in the account's language, because the browser may be another person's.
+/// `locale` is for an account without a language.
 pub async fn tell(
     app: &App,
     tx: &Tx,
@@ -37,7 +37,7 @@ pub async fn tell(
     Ok(())
 }
 
-/// A credential was added or removed: its owner hears of it by every address (NIST SP 800-63B-4 §4.1.2).
+/// Notifies the owner at every address that a credential was added or removed (NIST SP 800-63B-4 §4.1.2).
 pub async fn tell_owner(
     app: &App,
     tx: &Tx,
@@ -79,7 +79,7 @@ pub const HOLD_REMINDERS: JobKind<App> = JobKind::new("recovery.remind", |app, _
 .lease(Duration::from_mins(5))
 .every(|_| 86_400);
 
-/// The daily job: whoever can stop a recovery hears of it every day that it waits.
+/// The daily job: reminds the owners of all accounts with a pending recovery, who can stop it.
 pub async fn remind_of_holds(app: &App) -> Result<usize, StoreError> {
     let waiting = accounts::in_hold(&app.store).await?;
     for (account, until, locale) in &waiting {

@@ -1,4 +1,4 @@
-//! Opening a flow: what for, by whom, bound to what.
+//! Opens a flow: its kind, its caller and its binding.
 
 use std::sync::Arc;
 
@@ -42,19 +42,20 @@ pub struct OpenRequest {
     pub transport: Option<Transport>,
     #[serde(default)]
     pub locale: Option<String>,
-    /// What an enrolment flow binds.
+    /// The kind of credential that an enrolment flow binds.
     #[serde(default)]
     pub enrol: Option<CredentialKind>,
-    /// The least level the flow must reach.
+    /// The level that the flow must reach.
     #[serde(default)]
     pub level: Option<Level>,
-    /// The key that makes the first administrator, with `register`.
+    /// The bootstrap key of the first administrator, with `register`.
     #[serde(default)]
     pub bootstrap_key: Option<String>,
-    /// From the mail, with `register`, where registration is by invitation.
+    /// The secret from the mail, with `register`, if registration requires an invitation.
     #[serde(default)]
     pub invitation: Option<String>,
-    /// What a device shows, with `confirm_device`, where a link carried it: shown to be compared, not looked up.
+    /// The code that a device shows, with `confirm_device`, if a link contained it: the person compares it; it is not
+    /// looked up.
     #[serde(default)]
     pub user_code: Option<String>,
 }
@@ -93,7 +94,7 @@ pub async fn open(
     insert(app, context, state, None).await
 }
 
-/// Writes the flow and binds it to whoever opened it.
+/// Stores the flow and binds it to the browser or app that opened it.
 pub(super) async fn insert(
     app: &Arc<App>,
     context: &RequestContext,
@@ -107,7 +108,7 @@ pub(super) async fn insert(
     let hash = sha256(secret.as_bytes());
     let times = lifetime(&state.kind, transport);
     let (state_ref, hash_ref) = (&state, &hash);
-    // A person who only wants to sign in has the passkey challenge with the first answer: two calls in all.
+    // A sign-in gets its passkey challenge with the first response, so that it needs only two calls.
     let signs_in = matches!(state.kind, Kind::SignIn | Kind::Purpose(_));
     let first = if signs_in && state.account().is_none() {
         Some(first_challenge(app, context, id, &state)?)
@@ -135,10 +136,10 @@ pub(super) async fn insert(
     Ok(answer)
 }
 
-/// A request of ordinary size; what is larger counts by its size as well.
+/// The size of an ordinary request; a larger one also takes from a bucket by its size.
 const ORDINARY: usize = 4 * 1024;
 
-/// Each flow is a row, and holds the request it leads back to.
+/// Limits flows by network: each is a row that contains its request.
 async fn limit(app: &App, context: &RequestContext, ready: Option<&Ready>) -> Result<(), FlowError> {
     let whom = network(context.address);
     let bucket = |rule: Rule| Bucket { rule, key: app.secrets.limit_key(rule.name, &whom) };
@@ -154,7 +155,7 @@ async fn limit(app: &App, context: &RequestContext, ready: Option<&Ready>) -> Re
     limits::first_empty(&asked, &left).map_or(Ok(()), |limited| Err(limited.into()))
 }
 
-/// Who may open this kind, and what it begins with.
+/// Checks who may open this kind, and sets its initial state.
 async fn admit(
     app: &Arc<App>,
     context: &RequestContext,
@@ -168,7 +169,7 @@ async fn admit(
             state.brought = (opening.brought)(request);
             if let Some(signed_in) = current_session(app, context).await? {
                 state.inherit(signed_in);
-                // A passkey is offered to people who come, not to people who are here.
+                // A passkey is offered at sign-in, not to a person who is already signed in.
                 state.offer_dismissed = true;
             }
             Ok(())
@@ -183,7 +184,7 @@ async fn admit(
                     let detail = "is not the current key, was used, or has expired".into();
                     return Err(FlowError::Invalid { field: "bootstrap_key", detail });
                 }
-                // Spent at completion; until then only its hash is remembered.
+                // Spent at completion; until then only its hash is stored.
                 state.bootstrap = Some(URL_SAFE_NO_PAD.encode(key.hash().as_bytes()));
                 return Ok(());
             }
@@ -233,7 +234,7 @@ pub async fn current_session(
     }
 }
 
-/// One secret per browser, shared by its tabs; one per flow for an app.
+/// One secret per browser, shared by its tabs; for an app, one per flow.
 fn binding(app: &App, context: &RequestContext, transport: Transport) -> (String, bool) {
     let usable = |secret: &&String| {
         secret.len() == 43 && URL_SAFE_NO_PAD.decode(secret).is_ok_and(|it| it.len() == 32)

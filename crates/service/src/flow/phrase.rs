@@ -1,4 +1,4 @@
-//! Two words on the screen and in the mail, so that a person can see that both belong together.
+//! Two words shown on the screen and in the mail, so that a person sees that both belong together.
 
 use porteiro_protocol::entropy::Entropy;
 

@@ -1,4 +1,4 @@
-//! What a flow's proofs are worth, and what is asked of them.
+//! The level that a flow's proofs reach, and the level it requires.
 
 use porteiro_protocol::{
     assurance::{Decay, Level, auth_time},
@@ -8,13 +8,13 @@ use porteiro_protocol::{
 use super::{decide::Facts, state::State};
 use crate::sessions;
 
-/// What the client or the organization asks for, whichever is more.
+/// The higher of the levels that the client and the organization require.
 pub fn needed_level(state: &State, facts: &Facts) -> Level {
     let organization = facts.standing.as_ref().map_or(Level::None, |standing| standing.level);
     state.need.level.max(organization)
 }
 
-/// The organization wants it proved more recently.
+/// Whether the organization requires a more recent proof.
 pub(super) fn is_too_old(state: &State, facts: &Facts) -> bool {
     let Some(longest) = facts.standing.as_ref().and_then(|standing| standing.max_age) else {
         return false;
@@ -23,7 +23,7 @@ pub(super) fn is_too_old(state: &State, facts: &Facts) -> bool {
     when.is_none_or(|when| facts.now - when > Duration::seconds(longest.into()))
 }
 
-/// What the flow's proofs are worth now. A session that lay idle is worth less, until something new is proved.
+/// The level that the flow's proofs reach now. A session that was idle reaches less until something new is proved.
 pub fn level(state: &State, now: OffsetDateTime) -> Level {
     sessions::level(&state.proofs, state.session_lapsed && !state.has_new_proofs(), now)
 }

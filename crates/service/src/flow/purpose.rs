@@ -1,10 +1,10 @@
-//! What a flow leads to: an authorization, a device that was let in, or nothing but the person's own session.
+//! What a flow continues to: an authorization, the approval of a device, or only the person's own session.
 //!
 //! 1. A purpose is one entry of the register (`registers.rs`). A flow keeps its name and its request ([`Continuation`]).
 //! 2. The purpose prepares the request from the database: once per call, and once more inside the transaction of a step.
-//!    From then on the engine holds the prepared state and asks it what it requires ([`Standing`]), what it shows, and
-//!    what it does when the flow completes or is refused.
-//! 3. A person may open a flow for a purpose whose request is found in the flow itself ([`Opening`]).
+//!    From then on the engine uses the prepared state: what the request requires ([`Standing`]), what it shows, and what
+//!    it does when the flow completes or is refused.
+//! 3. A person may open a flow for a purpose and name its request within the flow ([`Opening`]).
 
 use std::{borrow::Cow, fmt::Debug, pin::Pin};
 
@@ -37,10 +37,10 @@ use crate::{
 /// Work that reads or writes the database.
 pub type Work<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// A step that is being looked at.
+/// The future of an action's handler.
 pub type Looking<'a> = Pin<Box<dyn Future<Output = Result<Effect, Stopped>> + Send + 'a>>;
 
-/// Where a purpose reads: outside a transaction, or inside the one of the step.
+/// Where a purpose reads: outside a transaction, or in the transaction of the step.
 #[derive(Debug, Clone, Copy)]
 pub enum Source<'a> {
     Store(&'a Store),
@@ -61,9 +61,9 @@ impl Reader for Source<'_> {
     }
 }
 
-/// What flows can lead to.
+/// A purpose of flows.
 pub trait Purpose: Debug + Sync {
-    /// As it is stored with the flow; also the flow's kind, where a person opens one for it.
+    /// The name stored with the flow; also the flow's kind, if people open flows for this purpose.
     fn name(&self) -> &'static str;
 
     /// Reads and checks the request.
@@ -74,12 +74,12 @@ pub trait Purpose: Debug + Sync {
         continuation: &'a Continuation,
     ) -> Work<'a, Box<dyn Prepared>>;
 
-    /// How a person opens a flow for it; `None` where only a client does.
+    /// How a person opens a flow for it; `None` if only clients do.
     fn opening(&self) -> Option<&'static Opening> {
         None
     }
 
-    /// The person found this request in their flow: it is theirs to decide. `false` where it is not.
+    /// Assigns a request to the account that named it in its flow. `false` if the account may not decide it.
     fn claim<'a>(
         &'a self,
         _tx: &'a Tx,
@@ -92,7 +92,7 @@ pub trait Purpose: Debug + Sync {
 
 /// A request as its purpose read it from the database.
 pub trait Prepared: Debug + Send + Sync {
-    /// Where it stands for whoever the flow is about: what it requires of them.
+    /// What the request requires of the flow's account.
     fn stand<'a>(
         &'a mut self,
         source: Source<'a>,
@@ -100,21 +100,21 @@ pub trait Prepared: Debug + Send + Sync {
         account: Option<AccountId>,
     ) -> Work<'a, Standing>;
 
-    /// Whether the request can still be answered with a yes.
+    /// Whether the request can still be granted.
     fn is_good(&self) -> bool;
 
-    /// What a person is shown of it.
+    /// The description shown to the person.
     fn describe(&self, locale: &str) -> Option<Value>;
 
-    /// In whose look it is shown.
+    /// For whose branding it is shown.
     fn audience(&self) -> Option<Audience<'_>>;
 
-    /// How many bytes of the flow it takes.
+    /// Its size in the flow, in bytes.
     fn size(&self) -> usize {
         0
     }
 
-    /// A flow was opened for it, in this transaction, that may take so many seconds.
+    /// A flow with this lifetime was opened for it, in this transaction.
     fn opened<'a>(&'a self, _tx: &'a Tx, _seconds: f64) -> Work<'a, ()> {
         Box::pin(async { Ok(()) })
     }
@@ -128,7 +128,7 @@ pub trait Prepared: Debug + Send + Sync {
         completing: Completing<'a>,
     ) -> Work<'a, Delivery>;
 
-    /// What whoever asked is told of a flow that ended without success; `None`: nothing.
+    /// The response to the client when the flow ended without success; `None`: no response.
     fn tell<'a>(&'a self, app: &'a App, refusal: Refusal, refused: Refused) -> Work<'a, Option<Delivery>>;
 
     /// The flow ended without success, in this transaction.
@@ -142,19 +142,19 @@ pub trait Prepared: Debug + Send + Sync {
         Box::pin(async { Ok(()) })
     }
 
-    /// The person turned out to be somebody else, in this transaction.
+    /// The person switched to another account, in this transaction.
     fn release<'a>(&'a self, _tx: &'a Tx, _account: AccountId) -> Work<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 }
 
-/// A flow that a person opens for a purpose, before there is a request.
+/// A flow that a person opens for a purpose, before its request is known.
 pub struct Opening {
-    /// What the person is asked, once it is known who they are.
+    /// The stage at which the person names the request, once the account is known.
     pub stage: Stage,
-    /// Its actions, and what finds the request from what they typed.
+    /// The actions of that stage, which find the request from the person's input.
     pub actions: &'static [(Action, Run)],
-    /// What a link carried, kept to be shown under this name.
+    /// The value that a link contained, shown under the name `shown_as`.
     pub brought: fn(&OpenRequest) -> Option<String>,
     pub shown_as: &'static str,
 }
@@ -165,22 +165,23 @@ impl Debug for Opening {
     }
 }
 
-/// What a flow leads back to. The request is checked again whenever it is used.
+/// What a flow continues to. The request is checked again whenever it is used.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Continuation {
-    /// Rows of before there were purposes have none: they lead to authorizations.
+    /// Rows written before purposes existed have none: they are authorizations.
     #[serde(default = "of_old_rows")]
     pub purpose: Cow<'static, str>,
-    /// The person said which account it is.
+    /// The person confirmed the account.
     pub confirmed: bool,
-    /// In which organization the person said they act.
+    /// The organization that the person chose to act for.
     #[serde(default)]
     pub organization: Option<OrganizationId>,
-    /// What the person is being shown, by its digest: what they say elsewhere meanwhile is no answer here.
+    /// The digest of what is shown to the person: a consent given to anything else, for instance in another tab, does
+    /// not count.
     pub shown: Option<String>,
-    /// What the person allowed in this flow, by its digest: nothing else.
+    /// The digest of what the person consented to in this flow.
     pub consented: Option<String>,
-    /// As the purpose wrote it.
+    /// As serialized by the purpose.
     #[serde(flatten)]
     pub request: Map<String, Value>,
 }
@@ -190,7 +191,7 @@ const fn of_old_rows() -> Cow<'static, str> {
 }
 
 impl Continuation {
-    /// As it arrives: nobody was asked anything yet.
+    /// A new request; the person has not answered anything yet.
     ///
     /// # Errors
     /// Where the request is not a JSON object.
@@ -211,10 +212,10 @@ impl Continuation {
         })
     }
 
-    /// The request, as the purpose knows it.
+    /// The request, deserialized by its purpose.
     ///
     /// # Errors
-    /// Where another version wrote it in a way this one cannot read.
+    /// When another version wrote it in a form that this one cannot read.
     pub fn read<T: serde::de::DeserializeOwned>(&self) -> Result<T, StoreError> {
         serde_json::from_value(Value::Object(self.request.clone()))
             .map_err(|error| StoreError::Inconsistent(error.to_string()))
@@ -233,13 +234,13 @@ impl Ready {
         Self { request: continuation.request.clone(), prepared }
     }
 
-    /// Whether this is what the flow leads to now: another step may have changed it.
+    /// Whether this was prepared from the flow's present request: another step may have changed it.
     fn is_of(&self, continuation: &Continuation) -> bool {
         self.request == continuation.request
     }
 }
 
-/// The purpose a flow is for, if it is for any.
+/// The purpose of a flow, if it has one.
 pub fn purpose_of(app: &App, state: &State) -> Option<&'static dyn Purpose> {
     let name = match (&state.kind, &state.continuation) {
         (Kind::Purpose(name), _) => name,
@@ -253,7 +254,7 @@ pub fn find(app: &App, name: &str) -> Option<&'static dyn Purpose> {
     app.registers.purposes.iter().copied().find(|purpose| purpose.name() == name)
 }
 
-/// What is asked in a flow of this kind, where a person opened it for a purpose.
+/// The opening of a flow of this kind, if a person opened it for a purpose.
 pub fn opening_of(app: &App, kind: &Kind) -> Option<&'static Opening> {
     match kind {
         Kind::Purpose(name) => find(app, name)?.opening(),
@@ -261,7 +262,7 @@ pub fn opening_of(app: &App, kind: &Kind) -> Option<&'static Opening> {
     }
 }
 
-/// The request of a flow, prepared; as it was prepared before, where that was a moment ago.
+/// Prepares the flow's request, or keeps the one that was just prepared.
 pub async fn prepare(
     app: &App,
     source: Source<'_>,
@@ -278,25 +279,25 @@ pub async fn prepare(
     Ok(Some(Ready::new(continuation, prepared)))
 }
 
-/// What the engine must know of the request it leads back to.
+/// What the engine needs to know about the flow's request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     pub refused: Option<Refused>,
-    /// What is remembered of it, where authority was refused.
+    /// The record of the refusal, if authority was refused.
     pub why: Option<Box<refusals::Refusal>>,
     pub needs_choice: bool,
     /// Organizations of which the person must choose one.
     pub choices: Vec<Choice>,
-    /// What the organization asks of whoever acts for it.
+    /// The level that the organization requires.
     pub level: Level,
     pub max_age: Option<u32>,
     pub needs_consent: bool,
-    /// Of everything a person decides about.
+    /// The digest of everything the person decides about.
     pub digest: Option<String>,
 }
 
 impl Standing {
-    /// The request cannot be answered with a yes.
+    /// The request cannot be granted.
     pub const fn refused(refused: Refused) -> Self {
         Self {
             refused: Some(refused),
@@ -318,12 +319,12 @@ pub struct Choice {
     pub slug: String,
     pub name: String,
     pub role: String,
-    /// Why it cannot be chosen, where it cannot.
+    /// Why it cannot be chosen, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unavailable: Option<Unavailable>,
 }
 
-/// Why somebody cannot act for an organization they belong to.
+/// Why a member cannot act for an organization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unavailable {
@@ -346,7 +347,7 @@ impl From<&Member> for Choice {
     }
 }
 
-/// Who authenticated, and how.
+/// The account that authenticated, and how.
 #[derive(Debug)]
 pub struct Authentication<'a> {
     pub account: AccountId,
@@ -356,7 +357,7 @@ pub struct Authentication<'a> {
     pub now: OffsetDateTime,
 }
 
-/// What a purpose knows of the flow that completes.
+/// The facts of a completing flow that a purpose needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Completing<'a> {
     pub authentication: &'a Authentication<'a>,

@@ -1,4 +1,4 @@
-//! What getting back into an account takes. Pure.
+//! The requirements of a recovery. Pure.
 
 use porteiro_protocol::time::{Duration, OffsetDateTime};
 
@@ -16,7 +16,7 @@ pub(super) fn recovery_is_backed(state: &State, account: &AccountFacts, now: Off
     !strong || backed || account.hold_until.is_some_and(|until| until <= now && now < until + HOLD_GOOD_FOR)
 }
 
-/// A wait that is over opens the door for a week, not for ever.
+/// After a recovery hold, the recovery can be completed for a week.
 pub const HOLD_GOOD_FOR: Duration = Duration::days(7);
 
 pub(super) fn recovery_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<Action> {

@@ -1,4 +1,4 @@
-//! How a flow looks to its owner: always the same shape.
+//! The representation of a flow: always the same members.
 
 use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
@@ -18,7 +18,7 @@ use crate::{
 };
 use porteiro_protocol::address::EmailAddress;
 
-/// A body and the cookies that go with it.
+/// A body and its cookies.
 pub struct Answer {
     pub body: Value,
     pub cookies: Vec<String>,
@@ -30,7 +30,7 @@ impl std::fmt::Debug for Answer {
     }
 }
 
-/// As long as a browser keeps any cookie: it only has to outlive the flows.
+/// The binding cookie only has to outlive the flows.
 const BIND_SECONDS: u32 = 86_400;
 
 impl Answer {
@@ -38,7 +38,7 @@ impl Answer {
         Self { body, cookies: Vec::new() }
     }
 
-    /// Hands out what binds the flow: a cookie, or the token of the next call.
+    /// Returns the flow's binding: a cookie, or the token for the next call.
     pub fn bind(&mut self, transport: Transport, secret: &str, fresh: bool) {
         match transport {
             Transport::Browser if fresh => self.cookies.push(set_cookie(BIND_COOKIE, secret, BIND_SECONDS)),
@@ -48,7 +48,7 @@ impl Answer {
     }
 }
 
-/// The flow, in the look of whoever it is for.
+/// The flow, with its branding.
 pub async fn dressed(
     app: &App,
     loaded: &Loaded,
@@ -109,7 +109,7 @@ pub fn present(loaded: &Loaded, gathered: &Gathered, show: &Value) -> Answer {
     Answer::again(body)
 }
 
-/// Whoever is already known is not asked for an identifier again.
+/// If the account is known, no identifier is required.
 fn action_json(action: Action, state: &State) -> Value {
     let fields: Vec<_> = action
         .fields()
@@ -120,8 +120,8 @@ fn action_json(action: Action, state: &State) -> Value {
     json!({"name": action.path(), "fields": fields})
 }
 
-/// Nothing about an account before a proof that belongs to it, unless the browser has its session: who is asked once more
-/// is told who they are taken for.
+/// Shows nothing about an account before one of its credentials is proved, unless the browser has its session: then the
+/// person sees which account must be proved again.
 fn account(state: &State, gathered: &Gathered) -> Value {
     let Some(account) =
         gathered.account.as_ref().filter(|_| !state.proofs.is_empty() || state.session.is_some())

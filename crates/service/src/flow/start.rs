@@ -1,4 +1,4 @@
-//! A flow on behalf of a client: from the request to its answer at once, or to the person who must be asked.
+//! A flow on behalf of a client: answers the request at once, or opens a flow for the person.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -30,35 +30,35 @@ use crate::{
     store::{Reader, StoreError, Turn},
 };
 
-/// What became of it.
+/// The result of starting a flow.
 #[derive(Debug)]
 pub enum Started {
-    /// Nobody had to be asked.
+    /// No interaction was required.
     Done {
         delivery: Delivery,
         cookies: Vec<String>,
     },
-    /// Somebody has to be asked and may not be, or no answer of theirs would help.
+    /// Interaction is required but not allowed, or could not help.
     Blocked {
         refused: Refused,
     },
     Flow(Box<Answer>),
 }
 
-/// What a request says of how its flow begins.
+/// How a request wants its flow to start.
 #[derive(Debug)]
 pub struct Beginning {
     pub transport: Transport,
-    /// In which languages the person is spoken to, best first; empty where only the browser says.
+    /// The languages for the person, best first; empty: those of the browser.
     pub locales: String,
     pub level: Level,
-    /// The person wants a new account, where they may have one.
+    /// Start with registration, if it is allowed.
     pub registers: bool,
-    /// What the session proved does not count.
+    /// The session's proofs do not count.
     pub proves_again: bool,
-    /// Nobody may be asked.
+    /// No interaction is allowed (`prompt=none`).
     pub silent: bool,
-    /// By whom what is granted without asking is counted.
+    /// The client whose grants without interaction are counted.
     pub client_id: String,
     pub signed_in: Option<SignedIn>,
 }
@@ -100,7 +100,7 @@ pub async fn start(
     }
 }
 
-/// OpenID Connect Core §3.1.2.6: why it cannot be done without the person.
+/// OpenID Connect Core §3.1.2.6: the error when interaction is required.
 const fn in_the_way(stage: Stage) -> ErrorCode {
     match stage {
         Stage::Consent => ErrorCode::ConsentRequired,
@@ -125,7 +125,7 @@ fn asked_in_vain(code: ErrorCode) -> Refused {
     refuse(code, "user interaction is required")
 }
 
-/// What the client hears of a refusal. Why the person could not be them is not its business.
+/// The error that the client receives. It does not learn why the person could not authenticate.
 pub fn refusal(refusal: Refusal, facts: &Facts) -> Refused {
     let unable = "the person could not meet the request's requirements";
     match refusal {
@@ -143,19 +143,19 @@ pub fn refusal(refusal: Refusal, facts: &Facts) -> Refused {
     }
 }
 
-/// What is remembered of a refusal of authority.
+/// The record of a refusal of authority.
 pub fn why(refusal: Refusal, facts: &Facts) -> Option<&refusals::Refusal> {
     let standing = facts.standing.as_ref().filter(|_| refusal == Refusal::RequestRefused)?;
     standing.why.as_deref()
 }
 
-/// The same, with the reference that explains it.
+/// Adds the reference of the record.
 pub fn referring(mut refused: Refused, reference: RefusalId) -> Refused {
     let _ = write!(refused.description, " (reference {reference})");
     refused
 }
 
-/// What the flow begins with: whoever is signed in, unless the request wants it proved again.
+/// The initial state: with the account of the session, unless the request requires a new proof.
 fn begin(app: &App, context: &RequestContext, continuation: Continuation, beginning: Beginning) -> State {
     let locales = &beginning.locales;
     let locale = if locales.is_empty() { &context.accept_language } else { locales };
@@ -168,10 +168,10 @@ fn begin(app: &App, context: &RequestContext, continuation: Continuation, beginn
     state.continuation = Some(Box::new(continuation));
     if let Some(signed_in) = beginning.signed_in {
         state.inherit(signed_in);
-        // A passkey is offered to people who come, not to people who are here.
+        // A passkey is offered at sign-in, not to a person who is already signed in.
         state.offer_dismissed = true;
         if beginning.proves_again {
-            // What was proved before does not count for what is to be proved now.
+            // Earlier proofs do not meet the new requirement.
             state.proofs.clear();
             state.inherited = 0;
             state.kind = Kind::Reauthenticate;
@@ -181,16 +181,16 @@ fn begin(app: &App, context: &RequestContext, continuation: Continuation, beginn
     state
 }
 
-/// What the requirements say, and the answer where none is unmet.
+/// The decision, and the response if all requirements are met.
 struct Decided {
     next: Next,
     delivery: Option<Delivery>,
     facts: Facts,
-    /// The request as it was when this was decided: what a person is shown is what they are asked about.
+    /// The request as it was decided: the person decides about exactly what is shown.
     ready: Option<Ready>,
 }
 
-/// Decides; and where nothing is in the way, completes in the same transaction.
+/// Decides and, if all requirements are met, completes in the same transaction.
 async fn decided(
     app: &Arc<App>,
     context: &RequestContext,
@@ -216,8 +216,8 @@ async fn decided(
             let mut loaded = unsaved(app, &tx, state).await?;
             let gathered = facts::gather(app, Source::Tx(&tx), &mut loaded, None).await?;
             let next = decide::next(&loaded.state, &gathered.facts);
-            // Only what leaves a grant counts, and for this client alone: a page that asks in vain takes nothing from
-            // the person's other applications.
+            // Only a new grant is counted, and for this client alone: a page that only tries takes nothing from the
+            // person's other clients.
             if matches!(next, Next::Complete)
                 && let Some(limited) = limits::take_in(&tx, std::slice::from_ref(bucket)).await?
             {
@@ -241,7 +241,7 @@ async fn decided(
     }
 }
 
-/// The flow as it would be stored, by the database's clock.
+/// The flow as it would be stored, with the database's time.
 async fn unsaved(app: &App, reader: &impl Reader, state: &State) -> Result<Loaded, StoreError> {
     let now = super::store::now(reader).await?;
     let id: FlowId = Id::ordered(app.clock.now(), &*app.entropy);

@@ -1,4 +1,4 @@
-//! A flow's memory. The database row holds it whole; the browser holds nothing but the key to it.
+//! The state of a flow, stored in its database row; the browser has only the key to it.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ pub enum Kind {
     Recover,
     Reauthenticate,
     Enrol,
-    /// A person with an account decides something, by the name of its purpose.
+    /// A person with an account decides about a request of this purpose.
     Purpose(Cow<'static, str>),
 }
 
@@ -44,7 +44,7 @@ impl Serialize for Kind {
     }
 }
 
-/// Any other name is a purpose; whether there is such a one, the register says.
+/// Any other name is a purpose; the register decides whether it exists.
 impl<'de> Deserialize<'de> for Kind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
@@ -70,23 +70,23 @@ text_enum! {
               SessionEnded = "session_ended", RequestRefused = "request_refused", Denied = "denied" }
 }
 
-/// Who the flow is about.
+/// The person that the flow is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
-    /// Nobody has been named.
+    /// No account has been named.
     None,
-    /// An address was typed; whether anybody has it is not said to anyone, the code included.
+    /// An address was typed; not even the code knows whether it has an account.
     Shadow,
-    /// Somebody proved to be this account, or a session says so.
+    /// The account was proved, or is that of the session.
     Account(AccountId),
 }
 
-/// What must be reached before the flow completes.
+/// What the flow must reach before it completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Need {
     pub level: Level,
-    /// A proof of the last minutes, at the best level the account can reach.
+    /// A recent proof, at the best level the account can reach.
     pub fresh: bool,
 }
 
@@ -98,25 +98,25 @@ pub struct State {
     /// Two words shown on the screen and in the mail, so that people can match them.
     pub phrase: String,
     pub subject: Subject,
-    /// The address or number typed last; unproved.
+    /// The address or number typed last; not proved.
     pub typed: Option<String>,
-    /// A mailbox this flow's owner can read.
+    /// A mailbox that was proved in this flow.
     pub proved_address: Option<String>,
     pub proofs: Vec<Proof>,
     pub need: Need,
-    /// The session this flow was opened in; its token is replaced at completion.
+    /// The session in which this flow was opened; its token is replaced at completion.
     pub session: Option<SessionId>,
-    /// SHA-256 of the token it had then: a flow does not outlive the token that opened it.
+    /// SHA-256 of the session's token at that time: a flow ends with the token that opened it.
     #[serde(default)]
     pub session_token: Option<Vec<u8>>,
-    /// That session lay idle: it is worth less until something is proved.
+    /// The session was idle: it reaches a lower level until something is proved.
     #[serde(default)]
     pub session_lapsed: bool,
-    /// How many proofs came with the session.
+    /// The number of proofs taken from the session.
     #[serde(default)]
     pub inherited: usize,
     pub pending: Option<Pending>,
-    /// The one kind an enrolment flow binds.
+    /// The kind that an enrolment flow binds.
     pub wants: Option<CredentialKind>,
     /// Kinds bound in this flow.
     pub enrolled: Vec<CredentialKind>,
@@ -125,16 +125,16 @@ pub struct State {
     pub sends: u8,
     pub refusal: Option<Refusal>,
     pub cancelled: bool,
-    /// A bootstrap key was presented: the account becomes the first administrator. Only its hash.
+    /// The hash of the presented bootstrap key: the account becomes the first administrator.
     pub bootstrap: Option<String>,
-    /// An invitation was presented: the mailbox it went to may register. Only what it is known by.
+    /// The identifier key of the mailbox that the presented invitation was sent to: it may register.
     #[serde(default)]
     pub invited: Option<Vec<u8>>,
     pub notices: Vec<Notice>,
-    /// What a link carried, such as the code a device shows: for the person to compare, and worth nothing else.
+    /// What a link contained, such as a device's code: only for the person to compare.
     #[serde(default, rename = "user_code")]
     pub brought: Option<String>,
-    /// What the flow leads back to.
+    /// What the flow continues to.
     #[serde(default)]
     pub continuation: Option<Box<Continuation>>,
 }
@@ -187,7 +187,7 @@ impl State {
         self.proofs.len() > self.inherited
     }
 
-    /// Takes over a living session: who it is, and what they proved.
+    /// Takes over the account and proofs of a valid session.
     pub fn inherit(&mut self, signed_in: crate::sessions::SignedIn) {
         self.subject = Subject::Account(signed_in.account_id);
         self.session = Some(signed_in.session_id);
@@ -197,7 +197,7 @@ impl State {
         self.proofs = signed_in.proofs;
     }
 
-    /// Remembers what the person is shown while they are asked: only to that can they say yes.
+    /// Stores the digest of what the person is shown: the consent is for exactly that.
     pub fn note_asking(&mut self, stage: Stage, facts: &super::decide::Facts) {
         if let (Some(continued), Some(standing)) = (&mut self.continuation, &facts.standing)
             && stage == Stage::Consent
@@ -206,10 +206,10 @@ impl State {
         }
     }
 
-    /// It is somebody else: whoever is signed in has nothing to do with this flow any more.
+    /// The person is not the account of the session, which has no part in this flow any more.
     pub fn forget_session(&mut self) {
         match self.kind {
-            // They find the request anew, as who they are.
+            // The person has to name the request again, with the right account.
             Kind::Purpose(_) => self.continuation = None,
             Kind::SignIn | Kind::Register | Kind::Recover | Kind::Reauthenticate | Kind::Enrol => {
                 self.kind = Kind::SignIn;

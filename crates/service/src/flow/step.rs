@@ -1,4 +1,4 @@
-//! What an action of a flow is given and what it may answer.
+//! The input of an action's handler, and its possible effects.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::{
     http::RequestContext,
 };
 
-/// One call, with everything an action may look at.
+/// One call, with everything a handler may read.
 #[derive(Debug)]
 pub struct Step<'a> {
     pub app: &'a Arc<App>,
@@ -30,17 +30,17 @@ pub struct Step<'a> {
     pub flow_id: FlowId,
     pub state: &'a State,
     pub facts: &'a Facts,
-    /// The account the flow is about, once somebody proved to be it.
+    /// The account of the flow, once it is proved.
     pub account: Option<&'a Account>,
     pub credentials: &'a [Credential],
     pub challenges: &'a [Challenge],
-    /// On whose device a password was typed, if it was.
+    /// The device on which a password was typed, if it was.
     pub typed: Typed,
     pub now: OffsetDateTime,
 }
 
 impl<'a> Step<'a> {
-    /// What of it concerns credentials.
+    /// The part that concerns credentials.
     pub fn of_credential(&self) -> credentials::Step<'a> {
         let state = self.state;
         credentials::Step {
@@ -75,7 +75,7 @@ const fn occasion(kind: &Kind) -> Occasion {
     }
 }
 
-/// What a step leads to.
+/// The effect of a step.
 pub enum Effect {
     Credential(Box<credentials::Effect>),
     Profile {
@@ -84,15 +84,15 @@ pub enum Effect {
     Skip,
     Back,
     Hold,
-    /// It is the account the browser is signed in to.
+    /// The person confirmed the account of the session.
     Confirm,
-    /// It is somebody else: what the session brought is dropped.
+    /// The person chose another account: what came from the session is dropped.
     Switch,
-    /// They act for this organization.
+    /// The organization the person acts for.
     Choose {
         organization: OrganizationId,
     },
-    /// They found the request they decide about, by this code.
+    /// The request that the person named.
     Found {
         continuation: Box<Continuation>,
         level: Level,
@@ -103,7 +103,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// What only this answer shows.
+    /// What only this response shows.
     pub(super) fn show(&self) -> Value {
         let Self::Credential(effect) = self else { return Value::Null };
         match &**effect {

@@ -4,7 +4,7 @@ use serde_json::Value;
 use super::state::State;
 use crate::store::{Decode, Reader, StoreError, Tx};
 
-/// A flow as stored, and whether its time has come, by the database's clock.
+/// A flow as stored, and whether it has expired by the database's clock.
 #[derive(Debug)]
 pub struct Loaded {
     pub id: FlowId,
@@ -14,7 +14,7 @@ pub struct Loaded {
     pub expires_at: OffsetDateTime,
     pub expired: bool,
     pub finished: bool,
-    /// What the completed flow answers, for the minute in which a lost answer may be fetched again.
+    /// The response of the completed flow, kept for a minute in case the first one was lost.
     pub result: Option<Value>,
     pub now: OffsetDateTime,
 }
@@ -77,14 +77,14 @@ pub async fn load(reader: &impl Reader, id: FlowId) -> Result<Option<Loaded>, St
     }))
 }
 
-/// The database's time: of the transaction, inside one.
+/// The database's time; inside a transaction, the time of its start.
 pub async fn now(reader: &impl Reader) -> Result<OffsetDateTime, StoreError> {
     let rows = reader.rows("flow.now", "SELECT now() AS now", &[]).await?;
     let row = rows.first().ok_or_else(|| StoreError::Inconsistent("SELECT now() returned no row".into()))?;
     Ok(Decode::new("now", "now", row).get("now")?)
 }
 
-/// Takes the step, if nobody else did: a stale or parallel call changes nothing.
+/// Claims the step; a stale or parallel call changes nothing.
 pub async fn claim(tx: &Tx, id: FlowId, step: i32) -> Result<bool, StoreError> {
     let claimed = tx
         .execute(
@@ -97,7 +97,7 @@ pub async fn claim(tx: &Tx, id: FlowId, step: i32) -> Result<bool, StoreError> {
     Ok(claimed == 1)
 }
 
-/// Writes what the claimed step led to; with a result, the flow is over.
+/// Writes the result of the claimed step; with a result, the flow ends.
 pub async fn save(
     tx: &Tx,
     id: FlowId,

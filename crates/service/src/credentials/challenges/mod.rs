@@ -1,4 +1,4 @@
-//! Challenges: what a flow sent out or showed and waits to see answered.
+//! Challenges that a flow sent or showed and that are not answered yet.
 
 mod store;
 

@@ -4,7 +4,7 @@ use uuid::Uuid;
 use super::{super::KINDS, Challenge, NewChallenge};
 use crate::store::{Decode, Reader, Store, StoreError, Tx};
 
-/// Live challenges: not consumed, not expired, attempts left.
+/// Pending challenges: not consumed, not expired, attempts left.
 pub async fn find_challenges(reader: &impl Reader, id: FlowId) -> Result<Vec<Challenge>, StoreError> {
     let rows = reader
         .rows(
@@ -32,7 +32,7 @@ pub async fn find_challenges(reader: &impl Reader, id: FlowId) -> Result<Vec<Cha
         .collect()
 }
 
-/// A new challenge replaces the module's old one: an earlier code dies.
+/// Replaces the module's previous challenge, whose code becomes invalid.
 pub async fn replace_challenge(tx: &Tx, flow: FlowId, new: &NewChallenge) -> Result<(), StoreError> {
     drop_challenges(tx, flow, new.module).await?;
     tx.execute(
@@ -61,7 +61,7 @@ pub async fn drop_challenges(tx: &Tx, flow: FlowId, module: &str) -> Result<(), 
     .map(|_| ())
 }
 
-/// Counts an attempt before it is looked at, in a statement of its own; `false` when none is left.
+/// Counts an attempt before it is verified, in a statement of its own; `false` if none is left.
 pub async fn attempt(store: &Store, flow: FlowId, challenge: ChallengeId) -> Result<bool, StoreError> {
     let rows = store
         .write(
@@ -76,8 +76,8 @@ pub async fn attempt(store: &Store, flow: FlowId, challenge: ChallengeId) -> Res
     Ok(!rows.is_empty())
 }
 
-/// Consumes a challenge exactly once, however many answer at the same moment. Attempts are not asked again: the one
-/// that brought the right answer may have been the last.
+/// Consumes a challenge exactly once, however many calls answer it concurrently. Attempts are not checked again: the
+/// correct answer may have been the last one allowed.
 pub async fn consume_challenge(tx: &Tx, flow: FlowId, challenge: ChallengeId) -> Result<bool, StoreError> {
     let consumed = tx
         .execute(

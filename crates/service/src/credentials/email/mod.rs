@@ -1,7 +1,7 @@
 //! E-mail code and magic link: one mail, one challenge, two ways to answer.
 //!
-//! 1. `send` mails a code and a link. An unknown address takes the same path to the same answer; what its reader gets
-//!    is decided by whether people may register.
+//! 1. `send` mails a code and a link. An unknown address gets the same response by the same path; what its reader
+//!    receives depends on whether registration is open.
 //! 2. `check` takes the code, `redeem` the link's token: both only from the flow's own browser, both by POST.
 //! 3. `add` and `verify` bind a further address.
 //!
@@ -66,7 +66,7 @@ pub const VERIFY: Action = Action::new(&Definition {
 });
 
 pub const KIND: KindInfo = KindInfo {
-    // Held down by tries and buckets instead (docs/decisions/0012): a stranger must not shut out a mailbox.
+    // Limited by attempts and buckets instead (docs/decisions/0012): an anonymous caller must not lock out a mailbox.
     max_failures: None,
     needs: Needs::Mail,
     prove: &[SEND],
@@ -103,7 +103,7 @@ fn address(text: &str, field: &'static str) -> Result<EmailAddress, Stopped> {
     EmailAddress::parse(text).map_err(|_| Stopped::Invalid { field, detail: "is not a mail address".into() })
 }
 
-/// Not too many, not too fast; the count is never reset by sending again.
+/// Limits the number and the interval of mails; sending again does not reset the count.
 fn may_send(step: &Step<'_>, module: &str) -> Result<(), Stopped> {
     step.sends_apart(module, APART, SENDS_PER_FLOW)
 }
@@ -119,8 +119,8 @@ pub async fn send(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let key = step.app.secrets.identifier_key("email", to.canonical().as_bytes());
     let account = accounts::find_by_identifier(&step.app.store, &key).await?;
     let exists = account.is_some();
-    // To the spelling its owner proved, never to the one somebody typed: hosts may tell apart what we take for the same.
-    // A shadow account is asked for its addresses too.
+    // To the spelling that the owner proved, never to the typed one: mail hosts may distinguish what we take for the
+    // same address. Credentials are read for an unknown account too.
     let all = super::find_all(&step.app.store, account.unwrap_or_else(|| uuid::Uuid::nil().into())).await?;
     let stored = all
         .iter()
@@ -165,18 +165,18 @@ pub async fn send(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     })
 }
 
-/// A mail is not worth sending once its code is dead.
+/// A mail whose code has expired is not sent.
 fn expires_at(step: &Step<'_>) -> i64 {
     (step.now + Duration::minutes(MINUTES.into())).unix_timestamp()
 }
 
-/// With the keyed step first: a million codes are quickly tried by whoever has only the database.
+/// Keyed first: with the database alone, a million codes could be tried quickly.
 async fn hash(step: &Step<'_>, code: &OneTimeCode) -> Result<String, Stopped> {
     let secret = step.app.secrets.peppered(code.reveal().as_bytes()).to_vec();
     Ok(step.app.hasher.hash_code(secret, &*step.app.entropy).await?)
 }
 
-/// The code of a live challenge, each attempt counted before it is looked at.
+/// Verifies the code of a pending challenge; each attempt is counted before it is verified.
 pub(super) async fn answer<'s>(
     step: &'s Step<'_>,
     input: &Value,

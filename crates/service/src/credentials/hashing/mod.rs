@@ -1,6 +1,6 @@
-//! Argon2id with a bound on how many run at once and how many may wait: a flood of guesses is answered with "try again"
-//! and the rest of the service stays fast. Passwords from known devices have places of their own, which no
-//! flood of strangers can fill (docs/decisions/0071).
+//! Argon2id with a bound on how many hashes run at once and how many calls may wait: during a flood of guesses callers
+//! receive "try again", and the rest of the service stays fast. Passwords from known devices have reserved capacity,
+//! which anonymous callers cannot use (docs/decisions/0071).
 
 mod queue;
 
@@ -16,12 +16,12 @@ use porteiro_protocol::{entropy::Entropy, id::AccountId};
 
 use self::queue::{Lane, Place, Reserved};
 
-/// How hard a secret is to guess decides what one guess must cost.
+/// The easier a secret is to guess, the more one guess must cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cost {
     /// A password: 19 MiB, two passes (OWASP's minimum, NIST SP 800-63B-4 §3.1.1.2).
     Password,
-    /// A code that lives minutes and allows a handful of tries (ASVS 6.5.2).
+    /// A code that is valid for minutes and allows a few attempts (ASVS 6.5.2).
     Code,
 }
 
@@ -33,19 +33,19 @@ pub enum HashError {
     Failed,
 }
 
-/// Waiters per core before a caller is turned away.
+/// Waiting calls per core; further ones are refused.
 const QUEUE_PER_CORE: usize = 4;
 
-/// Waiters in the places of known devices. Each is another account, and one hash ahead of the next: the last still waits
+/// Waiting calls in the reserved capacity. Each is of another account, and they run one after the other: the last waits
 /// only seconds.
 const KNOWN_QUEUE: usize = 32;
 
-/// On whose device a password was typed.
+/// The device on which a password was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Typed {
-    /// Nobody vouches for it.
+    /// An unknown device.
     Anywhere,
-    /// This account signed in on it before, and it is this account's password.
+    /// A device on which this account signed in before; the password is this account's.
     OnKnownDevice(AccountId),
 }
 
@@ -54,7 +54,7 @@ pub struct Hasher {
     passwords: Lane,
     known: Reserved,
     codes: Lane,
-    /// What an unknown person's password is compared with, at the same cost as a real one.
+    /// The hash that an unknown person's password is compared with, at the cost of a real one.
     dummy: String,
     dummy_code: String,
 }
@@ -65,7 +65,7 @@ impl Hasher {
         let (dummy, dummy_code) = (dummy(Cost::Password, entropy)?, dummy(Cost::Code, entropy)?);
         Ok(Self {
             passwords: Lane::new(cores, cores * QUEUE_PER_CORE),
-            // Beside the cores: an idle reserve costs strangers nothing.
+            // In addition to the cores: an idle reserve takes nothing from others.
             known: Reserved::new((cores / 4).max(1), KNOWN_QUEUE),
             // A code costs a hundredth of a password.
             codes: Lane::new(cores, cores * QUEUE_PER_CORE * 100),
@@ -84,13 +84,13 @@ impl Hasher {
         off_thread(self.place(typed).await, move || hash_now(Cost::Password, &secret, &salt)).await?
     }
 
-    /// The same for a code, in the codes' own queue.
+    /// The same for a code, in the queue for codes.
     pub async fn hash_code(&self, secret: Vec<u8>, entropy: &dyn Entropy) -> Result<String, HashError> {
         let (salt, secret) = (entropy.bytes(), zeroize::Zeroizing::new(secret));
         off_thread(self.codes.place().await, move || hash_now(Cost::Code, &secret, &salt)).await?
     }
 
-    /// Compares with a stored hash, or with the dummy where there is none: the same work either way.
+    /// Compares with the stored hash, or with the dummy if there is none: the work is the same.
     pub async fn verify(
         &self,
         typed: Typed,
@@ -100,13 +100,13 @@ impl Hasher {
         compare(self.place(typed).await, stored, &self.dummy, secret).await
     }
 
-    /// The same for a code, in the codes' own queue.
+    /// The same for a code, in the queue for codes.
     pub async fn verify_code(&self, stored: Option<String>, secret: Vec<u8>) -> Result<bool, HashError> {
         compare(self.codes.place().await, stored, &self.dummy_code, secret).await
     }
 
-    /// Where anybody may hash at once, so does a known device; else it has the reserve; where that is full, it queues with
-    /// everybody.
+    /// A known device uses a free place of the common queue first, then the reserve; if that is full, it waits in the
+    /// common queue.
     async fn place(&self, typed: Typed) -> Result<Place, HashError> {
         let Typed::OnKnownDevice(account) = typed else { return self.passwords.place().await };
         if let Some(place) = self.passwords.place_now() {
@@ -118,7 +118,7 @@ impl Hasher {
         }
     }
 
-    /// Whether a stored hash was made with today's parameters.
+    /// Whether a stored hash has the present parameters.
     pub fn is_current(stored: &str) -> bool {
         let expected = params(Cost::Password);
         PasswordHash::new(stored).ok().and_then(|hash| Params::try_from(&hash).ok()).is_some_and(|params| {
@@ -167,8 +167,8 @@ fn params(cost: Cost) -> Result<Params, HashError> {
     .map_err(|_| HashError::Failed)
 }
 
-/// A hash that no secret is known to have: random bytes stand where Argon2's output would. Comparing with it takes as
-/// long as comparing with a real one, and making it takes no time at start.
+/// A hash without a known secret: random bytes in place of Argon2's output. Comparing with it takes as long as with a
+/// real one, and creating it takes no time at start.
 fn dummy(cost: Cost, entropy: &dyn Entropy) -> Result<String, HashError> {
     let params = params(cost)?;
     let (output, salt) = (entropy.bytes::<32>(), entropy.bytes::<16>());

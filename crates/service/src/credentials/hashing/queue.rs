@@ -1,4 +1,4 @@
-//! Places to hash, and who may wait for one.
+//! Places for hashing, and the queue for them.
 
 use std::{
     collections::HashSet,
@@ -20,7 +20,7 @@ pub(super) struct Place {
     _inside: Option<Inside>,
 }
 
-/// A queue of its own: a flood of passwords must not keep people from answering with a code.
+/// A queue of its own: a flood of passwords must not delay people who answer with a code.
 #[derive(Debug)]
 pub(super) struct Lane {
     running: Arc<Semaphore>,
@@ -28,7 +28,7 @@ pub(super) struct Lane {
     queue: usize,
 }
 
-/// Leaves the queue however the wait ends.
+/// Leaves the queue when dropped.
 struct Waiting(Arc<AtomicUsize>);
 
 impl Drop for Waiting {
@@ -42,7 +42,7 @@ impl Lane {
         Self { running: Arc::new(Semaphore::new(running)), waiting: Arc::default(), queue }
     }
 
-    /// A place, after a wait where few enough wait already.
+    /// A place, after waiting; refused if the queue is full.
     pub(super) async fn place(&self) -> Result<Place, HashError> {
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.queue {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -53,22 +53,22 @@ impl Lane {
         Ok(Place { _permit: permit, _inside: None })
     }
 
-    /// A place without a wait. Whoever waits already comes first.
+    /// A place without waiting. Calls that already wait come first.
     pub(super) fn place_now(&self) -> Option<Place> {
         let permit = Arc::clone(&self.running).try_acquire_owned().ok()?;
         Some(Place { _permit: permit, _inside: None })
     }
 }
 
-/// Places for known devices, one for each account at a time: who knows a password may repeat it as often as they like,
-/// and must not fill the reserve with it.
+/// Places for known devices, one for each account at a time: a person who knows a password and repeats it must not fill
+/// the reserve.
 #[derive(Debug)]
 pub(super) struct Reserved {
     lane: Lane,
     accounts: Arc<Mutex<HashSet<AccountId>>>,
 }
 
-/// An account that waits in the reserve or hashes there.
+/// An account that waits or hashes in the reserve.
 #[derive(Debug)]
 struct Inside {
     accounts: Arc<Mutex<HashSet<AccountId>>>,

@@ -22,7 +22,7 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// Exists exactly when there is something to say.
+/// 404 unless other origins are configured.
 async fn related_origins(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
     let others = &app.checked.settings.passkey_origins;
     if others.is_empty() {

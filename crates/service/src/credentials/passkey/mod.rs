@@ -1,7 +1,7 @@
 //! Passkeys (WebAuthn): discoverable, user verification always required.
 //!
-//! 1. `begin` makes a challenge with an empty allow-list: nobody says who they are first.
-//! 2. `finish` finds the account by the user handle the authenticator returns, and verifies.
+//! 1. `begin` creates a challenge with an empty allow-list: no identifier is needed.
+//! 2. `finish` finds the account by the user handle that the authenticator returns, and verifies.
 //! 3. `enrol_begin` and `enrol_finish` bind a new one.
 
 mod endpoint;
@@ -58,7 +58,7 @@ pub const KIND: KindInfo = KindInfo {
     is_way_in: true,
     comes_first: true,
     raises_level: true,
-    // One that was made without verification counts from its first verified use.
+    // A passkey created without user verification counts from its first verified use.
     proved_by_binding: |new| (new.body["passkey"]["user_verified"] == true).then_some(true),
     ..KindInfo::new(
         CredentialKind::Passkey,
@@ -139,7 +139,7 @@ pub async fn finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
         Err(other) => return Err(other.into()),
     };
     if verified.counter_regressed {
-        // Synced keys do this honestly; a cloned one looks the same. Worth a line, not a refusal.
+        // Synced passkeys may do this legitimately, and a cloned one looks the same. It is logged, not refused.
         tracing::warn!(credential = %credential.id, "the signature counter of a passkey decreased");
     }
     let body = json!({"passkey": verified.updated});
@@ -151,8 +151,8 @@ pub async fn finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     })
 }
 
-/// `conditional` lets the browser make a passkey without asking, right after a password was typed: it counts for AAL2
-/// only from its first verified use, and sign-in demands verification in any case.
+/// `conditional` lets the browser create a passkey without interaction, right after a password was typed: it reaches
+/// AAL2 only from its first verified use, and sign-in requires verification in any case.
 pub fn enrol_begin(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let typed_password = step.proofs.iter().any(|proof| proof.method == Method::Password);
     let conditional = input["conditional"] == true && step.occasion == Occasion::SignIn && typed_password;
@@ -194,7 +194,7 @@ pub fn enrol_finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
         return Err(Stopped::Invalid { field: "credential", detail: "begin first".into() });
     };
     let passkey = step.app.passkeys.finish_registration(&challenge.body, &input["credential"])?;
-    // A suggestion of the browser: what cannot be shown is replaced, not refused.
+    // The browser suggests the label: one that cannot be shown is replaced, not refused.
     let label = input["label"].as_str().and_then(|label| plain_text::name(label, 60)).unwrap_or("Passkey");
     Ok(Effect::Bind {
         new: NewCredential {

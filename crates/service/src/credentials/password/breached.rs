@@ -1,4 +1,4 @@
-//! The public collection of breached passwords, asked by range: five characters of a hash leave this machine, never a
+//! The public collection of breached passwords, queried by range: five characters of a hash leave this machine, never a
 //! password or its whole hash.
 
 use crate::{App, fetch::Destination};
@@ -6,8 +6,8 @@ use crate::{App, fetch::Destination};
 /// A range answer holds some hundreds of lines.
 const LARGEST_ANSWER: usize = 256 * 1024;
 
-/// Whether the collection holds this password. An unreachable collection holds nothing: the check is an addition, and
-/// must not become a way to stop people from changing their passwords.
+/// Whether the collection contains this password. If it cannot be reached the password is accepted: the check is an
+/// addition, and must not keep people from changing their passwords.
 pub(super) async fn is_known(app: &App, password: &[u8]) -> bool {
     let settings = &app.checked.settings;
     if !settings.breached_password_check {

@@ -1,8 +1,8 @@
 //! Passwords: supported, never required. Argon2id over a keyed step; length is the only rule beside the blocklist.
 //!
-//! 1. `check`: an identifier and a password, or a password for whoever is already known. An unknown person costs the
-//!    same hash as a known one.
-//! 2. `set`: whoever may bind a credential; changing one takes the current one too (ASVS 6.2.3).
+//! 1. `check`: an identifier and a password, or a password if the account is known. An unknown person costs the same
+//!    hash as a known one.
+//! 2. `set`: for a person who may enrol a credential; a change requires the current password too (ASVS 6.2.3).
 
 mod breached;
 
@@ -25,7 +25,7 @@ use crate::{
     mail::templates::Change,
 };
 
-/// Asked for where the account has a password and the flow changes it.
+/// Required if the account has a password and the flow changes it.
 const CURRENT_PASSWORD: Field =
     Field { name: "current_password", r#type: "password", autocomplete: "current-password", required: false };
 pub const CHECK: Action = Action::new(&Definition {
@@ -98,7 +98,7 @@ pub async fn check(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     }
 }
 
-/// The password of whoever is known, or of whoever the identifier leads to. The same queries either way.
+/// The password of the known account, or of the account with the identifier. The same queries in both cases.
 async fn find(step: &Step<'_>, input: &Value) -> Result<Option<Credential>, Stopped> {
     if step.account.is_some() {
         return Ok(step
@@ -112,13 +112,13 @@ async fn find(step: &Step<'_>, input: &Value) -> Result<Option<Credential>, Stop
         .map_err(|_| Stopped::Invalid { field: "identifier", detail: "is not a mail address".into() })?;
     let key = step.app.secrets.identifier_key("email", address.canonical().as_bytes());
     let account = accounts::find_by_identifier(&step.app.store, &key).await?;
-    // A shadow account is asked for its credentials too.
+    // Credentials are read for an unknown account too.
     let account = account.unwrap_or_else(|| uuid::Uuid::nil().into());
     let all = super::find_all(&step.app.store, account).await?;
     Ok(all.into_iter().find(|credential| credential.kind == CredentialKind::Password))
 }
 
-/// Old parameters are replaced while the password is at hand, so real and dummy cost stay equal.
+/// Rehashes with the present parameters while the password is known, so that real and dummy hashes cost the same.
 async fn upgraded(
     step: &Step<'_>,
     credential: &Credential,
@@ -168,7 +168,7 @@ pub async fn set(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     })
 }
 
-/// Words a guesser would try first: the service, its host, the person's own name and address (ASVS 6.1.2).
+/// Words that an attacker would try first: the service, its host, the person's name and address (ASVS 6.1.2).
 fn context_words(step: &Step<'_>) -> Vec<String> {
     let mut words = vec!["porteiro".to_owned()];
     if let Ok(url) = url::Url::parse(step.app.issuer()) {
@@ -190,7 +190,7 @@ fn context_words(step: &Step<'_>) -> Vec<String> {
     words
 }
 
-/// Why a new password will not do.
+/// Why a new password is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unfit {
     Policy(PasswordRefused),
@@ -198,7 +198,7 @@ pub enum Unfit {
 }
 
 impl Unfit {
-    /// For whoever has words of their own.
+    /// For clients that have their own texts.
     pub const fn code(self) -> &'static str {
         match self {
             Self::Policy(PasswordRefused::TooShort { .. }) => "too_short",

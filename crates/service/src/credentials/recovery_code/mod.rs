@@ -1,6 +1,6 @@
 //! Recovery codes: ten look-up secrets of 80 bits, shown once, each good once (NIST SP 800-63B-4 §3.1.2).
 //!
-//! A selector finds the row, so that one hash decides; a used code's row is gone.
+//! A selector finds the row, so that one hash is enough; the row of a used code is deleted.
 
 mod store;
 
@@ -31,7 +31,7 @@ pub const GENERATE: Action = Action::new(&Definition {
     limits: &[STEP_ADDRESS],
 });
 
-/// The fallback of a second factor, not one that somebody chose.
+/// The fallback of a second factor; not required at sign-in itself.
 pub const KIND: KindInfo = KindInfo {
     max_failures: Some(30),
     single: true,
@@ -71,7 +71,7 @@ pub async fn check(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     })
 }
 
-/// A new set replaces the old one; this answer is the only place the codes ever appear.
+/// A new set replaces the old one; only this response contains the codes.
 pub async fn generate(step: &Step<'_>) -> Result<Effect, Stopped> {
     let codes = recovery_code::generate_set(&*step.app.entropy, SET);
     let mut hashed = Vec::with_capacity(SET.into());

@@ -20,7 +20,7 @@ pub(super) async fn find(
         .map_err(Into::into)
 }
 
-/// The row leaves with its use: of many who present it at once, one finds it.
+/// Deletes the row: of concurrent uses, one finds it.
 pub async fn spend(tx: &Tx, account: AccountId, selector: &str) -> Result<bool, StoreError> {
     let spent = tx
         .execute(

@@ -1,5 +1,5 @@
-//! Codes by text message: restricted (NIST SP 800-63B-4 §3.1.3.3), only to a number verified before, never the only
-//! second factor that is offered.
+//! Codes by text message: restricted (NIST SP 800-63B-4 §3.1.3.3), only to a verified number, never the only second
+//! factor that is offered.
 
 use porteiro_protocol::{
     address::PhoneNumber, assurance::Method, one_time_code::OneTimeCode, time::Duration,
@@ -71,7 +71,7 @@ pub const KIND: KindInfo = KindInfo {
     )
 };
 
-/// The last line binds the code to this host, so that phones fill it in nowhere else.
+/// The last line binds the code to this host, so that phones fill it in only there.
 fn text(step: &Step<'_>, code: &str) -> String {
     let host = url::Url::parse(step.app.issuer()).ok().and_then(|url| url.host_str().map(str::to_owned));
     let host = host.unwrap_or_default();
@@ -115,7 +115,7 @@ fn number(text: &str) -> Result<PhoneNumber, Stopped> {
     })
 }
 
-/// A number in a country that messages go to.
+/// A number in an allowed country.
 fn allowed(step: &Step<'_>, number: PhoneNumber) -> Result<PhoneNumber, Stopped> {
     if sms::is_allowed(&step.app.checked.settings.sms_countries, number.as_str()) {
         return Ok(number);
@@ -167,7 +167,8 @@ pub async fn verify(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let challenge = answer(step, input, ADD, Method::SmsCode).await?;
     let to = number(challenge.body["number"].as_str().unwrap_or_default())?;
     let id = step.new_credential_id();
-    // A number may serve several people of one household: it identifies nobody, so its key is the credential's own.
+    // Several people of a household may share a number: it identifies no account, so its key includes the credential's
+    // id.
     let key = step.app.secrets.identifier_key("phone", format!("{}|{id}", to.as_str()).as_bytes());
     Ok(Effect::Bind {
         new: NewCredential {

@@ -135,7 +135,7 @@ pub fn enrol_finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
             kind: CredentialKind::Totp,
             label: "Authenticator app".into(),
             body: json!({"secret": challenge.body["secret"]}),
-            // The code just shown is used up.
+            // The code just entered is used up.
             counter,
         },
         identifier: None,

@@ -1,15 +1,15 @@
 //! The server's half of WebAuthn level 3: §7.1 (registering) and §7.2 (signing in), over `webauthn-rs-core`.
 //!
-//! The core layer, because the layer above it asks for `residentKey: discouraged` and cannot do without user
-//! verification at registration. Three things of the core do not suit us, and are dealt with here:
+//! The core layer, because the layer above it requests `residentKey: discouraged` and requires user verification at
+//! registration. Three behaviours of the core do not suit us, and are handled here:
 //!
-//! * It refuses a counter that went back. We report it (§6.1.1: what to do is the relying party's choice).
-//! * It wants user presence at every registration; a conditional one has none (§7.1 step 15). Nothing signs the
-//!   authenticator data of a registration without attestation, so [`begin_registration`] with `conditional`
-//!   lets the bit be set before the core looks.
+//! * It refuses a counter that decreased. We report it (§6.1.1: what to do is the relying party's choice).
+//! * It requires user presence at every registration; a conditional one has none (§7.1 step 15). Without attestation
+//!   the authenticator data of a registration is not signed, so [`begin_registration`] with `conditional` sets the bit
+//!   before the core checks it.
 //! * It verifies no EdDSA, so EdDSA is not offered.
 //!
-//! What is stored is ours and not the library's: ids, flags and the COSE key as the authenticator wrote it.
+//! The stored form is ours, not the library's: ids, flags and the COSE key as the authenticator wrote it.
 //!
 //! [`begin_registration`]: RelyingParty::begin_registration
 
@@ -35,38 +35,38 @@ use webauthn_rs_core::{
 use response::{Assertion, Attestation, Base64Url};
 pub use stored::StoredPasskey;
 
-/// How long the browser may wait for the person; the stored challenge lives as long.
+/// How long the browser may wait for the person; the stored challenge is valid as long.
 const TIMEOUT: Duration = Duration::from_mins(5);
-/// In the order of our preference. Everything that the library can verify and authenticators have.
+/// In order of preference: everything that the library can verify and authenticators support.
 const ALGORITHMS: [COSEAlgorithm; 2] = [COSEAlgorithm::ES256, COSEAlgorithm::RS256];
 const ANDROID: &str = "android:apk-key-hash:";
 
-/// Never quotes what a stranger sent.
+/// Its text never contains input.
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeyError {
     #[error("the passkey response is malformed")]
     Malformed,
-    /// What was wrong, in one word for logs and tests.
+    /// The check that failed, in one word for logs and tests.
     #[error("the passkey response is refused: {0}")]
     Refused(&'static str),
     #[error("the passkey library failed: {0}")]
     Library(String),
 }
 
-/// Who we are to authenticators, and from where browsers may speak for us.
+/// The relying party: its RP ID, and the origins from which browsers may use it.
 #[derive(Debug, Clone)]
 pub struct RelyingParty {
     id: String,
     core: WebauthnCore,
 }
 
-/// What a response claims before anything is verified: enough to look the passkey up.
+/// The unverified claims of a response: enough to look the passkey up.
 pub struct Identified {
     pub credential_id: Vec<u8>,
     pub user_handle: [u8; 32],
 }
 
-/// A sign-in that holds. `updated` replaces what is stored.
+/// A verified sign-in. `updated` replaces the stored passkey.
 #[derive(Debug)]
 #[expect(clippy::struct_field_names, reason = "user verification is the standard's word")]
 pub struct Verified {
@@ -74,11 +74,11 @@ pub struct Verified {
     pub counter: u32,
     pub backup_state: bool,
     pub updated: StoredPasskey,
-    /// A sign of a cloned authenticator, or of one that does not count well: to be noted, not refused.
+    /// A sign of a cloned authenticator, or of one with a faulty counter: to be logged, not refused.
     pub counter_regressed: bool,
 }
 
-/// What a ceremony must remember. Kept on the server: it decides what is accepted.
+/// The state of a ceremony. Stored on the server: it decides what is accepted.
 #[derive(Serialize, Deserialize)]
 struct Registering {
     creation: RegistrationState,
@@ -93,13 +93,13 @@ struct Authenticating {
 }
 
 impl RelyingParty {
-    /// The RP ID is the host of `base_url` unless configured; it can never change without orphaning every
-    /// passkey. Origins are `base_url` and the related ones (§5.11), web or `android:apk-key-hash:…`.
+    /// The RP ID is the host of `base_url` unless configured; changing it invalidates every passkey. Origins are
+    /// `base_url` and the related ones (§5.11), web or `android:apk-key-hash:…`.
     pub fn new(base_url: &str, rp_id: Option<&str>, related_origins: &[String]) -> Result<Self, String> {
         let base = web_origin(base_url)?;
         let host = base.host_str().unwrap_or_default();
         let id = rp_id.unwrap_or(host).to_owned();
-        // §4 "RP ID": equal to the host or a parent of it. A single label is a parent of far too much.
+        // §4 "RP ID": equal to the host or a parent of it. A single label would be a parent of too many hosts.
         let parent = || {
             base.domain().is_some()
                 && id.contains('.')
@@ -122,8 +122,8 @@ impl RelyingParty {
         &self.id
     }
 
-    /// `PublicKeyCredentialCreationOptionsJSON` (§5.1.8) and the state to keep. `conditional` is for
-    /// `create({mediation: "conditional"})` alone: such a passkey comes without presence and verification.
+    /// `PublicKeyCredentialCreationOptionsJSON` (§5.1.8) and the state to store. `conditional` is only for
+    /// `create({mediation: "conditional"})`: such a passkey comes without presence and verification.
     pub fn begin_registration(
         &self,
         user_handle: &[u8; 32],
@@ -132,7 +132,7 @@ impl RelyingParty {
         exclude: &[StoredPasskey],
         conditional: bool,
     ) -> Result<(Value, Value), PasskeyError> {
-        // §5.1.3: "required" makes a conditional creation fail wherever nobody can be asked.
+        // §5.1.3: "required" makes a conditional creation fail where the user cannot be verified.
         let verification =
             if conditional { UserVerificationPolicy::Preferred } else { UserVerificationPolicy::Required };
         let display_name = if display_name.is_empty() { user_name } else { display_name };
@@ -161,7 +161,7 @@ impl RelyingParty {
         Ok((options, to_json(&state)?))
     }
 
-    /// §7.1. Whether the credential id is known to anyone is the caller's to check (step 26).
+    /// §7.1. The caller checks that the credential id is new (step 26).
     pub fn finish_registration(
         &self,
         state: &Value,
@@ -173,7 +173,7 @@ impl RelyingParty {
         if state.exclude.iter().any(|excluded| excluded.0 == attested.credential_id) {
             return Err(PasskeyError::Refused("excluded"));
         }
-        // §10.1.3: the client's word, unsigned; but who says so will not be able to sign in.
+        // §10.1.3: the client reports it, unsigned; a passkey that is not discoverable could not sign in.
         if response.discoverable == Some(false) {
             return Err(PasskeyError::Refused("not_discoverable"));
         }
@@ -194,8 +194,8 @@ impl RelyingParty {
         })
     }
 
-    /// `PublicKeyCredentialRequestOptionsJSON` (§5.1.9) and the state to keep. Nobody is named, so the
-    /// passkey says who it is for. The same options serve the button and autofill.
+    /// `PublicKeyCredentialRequestOptionsJSON` (§5.1.9) and the state to store. No account is named: the passkey
+    /// identifies it. The same options serve the button and autofill.
     pub fn begin_authentication(&self) -> Result<(Value, Value), PasskeyError> {
         let wanted = self
             .core
@@ -205,7 +205,7 @@ impl RelyingParty {
         Ok((to_json(&options.public_key)?, to_json(&Authenticating { request })?))
     }
 
-    /// Which passkey to load. Nothing is proven yet.
+    /// Which passkey to load. Nothing is verified yet.
     pub fn identify(response: &Value) -> Result<Identified, PasskeyError> {
         Assertion::parse(response).map(|assertion| assertion.claims)
     }
@@ -222,7 +222,7 @@ impl RelyingParty {
         if response.claims.credential_id != stored.credential_id.0 {
             return Err(PasskeyError::Refused("unknown_credential"));
         }
-        // Step 6: the handle names the owner of this very passkey.
+        // Step 6: the user handle is that of this passkey's owner.
         if response.claims.user_handle != *stored.user_handle.0 {
             return Err(PasskeyError::Refused("user_handle"));
         }
@@ -232,7 +232,7 @@ impl RelyingParty {
             .map_err(refusal)?;
         let counter = found.counter();
         let mut updated = stored.clone();
-        // The higher one stays, so that a clone is noticed again.
+        // The higher counter is kept, so that a clone is noticed again.
         updated.counter = stored.counter.max(counter);
         updated.backup_state = found.backup_state();
         updated.user_verified |= found.user_verified();
@@ -241,7 +241,7 @@ impl RelyingParty {
             counter,
             backup_state: found.backup_state(),
             updated,
-            // Step 22: zero and zero is an authenticator that does not count.
+            // Step 22: both zero means that the authenticator does not count.
             counter_regressed: (counter > 0 || stored.counter > 0) && counter <= stored.counter,
         })
     }
@@ -253,8 +253,8 @@ impl fmt::Debug for Identified {
     }
 }
 
-/// No browser makes passkeys for an IP address (§4 "RP ID"). A loopback one passes all the same, or
-/// `serve --dev` could not start on its default address.
+/// Browsers create no passkeys for an IP address (§4 "RP ID"). A loopback address is accepted all the same, or `serve
+/// --dev` could not start on its default address.
 fn web_origin(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| format!("{text} is not an origin ({error})"))?;
     let loopback = match url.host() {
@@ -270,7 +270,7 @@ fn web_origin(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// What we wrote ourselves; the wrong kind of state is a mistake of ours and never the client's.
+/// Reads state that we stored; a wrong kind is our mistake, never the client's.
 fn own<T: DeserializeOwned>(state: &Value) -> Result<T, PasskeyError> {
     T::deserialize(state)
         .map_err(|_| PasskeyError::Library("the stored state is not of this ceremony".into()))
@@ -312,7 +312,7 @@ fn refusal(error: WebauthnError) -> PasskeyError {
         | E::COSEKeyRSANEInvalid
         | E::EcdsaPointInvalid
         | E::RsaParametersInvalid => return PasskeyError::Malformed,
-        // Its texts are fixed sentences.
+        // The library's texts are fixed sentences.
         other => return PasskeyError::Library(other.to_string()),
     })
 }

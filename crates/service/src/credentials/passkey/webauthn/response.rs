@@ -1,4 +1,4 @@
-//! What the browser sends back, in the JSON forms of WebAuthn level 3 (§5.1 `toJSON`), taken apart strictly.
+//! Responses of the browser, in the JSON forms of WebAuthn level 3 (§5.1 `toJSON`), parsed strictly.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -12,14 +12,14 @@ use webauthn_rs_core::proto::{
 
 use super::{Identified, PasskeyError};
 
-// §6.1, flags of the authenticator data and where they stand.
+// §6.1, flags of the authenticator data and their position.
 const FLAGS: usize = 32;
 const USER_PRESENT: u8 = 0x01;
 const ATTESTED: u8 = 0x40;
 const EXTENSIONS: u8 = 0x80;
 /// RP ID hash, flags, counter.
 const FIXED: usize = 37;
-/// §4: longer credential ids are not to be accepted.
+/// §4: longer credential ids must not be accepted.
 const LONGEST_ID: usize = 1023;
 
 #[derive(Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) struct Attestation {
     raw_id: Vec<u8>,
     authenticator_data: Vec<u8>,
     pub(super) transports: Vec<String>,
-    /// What the client says the authenticator did.
+    /// What the client reports about the authenticator.
     pub(super) discoverable: Option<bool>,
 }
 
@@ -112,7 +112,7 @@ impl Attestation {
         let object: AttestationObject<'_> = serde_cbor_2::from_slice(&wire.response.attestation_object.0)
             .map_err(|_| PasskeyError::Malformed)?;
         let mut transports = wire.response.transports;
-        // Hints, kept as told (§7.1 step 27), unknown ones too; but only what could be one.
+        // Hints, kept as sent (§7.1 step 27), unknown ones too, if they have a valid form.
         transports.retain(|name| name.len() <= 32 && name.bytes().all(|byte| byte.is_ascii_graphic()));
         transports.truncate(8);
         Ok(Self {
@@ -130,8 +130,8 @@ impl Attestation {
         if attested.credential_id == self.raw_id { Ok(attested) } else { Err(PasskeyError::Malformed) }
     }
 
-    /// Without the attestation statement: we asked for none and would believe none (§7.1 step 24), and so its
-    /// many formats never reach a parser. `absent` sets the presence bit that a conditional creation lacks.
+    /// Without the attestation statement: we request none and would trust none (§7.1 step 24), so its many formats
+    /// never reach a parser. `absent` sets the presence bit that a conditional creation lacks.
     pub(super) fn for_library(&self, absent: bool) -> Result<RegisterPublicKeyCredential, PasskeyError> {
         use serde_cbor_2::Value::{Bytes, Map, Text};
         let mut data = self.authenticator_data.clone();
@@ -196,7 +196,8 @@ fn parse<R: for<'de> Deserialize<'de>>(response: &Value) -> Result<Wire<R>, Pass
     if named && (1..=LONGEST_ID).contains(&id.len()) { Ok(wire) } else { Err(PasskeyError::Malformed) }
 }
 
-/// §7.1 steps 10 and 11, §7.2 steps 13 and 14: nobody frames us. The library looks at registration only.
+/// §7.1 steps 10 and 11, §7.2 steps 13 and 14: refuses cross-origin frames. The library checks this at registration
+/// only.
 fn same_origin(client_data: &[u8]) -> Result<(), PasskeyError> {
     let data: ClientData = serde_json::from_slice(client_data).map_err(|_| PasskeyError::Malformed)?;
     if data.cross_origin == Some(true) || data.top_origin.is_some() {
@@ -205,7 +206,7 @@ fn same_origin(client_data: &[u8]) -> Result<(), PasskeyError> {
     Ok(())
 }
 
-/// §6.5.1: AAGUID, length, id, key; then extensions if the flag says so; then nothing.
+/// §6.5.1: AAGUID, length, id, key; then extensions if the flag is set; then the end.
 fn attested(data: &[u8]) -> Option<Attested<'_>> {
     let flags = *data.get(FLAGS)?;
     if flags & ATTESTED == 0 {
@@ -221,7 +222,7 @@ fn attested(data: &[u8]) -> Option<Attested<'_>> {
     rest.is_empty().then_some(Attested { aaguid: Uuid::from_bytes(*aaguid), credential_id, public_key })
 }
 
-/// One item and what follows it.
+/// One item and the bytes after it.
 fn cbor_item(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut reader = serde_cbor_2::Deserializer::from_slice(bytes);
     serde::de::IgnoredAny::deserialize(&mut reader).ok()?;

@@ -1,4 +1,4 @@
-//! A passkey at rest.
+//! The stored form of a passkey.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use webauthn_rs_core::proto::{
 
 use super::{PasskeyError, refusal, response::Base64Url};
 
-/// A passkey as it is kept: library-independent JSON, see §4 "credential record".
+/// A passkey as it is stored: library-independent JSON, see §4 "credential record".
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredPasskey {
     pub(super) credential_id: Base64Url,
@@ -31,12 +31,12 @@ impl StoredPasskey {
         &self.credential_id.0
     }
 
-    /// Of the account it was made for.
+    /// The user handle of the account it was created for.
     pub fn user_handle(&self) -> &[u8] {
         &self.user_handle.0
     }
 
-    /// The model, as far as one may believe it without attestation; all zero when not told.
+    /// The authenticator's model, unattested; all zero if unknown.
     pub const fn aaguid(&self) -> Uuid {
         self.aaguid
     }
@@ -73,7 +73,7 @@ impl StoredPasskey {
         Ok(Credential {
             cred_id: self.credential_id.0.clone(),
             cred: COSEKey::try_from(&key).map_err(refusal)?,
-            // Compared by us: the library would refuse one that went back.
+            // We compare the counter: the library would refuse one that decreased.
             counter: 0,
             transports: None,
             user_verified: self.user_verified,
@@ -87,7 +87,7 @@ impl StoredPasskey {
     }
 }
 
-/// Ids and handles follow a person around; logs need none of them.
+/// Ids and user handles identify a person; logs need none of them.
 impl fmt::Debug for StoredPasskey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoredPasskey")

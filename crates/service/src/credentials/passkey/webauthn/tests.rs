@@ -108,7 +108,7 @@ fn a_passkey_signs_its_owner_in() {
         assert_eq!(stored.transports(), ["internal", "hybrid"]);
         assert!(stored.user_verified() && stored.backup_eligible() && stored.backup_state());
 
-        // As it comes back from the database.
+        // As it is read from the database.
         let stored: StoredPasskey = serde_json::from_str(&serde_json::to_string(&stored).unwrap()).unwrap();
         for origin in [ORIGIN, "https://login.example.net", "android:apk-key-hash:Zm9vQmFy_-A"] {
             device.origin = origin.into();
@@ -166,7 +166,7 @@ fn a_response_answers_one_challenge_of_one_ceremony() {
     let got = device.authenticate(&options);
     assert_eq!(refused(party().finish_authentication(&other, &got, &stored)), "challenge");
     assert!(party().finish_authentication(&state_in, &got, &stored).is_ok());
-    // One ceremony's state is none of the other's, nor is its response.
+    // The state and the response of one ceremony are not accepted in the other.
     assert_eq!(refused(party().finish_authentication(&state, &got, &stored)), "library");
     assert_eq!(refused(party().finish_registration(&state_in, &created)), "library");
     assert_eq!(refused(party().finish_authentication(&state_in, &created, &stored)), "malformed");
@@ -188,7 +188,7 @@ fn a_passkey_speaks_for_itself_and_its_owner_alone() {
     let mut got = device.authenticate(&options);
     let named = RelyingParty::identify(&got).unwrap();
     assert_eq!((named.credential_id.as_slice(), named.user_handle), (second.credential_id(), HANDLE));
-    // Another key behind the same id.
+    // Another key with the same id.
     let mut forged = serde_json::to_value(&second).unwrap();
     forged["public_key"] = serde_json::to_value(&first).unwrap()["public_key"].clone();
     let forged = serde_json::from_value(forged).unwrap();
@@ -219,7 +219,7 @@ fn only_a_conditional_registration_may_lack_presence_and_verification() {
     assert_eq!(refused(register(&mut device, &[], false)), "user_presence");
     let stored = register(&mut device, &[], true).unwrap();
     assert!(!stored.user_verified());
-    // Signing in is as strict as ever, and the first verified sign-in is remembered.
+    // Signing in is as strict as otherwise, and the first verified sign-in is stored.
     assert_eq!(refused(sign_in(&mut device, &stored)), "user_presence");
     device.user_presence = true;
     assert_eq!(refused(sign_in(&mut device, &stored)), "user_verification");
@@ -281,7 +281,7 @@ fn malformed_responses_are_told_apart_from_lies() {
     }
     let longer = tampered(&got, "authenticatorData", |bytes| bytes.push(0));
     assert_eq!(refused(party().finish_authentication(&state_in, &longer, &stored)), "malformed");
-    // No prefix of an attestation object is one, and none makes the parser fall over.
+    // No prefix of an attestation object is valid, and none makes the parser panic.
     let length =
         URL_SAFE_NO_PAD.decode(created["response"]["attestationObject"].as_str().unwrap()).unwrap().len();
     for cut in 0..length {
