@@ -1,4 +1,4 @@
-//! HTTP, with routes whose handlers are handed this application.
+//! HTTP, with routes whose handlers receive this application.
 
 pub use porteiro_base::http::*;
 

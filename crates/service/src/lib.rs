@@ -1,7 +1,7 @@
-//! Porteiro's features, one folder per standard or concept. [`table`] is the table of contents.
+//! Porteiro's features, one folder per standard or concept. [`table`] lists all routes.
 //!
-//! Inside a folder: `endpoint.rs` (HTTP only) → `mod.rs` (use case) → `decide.rs` (pure) and `store.rs` (SQL
-//! only), never back. `cargo xtask tidy` holds the code to it.
+//! Inside a folder: `endpoint.rs` (HTTP only) → `mod.rs` (use case) → `decide.rs` (pure) and `store.rs` (SQL only),
+//! never back. `cargo xtask tidy` checks it.
 
 mod account_api;
 pub mod accounts;
@@ -38,7 +38,7 @@ pub use porteiro_base::{Core, api, fetch, jobs, limits, mail, secrets, settings,
 pub use registers::Registers;
 pub use state::{App, Parts};
 
-/// Every route there is. A route cannot exist without saying who may call it.
+/// All routes. Every route declares who may call it.
 pub fn table() -> Vec<http::Route> {
     [
         health::routes(),
@@ -75,7 +75,7 @@ pub fn table() -> Vec<http::Route> {
     .collect()
 }
 
-/// The service, bare: what it answers with the screens switched off.
+/// The service without screens.
 pub fn router(app: Arc<App>) -> Router {
     router_of(app, table())
 }

@@ -1,4 +1,4 @@
-//! Sets that grow with the features, for floors that know none of them. One line per entry.
+//! Lists that grow with the features, for floors that must not import them. One line per entry.
 
 use crate::{
     App, Core, api_keys,
@@ -11,14 +11,14 @@ use crate::{
     sms,
 };
 
-/// What the floors below read through [`App::registers`].
+/// Read by the floors below through [`App::registers`].
 #[derive(Debug)]
 pub struct Registers {
-    /// What a flow can lead to.
+    /// The purposes of flows.
     pub purposes: &'static [&'static dyn Purpose],
-    /// What ends with authority, in the order in which rows are locked.
+    /// What ends together with authority, in the order in which rows are locked.
     pub dependents: &'static [Dependent],
-    /// What serves the grant types of the token endpoint.
+    /// The grant types of the token endpoint.
     pub grants: &'static [Grant],
 }
 
@@ -38,7 +38,7 @@ pub const REGISTERS: Registers = Registers {
     ],
 };
 
-/// Every kind of job.
+/// All kinds of jobs.
 pub const JOBS: &[JobKind<App>] = &[
     mail::delivery(),
     sms::delivery(),

@@ -1,4 +1,4 @@
-//! What every request can reach. Nothing here is per person: nodes are stateless.
+//! The state that every handler receives. Nothing here belongs to a person: nodes are stateless.
 
 use std::{
     ops::Deref,
@@ -25,7 +25,7 @@ use crate::{
     store::Store,
 };
 
-/// The core, and what each feature keeps in memory. It reads like the core (`app.store`).
+/// The core, and what each feature keeps in memory. It dereferences to the core (`app.store`).
 pub struct App {
     pub core: Arc<Core>,
     pub keys: Keys,
@@ -34,11 +34,11 @@ pub struct App {
     pub presenter: Presenter,
     pub signatures: Signatures,
     pub client_keys: FetchedKeys,
-    /// `None`: no certificate proves a client by its subject.
+    /// `None`: no client can authenticate with the subject of a certificate.
     pub client_authorities: Option<ClientAuthorities>,
     pub hasher: Hasher,
     pub passkeys: RelyingParty,
-    /// What the management API says of itself: written when it is first asked for, the same until the next release.
+    /// The OpenAPI document: generated at the first request, and the same until the next release.
     pub described: OnceLock<Document>,
     pub registers: Registers,
 }
@@ -63,7 +63,7 @@ impl std::fmt::Debug for App {
     }
 }
 
-/// What an application is made of, besides what follows from it.
+/// The parts of an application; the rest is derived from them.
 pub struct Parts {
     pub checked: Checked,
     pub store: Store,
@@ -83,7 +83,7 @@ impl std::fmt::Debug for Parts {
 
 impl App {
     /// # Errors
-    /// In words, which setting is wrong.
+    /// The setting that is wrong, in words.
     pub fn new(parts: Parts) -> Result<Self, String> {
         let settings = &parts.checked.settings;
         let passkeys = RelyingParty::new(

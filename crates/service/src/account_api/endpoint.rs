@@ -196,7 +196,7 @@ async fn activity(
     Ok(axum::Json(OwnActivity { items: entries.into_iter().map(Into::into).collect() }).into_response())
 }
 
-/// One entry per client: who, how far we trust them, what they may do, since when, used when.
+/// One entry per client: its name, its trust, what it may do, since when, and when it was last used.
 async fn list_grants(
     State(app): State<Arc<App>>,
     Extension(me): Extension<SignedIn>,
@@ -226,7 +226,7 @@ async fn list_grants(
     Ok(axum::Json(OwnClients { items }).into_response())
 }
 
-/// Taking something back needs no proof beyond being signed in: it only ever makes the account safer.
+/// Withdrawing a consent needs no step-up: it can only make the account safer.
 async fn withdraw_grants(
     State(app): State<Arc<App>>,
     Path(client_id): Path<String>,

@@ -1,7 +1,7 @@
-//! `/v1/account`: what a person sees of their own account and can change about it.
+//! `/v1/account`: what people see of their own account and can change.
 //!
-//! Reading needs a session; changing how the account is entered, and leaving an organization, needs a fresh proof as
-//! strong as the account can give (ASVS 7.5.1), asked for as `step_up_required`.
+//! Reading requires a session; changing credentials, and leaving an organization, requires a recent proof at the best
+//! level of the account (ASVS 7.5.1). Otherwise the answer is `step_up_required`.
 
 mod endpoint;
 mod organizations;
@@ -27,7 +27,7 @@ pub fn routes() -> Vec<Route> {
     endpoint::routes().into_iter().chain(organizations::routes()).collect()
 }
 
-/// Whoever changes something of one account waits for the others; each session in a queue of its own.
+/// Changes of one account wait for each other; each session has its own queue.
 fn turn(signed_in: &SignedIn) -> Turn {
     Turn::new(signed_in.account_id.uuid(), ("account", signed_in.session_id))
 }
@@ -56,7 +56,7 @@ async fn rename_credential(
         .await
 }
 
-/// Whether the last way in would go.
+/// The result of removing a credential.
 enum Removed {
     Yes,
     NotFound,
@@ -71,7 +71,7 @@ async fn remove_credential(
 ) -> Result<Removed, StoreError> {
     app.store
         .run_tx_in_turn(turn(signed_in), "account.remove_credential", |tx| async move {
-            // The account's row orders removals: two at once must not each think the other stays.
+            // Removals of one account wait for each other: two at once must not each rely on the other credential.
             lock_account(&tx, signed_in).await?;
             let all = credentials::find_all(&tx, signed_in.account_id).await?;
             let Some(credential) = all.iter().find(|credential| credential.id == id) else {
@@ -81,7 +81,7 @@ async fn remove_credential(
             if !decide::can_lose(&kinds, credential.kind) {
                 return Ok(Removed::LastWayIn);
             }
-            // Told while it still is one of theirs: whoever loses an address must hear of it there.
+            // Notified before the removal, so that the mail also goes to an address that is being removed.
             let locale = accounts::find(&tx, signed_in.account_id).await?.map(|account| account.locale);
             flow::notify(
                 app,
@@ -154,7 +154,7 @@ async fn end_other_sessions(
         .await
 }
 
-/// Takes back everything a client was allowed: its grants end, and it will have to ask again.
+/// Withdraws everything a client was allowed: its grants end, and it has to ask for consent again.
 async fn withdraw(
     app: &Arc<App>,
     context: &RequestContext,
@@ -183,7 +183,7 @@ async fn withdraw(
         .await
 }
 
-/// A waiting recovery was not the owner's: it is stopped.
+/// The owner stops a pending recovery that another person requested.
 async fn stop_recovery(
     app: &Arc<App>,
     context: &RequestContext,

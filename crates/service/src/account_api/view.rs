@@ -1,4 +1,4 @@
-//! What the account's routes answer. The handlers write these, and the OpenAPI document describes them.
+//! The responses of the account's routes. Handlers write them, and the OpenAPI document describes them.
 
 use porteiro_protocol::{
     assurance::{Level, Method},

@@ -1,4 +1,4 @@
-//! One global account per person. Addresses are credentials; the account itself holds none.
+//! One account per person for all organizations. Addresses are credentials; the account row contains none.
 
 mod store;
 

@@ -97,7 +97,7 @@ pub async fn insert(tx: &Tx, account: &NewAccount<'_>) -> Result<(), StoreError>
     .map(|_| ())
 }
 
-/// Claims an identifier; `false` when another account has it.
+/// Claims an identifier; `false` if another account has it.
 pub async fn insert_identifier(
     tx: &Tx,
     key: &[u8; 32],
@@ -132,12 +132,12 @@ pub async fn remove_identifier(tx: &Tx, key: &[u8; 32], account: AccountId) -> R
     .map(|_| ())
 }
 
-/// Orders changes of one account that must see each other.
+/// Locks the account: changes that must see each other wait here.
 pub async fn lock(tx: &Tx, account: AccountId) -> Result<(), StoreError> {
     tx.query("SELECT 1 FROM account WHERE account_id = $1 FOR UPDATE", &[&account.uuid()]).await.map(|_| ())
 }
 
-/// Between active and disabled; `false` when it was neither, or is so already.
+/// Enables or disables; `false` if the account was in another state.
 pub async fn set_active(tx: &Tx, account: AccountId, active: bool) -> Result<bool, StoreError> {
     let (from, to) = if active {
         (AccountState::Disabled, AccountState::Active)
@@ -153,7 +153,7 @@ pub async fn set_active(tx: &Tx, account: AccountId, active: bool) -> Result<boo
     Ok(changed == 1)
 }
 
-/// Accounts whose recovery is waiting: few, and looked for once a day.
+/// Accounts with a recovery hold: few, and read once a day.
 pub async fn in_hold(reader: &impl Reader) -> Result<Vec<(AccountId, OffsetDateTime, String)>, StoreError> {
     let rows = reader
         .rows(

@@ -1,4 +1,4 @@
-//! What may be asked of a new key, and whether its maker holds it. Pure.
+//! Validates a request for a key, and checks that its creator holds its permissions. Pure.
 
 use porteiro_protocol::{
     permission::{Held, Permission},
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::KeyKind;
 
-/// Unless its maker says otherwise.
+/// The default lifetime.
 pub const DEFAULT_DAYS: u16 = 90;
 pub const MOST_DAYS: u16 = 365;
 const DAY: f64 = 86_400.0;
@@ -50,14 +50,14 @@ pub struct NewPersonalKeyRequest {
 }
 
 impl NewPersonalKeyRequest {
-    /// Where, and what.
+    /// The organization, and the rest of the request.
     pub fn split(self) -> (String, NewKeyRequest) {
         let Self { organization, name, permissions, expires_in_days, allowed_networks } = self;
         (organization, NewKeyRequest { name, permissions, expires_in_days, allowed_networks })
     }
 }
 
-/// A new key that could be made, if its maker holds it.
+/// A valid request for a key.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     pub kind: KeyKind,
@@ -67,11 +67,11 @@ pub struct Wanted {
     pub seconds: f64,
 }
 
-/// What is wrong, in words that name the member.
+/// What is invalid, with the name of the member.
 pub type Invalid = String;
 
 /// # Errors
-/// What is wrong with the request, whoever asks.
+/// What is invalid about the request.
 pub fn wanted(kind: KeyKind, request: &NewKeyRequest) -> Result<Wanted, Invalid> {
     let Some(name) = plain_text::name(&request.name, LONGEST_NAME) else {
         return Err(format!("name must have 1 to {LONGEST_NAME} printable characters"));
@@ -100,7 +100,7 @@ pub fn wanted(kind: KeyKind, request: &NewKeyRequest) -> Result<Wanted, Invalid>
     Ok(Wanted { kind, name, permissions, allowed_networks, seconds: f64::from(days) * DAY })
 }
 
-/// What concerns the installation stands in its own keys and nowhere else, whatever its maker holds.
+/// Platform permissions belong only in platform keys, whatever the creator holds.
 fn fits(kind: KeyKind, permission: &Permission) -> Result<(), Invalid> {
     let of_platform = permission.is_reserved() || permission.resource().starts_with("platform.");
     match (kind, of_platform) {
@@ -112,7 +112,7 @@ fn fits(kind: KeyKind, permission: &Permission) -> Result<(), Invalid> {
     }
 }
 
-/// A network, or one address; as the database keeps it.
+/// A network or a single address, in the form of the database.
 fn network(text: &str) -> Result<String, Invalid> {
     let single =
         || text.parse::<std::net::IpAddr>().map(|address| ipnet::IpNet::from(address.to_canonical()));
@@ -122,7 +122,7 @@ fn network(text: &str) -> Result<String, Invalid> {
     Ok(network.trunc().to_string())
 }
 
-/// What the maker does not hold of it.
+/// The requested permissions that the creator does not hold.
 pub fn missing(held: &Held, wanted: &Wanted) -> Vec<Permission> {
     held.missing(&wanted.permissions).into_iter().cloned().collect()
 }

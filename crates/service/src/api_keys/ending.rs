@@ -1,4 +1,4 @@
-//! Personal keys end with the membership whose authority they borrow.
+//! Personal keys end with their membership.
 
 use super::store;
 use crate::{
@@ -19,7 +19,8 @@ pub const DEPENDENT: Dependent = Dependent {
 async fn end(app: &App, tx: &Tx, context: &RequestContext, cause: Cause<'_>) -> Result<(), StoreError> {
     match cause {
         Cause::Membership(member) => end_of_member(app, tx, context, member).await,
-        // A key is no session and no grant: it lives as long as the membership, and is checked at every use.
+        // A key depends neither on a session nor on a grant: it is valid while the membership is, and is checked at
+        // every use.
         Cause::Sessions { .. }
         | Cause::Account { .. }
         | Cause::Credential { .. }

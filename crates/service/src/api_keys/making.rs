@@ -1,5 +1,5 @@
-//! Making a key: its row, and what is shown once. By whoever may run commands on the machine, here; by people and callers
-//! in `management/api_keys`.
+//! Creates a key: its row, and the secret that is shown once. The command line creates keys here; people and callers in
+//! `management/api_keys`.
 
 use porteiro_protocol::{
     api_key::ApiKey,
@@ -16,14 +16,14 @@ use crate::{
     store::{Store, StoreError, Tx},
 };
 
-/// Where it belongs.
+/// The organization and membership of a key.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     pub organization: Option<OrganizationId>,
     pub membership: Option<MembershipId>,
 }
 
-/// A key that was just made; its secret is here and nowhere else.
+/// A new key; its secret is not stored anywhere.
 #[derive(Debug)]
 pub struct Made {
     pub key: Key,
@@ -57,7 +57,7 @@ pub async fn write(
     made.ok_or_else(|| StoreError::Inconsistent("a new API key was not found".into()))
 }
 
-/// A platform key, by whoever may run commands on the machine: they could read and write everything anyway.
+/// Creates a platform key on the command line: the operator could read and write everything anyway.
 pub async fn make_at_console(
     store: &Store,
     now: OffsetDateTime,
@@ -78,7 +78,7 @@ pub async fn make_at_console(
     Ok(Made { key, secret })
 }
 
-/// `false` when there is no such platform key.
+/// `false` if there is no such platform key.
 pub async fn revoke_at_console(
     store: &Store,
     now: OffsetDateTime,

@@ -1,11 +1,11 @@
-//! API keys (docs/api-keys.md): personal, of an organization, of the platform. A key borrows authority and never adds any:
-//! at every use its permissions must be held by whoever it belongs to, all of them, or it does nothing.
+//! API keys (docs/api-keys.md): of a person, an organization or the platform. A key never adds authority: at every use
+//! its owner must hold all of its permissions, otherwise the key is refused.
 //!
-//! 1. Made by somebody who holds all of it (`management/api_keys`); shown once, kept as a hash.
-//! 2. Used at our own management API as it is, and for other APIs as a client (`oauth/key_credentials`). Whatever is not
-//!    a key down to its checksum never reaches the database.
-//! 3. Revoked by its owner or an administrator. Nothing about a key is remembered outside the database, so that counts
-//!    everywhere at once, for the tokens it got as well ([`token_alive`]).
+//! 1. Its creator must hold all of its permissions (`management/api_keys`). It is shown once and stored as a hash.
+//! 2. It is used directly at the management API, and as a client for other APIs (`oauth/key_credentials`). A string
+//!    with a wrong form or checksum never reaches the database.
+//! 3. Its owner or an administrator revokes it. Nothing about a key is cached outside the database, so revoking it
+//!    takes effect everywhere at once, for tokens issued to it as well ([`token_alive`]).
 
 mod decide;
 mod ending;
@@ -38,28 +38,28 @@ use crate::{
     store::{Reader, Store, StoreError, Tx},
 };
 
-/// What a key is worth now.
+/// A usable key and its permissions.
 #[derive(Debug)]
 pub struct Usable {
     pub key: Key,
     pub held: Held,
-    /// Where it counts; none for the platform's own.
+    /// Its organization; `None` for platform keys.
     pub organization: Option<Organization>,
     pub member: Option<Member>,
 }
 
-/// Why a genuine key does nothing.
+/// Why a genuine key is refused.
 #[derive(Debug)]
 pub enum Refused {
-    /// Unknown, wrong, expired, revoked, from elsewhere, or its owner is gone: one answer.
+    /// Unknown, wrong, expired, revoked, from a network that is not allowed, or its owner is gone: one answer.
     Invalid,
     /// Its organization is suspended.
     Suspended(OrganizationId),
-    /// Its owner had proved less than the organization asks of people now.
+    /// Its owner's level at creation is below what the organization requires now.
     BelowLevel(OrganizationId),
-    /// Its owner no longer holds all of it.
+    /// Its owner no longer holds all of its permissions.
     Exceeds { organization: OrganizationId, missing: Vec<Permission> },
-    /// The database did not say.
+    /// The database could not be read.
     Store(StoreError),
 }
 
@@ -70,7 +70,7 @@ impl From<StoreError> for Refused {
 }
 
 impl Refused {
-    /// For whoever asks only whether it does something: `None`, unless the database did not say.
+    /// `None` for a refused key; an error of the database stays an error.
     fn none<T>(self) -> Result<Option<T>, StoreError> {
         match self {
             Self::Store(error) => Err(error),
@@ -79,7 +79,7 @@ impl Refused {
     }
 }
 
-/// Whether a presented key may be used from here, and for what. Asked of the database, every time.
+/// Whether a presented key may be used from this address, and its permissions. Read from the database every time.
 pub async fn check(store: &Store, presented: &ApiKey, address: IpAddr) -> Result<Usable, Refused> {
     match store::find(store, presented.id(), &presented.hash()).await? {
         Some(key) if key.allows(address) => worth(store, key).await,
@@ -87,7 +87,7 @@ pub async fn check(store: &Store, presented: &ApiKey, address: IpAddr) -> Result
     }
 }
 
-/// What a key that is neither revoked nor expired is worth.
+/// The permissions of a key that is neither revoked nor expired.
 async fn worth(reader: &impl Reader, key: Key) -> Result<Usable, Refused> {
     match (key.kind, key.organization) {
         (KeyKind::Platform, None) => {
@@ -119,7 +119,7 @@ async fn of_member(reader: &impl Reader, key: Key, id: OrganizationId) -> Result
         None => None,
     };
     let Some(member) = owner else { return Err(Refused::Invalid) };
-    // Disabled in between: what was made before stays dead.
+    // The member was disabled since: a key created before stays invalid.
     if key.created_at < member.grants_from {
         return Err(Refused::Invalid);
     }
@@ -128,7 +128,7 @@ async fn of_member(reader: &impl Reader, key: Key, id: OrganizationId) -> Result
         Err(members::Unusable::Suspended) => return Err(Refused::Suspended(id)),
         Err(members::Unusable::Disabled | members::Unusable::Removed) => return Err(Refused::Invalid),
     };
-    // How long ago is not asked: nobody is there when a key is used (docs/decisions/0082).
+    // The age of the proof is not checked: no person is present when a key is used (docs/decisions/0082).
     if key.level < member.organization.policy.min_level {
         return Err(Refused::BelowLevel(id));
     }
@@ -140,7 +140,7 @@ async fn of_member(reader: &impl Reader, key: Key, id: OrganizationId) -> Result
     Ok(Usable { held: Held::of(key.permissions.clone()), key, organization, member: Some(member) })
 }
 
-/// What a key may do once its row is held until the transaction ends: whoever revokes it waits for that.
+/// The permissions of a key, with its row locked until the transaction ends: revoking it waits for that.
 pub async fn hold(tx: &Tx, id: &str) -> Result<Option<Usable>, StoreError> {
     match store::hold_living(tx, id).await? {
         Some(key) => worth(tx, key).await.map(Some).or_else(Refused::none),
@@ -148,8 +148,8 @@ pub async fn hold(tx: &Tx, id: &str) -> Result<Option<Usable>, StoreError> {
     }
 }
 
-/// Whether a token that a key got still counts: it does as long as the key would be let in. `organization` and
-/// `subject` are what the token says; they must be the key's.
+/// Whether a token issued to a key is still valid: as long as the key itself would be accepted. `organization` and
+/// `subject` are the token's; they must be the key's.
 pub async fn token_alive(
     store: &Store,
     key_id: &str,
@@ -163,7 +163,7 @@ pub async fn token_alive(
     worth(store, key).await.map(Some).or_else(Refused::none)
 }
 
-/// Whom a key's tokens speak for: the membership, or an organization's key itself.
+/// The subject of a key's tokens: the membership, or the organization's key itself.
 pub fn subject(key: &Key) -> String {
     key.membership.map_or_else(|| key.id.clone(), |membership| membership.to_string())
 }
@@ -172,7 +172,7 @@ pub fn actor(key: &Key) -> Actor {
     Actor { kind: ActorKind::ApiKey, id: key.id.clone(), act: None }
 }
 
-/// Remembers that a key was used, and writes down the first time.
+/// Stores when a key was last used, and records its first use.
 pub async fn used(app: &App, context: &RequestContext, usable: &Usable) -> Result<(), StoreError> {
     let key = &usable.key;
     match key.last_used_at {
@@ -193,7 +193,7 @@ pub async fn used(app: &App, context: &RequestContext, usable: &Usable) -> Resul
     }
 }
 
-/// In the organization's trail, and in the security log where it is about a person or the platform.
+/// In the organization's audit trail, and in the security log if it concerns a person or the platform.
 #[expect(clippy::too_many_arguments, reason = "an entry says who did what to which key, and why")]
 pub async fn note(
     app: &App,

@@ -23,9 +23,9 @@ pub struct Key {
     pub membership: Option<MembershipId>,
     pub name: String,
     pub permissions: Vec<Permission>,
-    /// What its maker had proved, where it is a person's.
+    /// The level of the session that created a personal key.
     pub level: Level,
-    /// `address/length`; none: from anywhere.
+    /// `address/length`; empty: any network.
     pub allowed_networks: Vec<String>,
     pub created_by: String,
     pub created_at: OffsetDateTime,
@@ -46,7 +46,7 @@ impl Key {
     }
 }
 
-/// Everything about keys but the hash. `WHERE` follows.
+/// All columns of keys but the hash. `WHERE` follows.
 const KEYS: &str = "SELECT k.key_id, k.kind, k.organization_id, k.membership_id, k.name, k.permissions,
         k.made_level, k.allowed_networks, k.created_by, k.created_at, k.expires_at, k.last_used_at, k.last_used_address,
         k.revoked_at, k.revoke_reason
@@ -93,32 +93,32 @@ pub async fn find(reader: &impl Reader, id: &str, hash: &[u8; 32]) -> Result<Opt
     Ok(keys(&rows)?.pop())
 }
 
-/// The same by its id alone, for what was issued to it.
+/// The same by id alone, for tokens issued to it.
 pub(super) async fn find_living(reader: &impl Reader, id: &str) -> Result<Option<Key>, StoreError> {
     let sql = format!("{KEYS} WHERE k.key_id = $1 AND k.revoked_at IS NULL AND k.expires_at > now()");
     let rows = reader.rows("api_keys.find_living", &sql, &[&id]).await?;
     Ok(keys(&rows)?.pop())
 }
 
-/// The same for the length of a transaction: whoever revokes it waits until what it does is done.
+/// The same, locked until the transaction ends: revoking it waits for that.
 pub(super) async fn hold_living(tx: &Tx, id: &str) -> Result<Option<Key>, StoreError> {
     let sql =
         format!("{KEYS} WHERE k.key_id = $1 AND k.revoked_at IS NULL AND k.expires_at > now() FOR SHARE");
     Ok(keys(&tx.query(&sql, &[&id]).await?)?.pop())
 }
 
-/// Whose keys are looked at. What is somebody else's does not exist.
+/// Whose keys to read; others are not found.
 #[derive(Debug, Clone, Copy)]
 pub enum Whose {
-    /// Every key of an organization, its members' too.
+    /// All keys of an organization, including those of its members.
     Organization(OrganizationId),
-    /// Those of one person, in whichever organization.
+    /// The keys of one person in all organizations.
     Account(AccountId),
     Platform,
 }
 
 impl Whose {
-    /// The condition, with its parameter.
+    /// The SQL condition and its parameter.
     fn condition(self) -> (&'static str, Option<Uuid>) {
         match self {
             Self::Organization(id) => ("k.organization_id = $1::uuid", Some(id.uuid())),
@@ -132,7 +132,7 @@ impl Whose {
     }
 }
 
-/// One of them, living or not.
+/// One of them, valid or not.
 pub async fn show(reader: &impl Reader, whose: Whose, id: &str) -> Result<Option<Key>, StoreError> {
     let (condition, owner) = whose.condition();
     let sql = format!("{KEYS} WHERE {condition} AND k.key_id = $2");
@@ -140,7 +140,7 @@ pub async fn show(reader: &impl Reader, whose: Whose, id: &str) -> Result<Option
     Ok(keys(&rows)?.pop())
 }
 
-/// A page of them, oldest first, living or not.
+/// A page of them, oldest first, valid or not.
 pub async fn list(
     reader: &impl Reader,
     whose: Whose,
@@ -157,7 +157,7 @@ pub async fn list(
     keys(&rows)
 }
 
-/// How many of a kind live there.
+/// The number of valid keys of a kind.
 pub async fn count_living(
     tx: &Tx,
     kind: KeyKind,
@@ -176,7 +176,7 @@ pub async fn count_living(
     Ok(Decode::new("api_key", "count", row).get("living")?)
 }
 
-/// Every living personal key of a member; which they were.
+/// Revokes all valid personal keys of a member and returns them.
 pub async fn revoke_of_membership(
     tx: &Tx,
     organization: OrganizationId,
@@ -232,7 +232,7 @@ pub async fn insert(tx: &Tx, new: &NewKey<'_>) -> Result<(), StoreError> {
     .map(|_| ())
 }
 
-/// `false` when it was revoked before: the first reason stays.
+/// `false` if it was already revoked: the first reason stays.
 pub async fn revoke(tx: &Tx, id: &str, reason: &str) -> Result<bool, StoreError> {
     let revoked = tx
         .execute(
@@ -244,7 +244,7 @@ pub async fn revoke(tx: &Tx, id: &str, reason: &str) -> Result<bool, StoreError>
     Ok(revoked == 1)
 }
 
-/// Remembers that it was used, once a minute at most.
+/// Stores the last use, at most once a minute.
 pub(super) async fn touch(store: &Store, id: &str, address: IpAddr) -> Result<(), StoreError> {
     store
         .write(
@@ -257,7 +257,7 @@ pub(super) async fn touch(store: &Store, id: &str, address: IpAddr) -> Result<()
         .map(|_| ())
 }
 
-/// Remembers the first use; `false` when somebody was faster.
+/// Stores the first use; `false` if a concurrent call stored it.
 pub(super) async fn touch_first(tx: &Tx, id: &str, address: IpAddr) -> Result<bool, StoreError> {
     let first = tx
         .execute(

@@ -1,4 +1,4 @@
-//! An entry as it is hashed, kept and shown: one form for all three. Pure.
+//! The form of an entry: the same for the hash, the row and the response. Pure.
 
 use porteiro_protocol::{
     id::{Id, OrganizationId, RequestId},
@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::{Actor, Entry, Outcome, Target};
 use crate::secrets::sha256;
 
-/// One entry, complete.
+/// A complete entry.
 #[derive(Debug, Clone)]
 pub struct Written {
     pub id: Id<Entry>,
@@ -27,11 +27,11 @@ pub struct Written {
     pub reason: Option<String>,
     pub changes: Option<Value>,
     pub request_id: Uuid,
-    /// Empty for the first.
+    /// Empty for the first entry.
     pub previous_hash: Vec<u8>,
 }
 
-/// What stands outside the chain: it can be erased.
+/// The part outside the hash chain, which can be erased.
 #[derive(Debug, Clone, Default)]
 pub struct Personal {
     pub address: Option<String>,
@@ -65,12 +65,12 @@ pub struct AuditEvent {
     pub user_agent: Option<String>,
 }
 
-/// What the hash does not cover: itself, and what can be erased.
+/// What the hash does not cover: itself, and the part that can be erased.
 const UNCHAINED: [&str; 3] = ["hash", "address", "user_agent"];
 
 impl Written {
     /// # Errors
-    /// When it holds a number that is not whole: two programs would write it in two ways.
+    /// When it contains a number that is not an integer: programs would write it in different ways.
     pub fn hash(&self) -> Result<[u8; 32], String> {
         let shown = self.shown(&[], Personal::default());
         let mut said = serde_json::to_value(shown).map_err(|error| error.to_string())?;
@@ -103,7 +103,7 @@ impl Written {
     }
 }
 
-/// UUIDv7 (RFC 9562 §6.2, method 1) whose counter is the entry's number: ids sort as the trail does.
+/// UUIDv7 (RFC 9562 §6.2, method 1) whose counter is the entry's number: ids sort in the order of the trail.
 pub fn entry_id(at: OffsetDateTime, sequence: i64, random: [u8; 4]) -> Id<Entry> {
     let millis = u64::try_from(at.unix_timestamp_nanos() / 1_000_000).unwrap_or(0);
     let [_, _, c0, c1, c2, c3, c4, c5] = (sequence & 0x03FF_FFFF_FFFF).to_be_bytes();
@@ -116,7 +116,7 @@ pub fn entry_id(at: OffsetDateTime, sequence: i64, random: [u8; 4]) -> Id<Entry>
 const AT: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]Z");
 
-/// RFC 3339, in UTC, always to the microsecond: as PostgreSQL keeps it, and with one spelling.
+/// RFC 3339, in UTC, always to the microsecond: the precision of PostgreSQL, in one spelling.
 pub fn at(when: OffsetDateTime) -> String {
     when.to_offset(time::UtcOffset::UTC).format(AT).unwrap_or_default()
 }
@@ -125,7 +125,7 @@ pub fn hex(bytes: &[u8]) -> String {
     data_encoding::HEXLOWER.encode(bytes)
 }
 
-/// JSON in one spelling, as RFC 8785 has it: no space, members in the order of their names, whole numbers only.
+/// Canonical JSON (RFC 8785): no whitespace, members sorted by name, integers only.
 pub fn canonical(value: &Value, text: &mut String) -> Result<(), String> {
     match value {
         Value::Number(number) if number.is_f64() => return Err(format!("{number} is not a whole number")),

@@ -1,4 +1,4 @@
-//! Every kind of entry and what it means. One table; the documentation is written from it.
+//! All kinds of entries and their meaning. The documentation is generated from this table.
 
 macro_rules! kinds {
     ($($variant:ident = $name:literal, $meaning:literal;)+) => {

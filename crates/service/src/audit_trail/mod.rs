@@ -1,8 +1,8 @@
-//! The audit trail of an organization, for its own people: what happened there, by whom, and why.
+//! The audit trail of an organization: what happened there, the actor, and the reason.
 //!
-//! Written in the transaction in which it happens. Append-only by code, privilege and trigger; numbered without gaps,
-//! and each entry carries the hash of the one before. Network address and device stand apart, outside the chain, so
-//! that a person can be erased and the chain still holds. `docs/audit-trail.md` says how a reader checks it.
+//! Entries are written in the transaction of the change. They are append-only by code, privilege and trigger, numbered
+//! without gaps, and each contains the hash of the previous one. Network address and device are stored outside the
+//! chain, so that a person can be erased and the chain stays valid. `docs/audit-trail.md` explains how to verify it.
 
 mod decide;
 pub mod events;
@@ -45,7 +45,7 @@ pub struct Target {
 }
 
 impl Actor {
-    /// Nobody: time, or the service itself.
+    /// The service itself, for instance when time expires.
     pub fn system() -> Self {
         Self { kind: ActorKind::System, id: "porteiro".into(), act: None }
     }
@@ -62,7 +62,7 @@ crate::store::text_enum! {
     Outcome { Done = "done", Refused = "refused" }
 }
 
-/// One entry to be written.
+/// An entry to write.
 #[derive(Debug, Clone)]
 pub struct Event {
     pub kind: TrailKind,
@@ -70,7 +70,7 @@ pub struct Event {
     pub target: Target,
     pub outcome: Outcome,
     pub reason: Option<String>,
-    /// `{"before", "after"}`; never a secret, never an address.
+    /// `{"before", "after"}`; never contains a secret or an address.
     pub changes: Option<Value>,
 }
 
@@ -93,7 +93,7 @@ impl Event {
     }
 }
 
-/// Appends to the organization's trail. Whoever does so at the same time waits: the chain has one end.
+/// Appends to the organization's trail. Concurrent calls wait: the chain has one end.
 pub async fn record(
     app: &App,
     tx: &Tx,
@@ -104,7 +104,7 @@ pub async fn record(
     store::append(tx, organization, app.entropy.bytes(), event, Some(&context.into())).await
 }
 
-/// The same where there is no request: time did it, or a command.
+/// The same without a request: by a job or a command.
 pub async fn record_unasked(
     entropy: &dyn Entropy,
     tx: &Tx,
@@ -114,7 +114,7 @@ pub async fn record_unasked(
     store::append(tx, organization, entropy.bytes(), event, None).await
 }
 
-/// The newest entries that match, before one of them.
+/// The newest matching entries, before the given position.
 pub async fn newest(
     reader: &impl Reader,
     organization: OrganizationId,

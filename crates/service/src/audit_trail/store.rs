@@ -15,11 +15,11 @@ use crate::{
     store::{Conditions, Decode, Reader, RowError, StoreError, Tx},
 };
 
-/// Names entries of trails.
+/// The type of entry ids.
 #[derive(Debug)]
 pub enum Entry {}
 
-/// `origin`: none where nobody asked for it.
+/// `origin`: `None` without a request.
 pub(super) async fn append(
     tx: &Tx,
     organization: OrganizationId,
@@ -28,7 +28,7 @@ pub(super) async fn append(
     origin: Option<&Origin<'_>>,
 ) -> Result<(), StoreError> {
     let inconsistent = |error: serde_json::Error| StoreError::Inconsistent(error.to_string());
-    // Held until the transaction ends: the next entry's number and hash follow from this one's.
+    // Locked until the transaction ends: the number and hash of the next entry depend on this one.
     let rows = tx
         .query(
             "INSERT INTO trail_head (organization_id, sequence, hash) VALUES ($1, 0, '')
@@ -97,7 +97,7 @@ async fn insert(tx: &Tx, entry: &Written, hash: &[u8; 32]) -> Result<(), StoreEr
     .map(|_| ())
 }
 
-/// An entry as it was written.
+/// A stored entry.
 #[derive(Debug)]
 pub struct Found {
     pub entry: Written,
@@ -106,7 +106,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// As its readers see it.
+    /// As readers see it.
     pub fn shown(self) -> AuditEvent {
         self.entry.shown(&self.hash, self.personal)
     }
@@ -137,18 +137,18 @@ impl TryFrom<&Row> for Found {
     }
 }
 
-/// Which entries are looked for.
+/// Which entries to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     pub kind: Option<String>,
     pub actor: Option<String>,
-    /// From this moment on.
+    /// At or after this time.
     pub from: Option<OffsetDateTime>,
-    /// Before this moment.
+    /// Before this time.
     pub to: Option<OffsetDateTime>,
 }
 
-/// Where to go on, and which way.
+/// The position and the direction.
 #[derive(Debug, Clone, Copy)]
 pub enum Range {
     /// Newest first, before this entry.
@@ -157,7 +157,7 @@ pub enum Range {
     Oldest { after: Option<Uuid>, up_to: Uuid },
 }
 
-/// So many of the entries that match.
+/// A page of matching entries.
 pub async fn page(
     reader: &impl Reader,
     organization: OrganizationId,
@@ -165,7 +165,7 @@ pub async fn page(
     from: Range,
     most: i64,
 ) -> Result<Vec<Found>, StoreError> {
-    // Ids are times: a period is a range of the key.
+    // Ids contain the time: a period is a range of the key.
     let mut lowest = filter.from.map_or(Uuid::nil(), ordered_floor);
     let mut below = filter.to.map_or(Uuid::max(), ordered_floor);
     let next = |id: Uuid| Uuid::from_u128(id.as_u128().saturating_add(1));

@@ -1,6 +1,6 @@
-//! The first administrator: one key, shown once, good for a short while, spent once.
+//! The first administrator: one key, shown once, valid for an hour, used once.
 //!
-//! While no key was spent, an expired one may be replaced. A spent one is the end: nothing arms it again.
+//! Until a key is used, an expired one may be replaced. Once a key was used, no other is ever issued.
 
 mod store;
 
@@ -20,7 +20,7 @@ impl Kind for BootstrapKey {
     const PREFIX: &'static str = "porteiro_bootstrap";
 }
 
-/// How long the key is good for.
+/// How long the key is valid.
 pub const LIFETIME_SECONDS: u32 = 3_600;
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub enum Armed {
         key: Plain<BootstrapKey>,
         expires_at: OffsetDateTime,
     },
-    /// A key is out there and still good.
+    /// A key was issued and is still valid.
     StillGood {
         expires_at: OffsetDateTime,
     },

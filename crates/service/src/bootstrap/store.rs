@@ -3,7 +3,7 @@ use porteiro_protocol::{secret::Hashed, time::OffsetDateTime};
 use super::BootstrapKey;
 use crate::store::{Decode, Store, StoreError, Tx};
 
-/// Sets the key where there is none, or only an unspent one that has expired.
+/// Stores the key if there is none, or only an unused one that has expired.
 pub(super) async fn arm(
     store: &Store,
     hash: &Hashed<BootstrapKey>,
@@ -35,7 +35,7 @@ pub(super) async fn expiry_of_unspent(store: &Store) -> Result<Option<OffsetDate
         .map_err(Into::into)
 }
 
-/// Spends the key inside the transaction that makes the administrator; says whether it was good.
+/// Uses the key in the transaction that creates the administrator; `false` if it was not valid.
 pub async fn spend(tx: &Tx, key_hash: &[u8]) -> Result<bool, StoreError> {
     let spent = tx
         .execute(
@@ -47,7 +47,7 @@ pub async fn spend(tx: &Tx, key_hash: &[u8]) -> Result<bool, StoreError> {
     Ok(spent == 1)
 }
 
-/// Whether a key could be spent right now; says nothing to whoever does not hold it.
+/// Whether this key could be used now. Only the hash of the right key finds it.
 pub async fn is_good(store: &Store, key_hash: &[u8]) -> Result<bool, StoreError> {
     let rows = store
         .read(

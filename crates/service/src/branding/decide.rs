@@ -1,4 +1,4 @@
-//! What a brand may look like, and whose is shown.
+//! Valid branding, and for which clients it is shown.
 
 use porteiro_protocol::{
     picture::{Format, Picture, PictureError},
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{oauth::clients::Trust, settings::colour};
 
-/// As large as a picture on every page may be.
+/// The largest size of a logo, in bytes.
 pub const LARGEST_LOGO: usize = 64 * 1024;
-/// Of either side.
+/// The range of width and height, in pixels.
 const SIDES: std::ops::RangeInclusive<u32> = 16..=1024;
 const LONGEST_NAME: usize = 60;
 
@@ -31,12 +31,12 @@ pub struct Said {
     pub color_dark: Option<String>,
 }
 
-/// A field that cannot be as it is, and what to do about it.
+/// An invalid field, and how to correct it.
 pub type Wrong = (&'static str, String);
 
 impl Said {
     /// # Errors
-    /// The first field that cannot be as it is.
+    /// The first invalid field.
     pub fn checked(mut self) -> Result<Self, Wrong> {
         if let Some(name) = &mut self.name {
             let Some(seen) = plain_text::name(name, LONGEST_NAME) else {
@@ -60,10 +60,10 @@ impl Said {
     }
 }
 
-/// A logo, from what was sent as this media type.
+/// Parses an uploaded logo of this media type.
 ///
 /// # Errors
-/// What is wrong with it, and what to do.
+/// What is wrong with it, and how to correct it.
 pub fn logo(bytes: &[u8], said: Format) -> Result<Picture, String> {
     let picture = Picture::parse(bytes).map_err(|error: PictureError| format!("the picture {error}"))?;
     if picture.format != said {
@@ -80,8 +80,8 @@ pub fn logo(bytes: &[u8], said: Format) -> Result<Picture, String> {
     Ok(picture)
 }
 
-/// Whether a request may be shown in anybody's look. What a stranger asks for dresses up as nobody: not as itself, and not
-/// as an organization it names. To whoever belongs there, the look would say that theirs is asking.
+/// Whether a request may be shown with branding. A request by an unverified client has none, neither its own nor that
+/// of an organization it names: members would take it for a request of their organization.
 pub const fn may_dress(trust: Trust) -> bool {
     match trust {
         Trust::Unverified => false,

@@ -1,12 +1,12 @@
-//! Branding: how an organization or a client looks to people who sign in for it. A name, a logo, a colour for light and one
-//! for dark pages; nothing that is code (docs/decisions/0062).
+//! Branding: how an organization or a client looks to people who sign in. A name, a logo, a colour for light and one
+//! for dark pages; no code (docs/decisions/0062).
 //!
-//! 1. Whoever may change the organization sets its look; a client's is set by the platform (`management/branding`). That
-//!    they still may is asked under the lock. Colours nobody could read are refused, and a logo is rebuilt from what draws it.
-//! 2. A flow says in whose look it is shown ([`shown`]): an organization's once the request names it or the person proved
-//!    to belong to it, else the client's. An address somebody typed decides nothing, and for a client nobody checked
-//!    there is no look at all.
-//! 3. The logo is served from here, at an address that never shows another one.
+//! 1. Administrators set the branding of their organization, the platform that of clients (`management/branding`);
+//!    their permission is read again under the lock. Unreadable colours are refused, and a logo is rebuilt from its
+//!    pixels.
+//! 2. A flow has the branding ([`shown`]) of the organization once the request names it or the person proved to be a
+//!    member; otherwise the client's. A typed address does not decide it, and unverified clients have no branding.
+//! 3. The logo is served from here; its URI never changes its picture.
 
 pub mod decide;
 mod store;
@@ -23,7 +23,7 @@ use crate::{
     store::{Reader, StoreError},
 };
 
-/// A brand as it is stored. Version 0: nothing was ever said.
+/// Stored branding. Version 0: it was never set.
 #[derive(Debug, Clone, Default)]
 pub struct Brand {
     pub said: Said,
@@ -39,12 +39,12 @@ pub struct Logo {
 }
 
 impl Brand {
-    /// Nothing was said, or everything taken back.
+    /// Nothing is set, or everything was removed.
     fn is_plain(&self) -> bool {
         self.said == Said::default() && self.logo.is_none()
     }
 
-    /// For the trail: which picture, not the picture.
+    /// For the audit trail: the digest of the picture, not the picture.
     pub fn told(&self) -> Value {
         json!({"branding": {
             "name": self.said.name,
@@ -62,7 +62,7 @@ pub fn logo_path(owner: &Owner, digest: &str) -> String {
     }
 }
 
-/// For whom pages are shown: the client that sent the person, and what is known of the organization.
+/// The audience of a page: the client of the request, and what is known of the organization.
 #[derive(Debug, Clone, Copy)]
 pub struct Audience<'a> {
     pub client: &'a Client,
@@ -72,7 +72,7 @@ pub struct Audience<'a> {
     pub named: Option<&'a str>,
 }
 
-/// In whose look the request is shown, for any front end.
+/// The branding of a request, for any front end.
 pub async fn shown(
     app: &App,
     reader: &impl Reader,

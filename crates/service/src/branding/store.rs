@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::{Brand, Logo, decide::Said};
 use crate::store::{Decode, Reader, RowError, StoreError, Tx};
 
-/// Whose brand it is.
+/// The owner of the branding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Owner {
     Organization(Uuid),
@@ -66,7 +66,7 @@ pub async fn find(reader: &impl Reader, owner: &Owner) -> Result<Option<Brand>, 
     rows.first().map(|row| decoded(table, row)).transpose().map_err(Into::into)
 }
 
-/// Under the owner's lock.
+/// The caller holds the owner's lock.
 pub async fn set_said(tx: &Tx, owner: &Owner, said: &Said) -> Result<(), StoreError> {
     let (table, column) = owner.table();
     let sql = format!(
@@ -77,7 +77,7 @@ pub async fn set_said(tx: &Tx, owner: &Owner, said: &Said) -> Result<(), StoreEr
     tx.execute(&sql, &[owner.key(), &said.name, &said.color, &said.color_dark]).await.map(|_| ())
 }
 
-/// Under the owner's lock.
+/// The caller holds the owner's lock.
 pub async fn set_logo(tx: &Tx, owner: &Owner, logo: Option<(&Picture, &str)>) -> Result<(), StoreError> {
     let (table, column) = owner.table();
     let side = |side: u32| {
@@ -99,7 +99,7 @@ pub async fn set_logo(tx: &Tx, owner: &Owner, logo: Option<(&Picture, &str)>) ->
     tx.execute(&sql, &[owner.key(), &bytes, &kind, &width, &height, &digest]).await.map(|_| ())
 }
 
-/// A picture and its media type, while whoever it stands for may be seen.
+/// A picture and its media type, while its owner is enabled.
 pub async fn picture(
     reader: &impl Reader,
     owner: &Owner,

@@ -7,7 +7,7 @@ text_enum! {
     Decision { Allow = "allow", Block = "block" }
 }
 
-/// By name first; then whoever is of the house; then as the policy says.
+/// A client policy decides first; then first-party clients are allowed; then the organization's policy decides.
 pub const fn allowed(named: Option<Decision>, trust: Trust, third_party: ThirdParty) -> bool {
     match (named, trust, third_party) {
         (Some(Decision::Allow), _, _)

@@ -1,6 +1,6 @@
-//! Which clients may act for an organization: allowed or blocked by name, else by what its policy says of third parties.
-//! Asked whenever an organization is chosen for a client, and again when a grant is looked at anew. Organizations name
-//! clients in `management/client_policies`.
+//! Which clients may act for an organization: by client policy, otherwise by its policy for third parties. Checked
+//! whenever an organization is chosen for a client, and whenever a grant is checked again. `management/client_policies`
+//! sets client policies.
 
 pub mod decide;
 mod store;
@@ -20,7 +20,7 @@ pub async fn allows(
     organization: &Organization,
     client: &Client,
 ) -> Result<bool, StoreError> {
-    // Another organization's private client speaks for no other, whatever is said of it by name.
+    // A private client of another organization is never allowed, whatever a client policy says.
     if !client.is_known_to(organization.id) {
         return Ok(false);
     }

@@ -7,7 +7,7 @@ use crate::{
     store::{Decode, Reader, RowError, StoreError, Tx},
 };
 
-/// What an organization says of one client.
+/// An organization's decision about one client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientPolicy {
     pub client_id: String,
@@ -45,7 +45,7 @@ pub async fn find(
     rows.first().map(ClientPolicy::try_from).transpose().map_err(Into::into)
 }
 
-/// In the order of client ids, which never change; behind the last one seen.
+/// Ordered by client id, which never changes; after the given one.
 pub async fn list(
     reader: &impl Reader,
     organization: OrganizationId,
@@ -63,7 +63,7 @@ pub async fn list(
     rows.iter().map(ClientPolicy::try_from).collect::<Result<_, _>>().map_err(Into::into)
 }
 
-/// A client that has something in an organization, and what decides whether it may.
+/// A client with a grant or membership in an organization, and the facts that decide whether it may act there.
 #[derive(Debug)]
 pub struct Present {
     pub client_id: String,
@@ -71,8 +71,8 @@ pub struct Present {
     pub named: Option<Decision>,
 }
 
-/// Every enabled client that was given a grant in an organization, or is a member of it. One step through the index for
-/// each client, however many grants it has.
+/// All enabled clients with a grant in an organization or a membership of it. One step through the index for each
+/// client, however many grants it has.
 pub async fn present(tx: &Tx, organization: OrganizationId) -> Result<Vec<Present>, StoreError> {
     let rows = tx
         .query(

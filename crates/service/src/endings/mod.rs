@@ -1,10 +1,10 @@
-//! What ends with authority.
+//! Ends everything that depends on ended authority.
 //!
-//! 1. Whoever ends a session, an account, a credential, a membership or a client's permission says so here, in the same
-//!    transaction, as a [`Cause`].
-//! 2. Every feature that keeps something alive on that authority brings one [`Dependent`]: it ends its own rows. They are
-//!    listed in `registers.rs` and run in that order, which is also the order of their locks.
-//! 3. A cause is matched without a catch-all: a new one makes each dependent say what it does.
+//! 1. Code that ends a session, an account, a credential, a membership or a client's permission passes a [`Cause`], in
+//!    the same transaction.
+//! 2. Every feature whose rows depend on that authority has a [`Dependent`] that ends them. They are listed in
+//!    `registers.rs` and run in that order, which is also the order of their locks.
+//! 3. A cause is matched without a wildcard arm: a new cause has to be handled by every dependent.
 
 use std::{ops::AddAssign, pin::Pin};
 
@@ -28,28 +28,28 @@ text_enum! {
           ClientBlocked = "client_blocked", ActingEnded = "acting_ended" }
 }
 
-/// Authority that ended.
+/// The authority that ended.
 #[derive(Debug, Clone, Copy)]
 pub enum Cause<'a> {
-    /// Sessions of one account. `offline_too`: what was meant to outlive them ends as well.
+    /// Sessions of one account. `offline_too`: grants for offline access end as well.
     Sessions { account: AccountId, sessions: &'a [SessionId], offline_too: bool, why: Why },
-    /// Everything the account ever allowed.
+    /// Everything the account allowed.
     Account { account: AccountId, why: Why },
-    /// A credential was removed. What was begun in the session `keep` goes on.
+    /// A credential was removed. Grants of the session `keep` stay valid.
     Credential { account: AccountId, credential: CredentialId, keep: Option<SessionId> },
-    /// A person withdrew what they allowed a client.
+    /// A person withdrew the consent for a client.
     Consent { account: AccountId, client_id: &'a str },
     /// One grant was revoked.
     Grant { account: AccountId, client_id: &'a str, why: Why },
-    /// What a member allowed clients in an organization: one client, or all.
+    /// The grants a member gave to one client in an organization, or to all clients.
     MemberGrants { member: Membership<'a>, account: AccountId, client_id: Option<&'a str> },
-    /// A membership. What the member allowed clients is a cause of its own.
+    /// A membership ended. Its grants are a cause of their own.
     Membership(Membership<'a>),
-    /// An organization does not allow a client any more.
+    /// An organization no longer allows a client.
     Client { organization: OrganizationId, client_id: &'a str },
 }
 
-/// Whose membership, who ended what hangs on it, and why.
+/// A membership, the actor who ended it, and why.
 #[derive(Debug, Clone, Copy)]
 pub struct Membership<'a> {
     pub organization: OrganizationId,
@@ -58,12 +58,12 @@ pub struct Membership<'a> {
     pub why: Why,
 }
 
-/// What ended, as far as it is known when the transaction commits.
+/// What ended, as far as it is known at commit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gone {
     pub consents: u64,
     pub grants: usize,
-    /// There may be more grants: dead already, and revoked by a job.
+    /// There may be more grants: already invalid, and revoked by a job.
     pub more: bool,
 }
 
@@ -77,10 +77,10 @@ impl AddAssign for Gone {
 
 pub type Ending<'a> = Pin<Box<dyn Future<Output = Result<Gone, StoreError>> + Send + 'a>>;
 
-/// A feature whose rows end with authority of others.
+/// A feature whose rows end together with other authority.
 pub struct Dependent {
     pub name: &'static str,
-    /// Ends its rows inside the caller's transaction.
+    /// Ends its rows in the caller's transaction.
     pub end: for<'a> fn(&'a App, &'a Tx, &'a RequestContext, Cause<'a>) -> Ending<'a>,
 }
 
@@ -99,7 +99,7 @@ pub async fn end(app: &App, tx: &Tx, context: &RequestContext, cause: Cause<'_>)
     Ok(gone)
 }
 
-/// Sessions of one account ended: what hangs on them ends with them, and every client that has a part in them is told.
+/// Sessions of one account ended: ends what depends on them, and notifies every client that takes part in them.
 pub async fn sessions_ended(
     app: &App,
     tx: &Tx,
@@ -124,7 +124,7 @@ pub async fn sessions_ended(
     end(app, tx, context, Cause::Sessions { account, sessions: ended, offline_too, why }).await.map(|_| ())
 }
 
-/// All sessions of an account ended, and with them everything it ever allowed.
+/// All sessions of an account ended, and everything it allowed.
 pub async fn everything_ended(
     app: &App,
     tx: &Tx,
@@ -137,7 +137,7 @@ pub async fn everything_ended(
     end(app, tx, context, Cause::Account { account, why }).await.map(|_| ())
 }
 
-/// A credential was removed: what was allowed on the strength of it ends, wherever and however long ago that was.
+/// A credential was removed: ends every grant that rests on a proof with it, however old.
 pub async fn credential_removed(
     app: &App,
     tx: &Tx,

@@ -19,7 +19,7 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// Answers without asking anything: a live process that cannot reach its database must not be restarted.
+/// Checks nothing: a running process that cannot reach its database must not be restarted.
 async fn live() -> Response {
     axum::Json(json!({"status": "live"})).into_response()
 }

@@ -1,4 +1,4 @@
-//! Whether the node lives, and whether it should be given requests.
+//! Whether the node is alive, and whether it is ready for requests.
 
 mod endpoint;
 mod store;
@@ -16,14 +16,14 @@ use crate::{
     },
 };
 
-/// Beyond this the node's clock and the database's disagree too much to issue anything: expiry would differ by node.
+/// The largest difference between the node's clock and the database's: beyond it, expiry would differ between nodes.
 pub const MAX_CLOCK_SKEW: time::Duration = time::Duration::seconds(2);
 
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
-/// How far our clock is from the database's.
+/// The difference between our clock and the database's.
 pub async fn clock_skew(
     store: &Store,
     now: impl Fn() -> OffsetDateTime,
@@ -31,7 +31,7 @@ pub async fn clock_skew(
     let before = now();
     let theirs = store::clock(store).await?;
     let after = now();
-    // Inside the round trip counts as right.
+    // A time within the round trip counts as equal.
     Ok(if theirs < before {
         before - theirs
     } else if theirs > after {
@@ -41,7 +41,7 @@ pub async fn clock_skew(
     })
 }
 
-/// Everything that keeps this node from being ready; empty when it is.
+/// The reasons why this node is not ready; empty if it is.
 async fn obstacles(app: &App) -> Vec<String> {
     let mut found = Vec::new();
     if app.is_draining() {

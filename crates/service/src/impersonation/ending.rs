@@ -1,4 +1,4 @@
-//! What ends an impersonation besides its time and whoever began it.
+//! Ends impersonations for other reasons than their expiry or the administrator's request.
 
 use porteiro_protocol::{entropy::Entropy, id::AccountId};
 use serde_json::json;
@@ -27,13 +27,13 @@ async fn end(app: &App, tx: &Tx, context: &RequestContext, cause: Cause<'_>) -> 
         Cause::Consent { account, client_id } => (account, Some(client_id), Why::Owner),
         Cause::Grant { account, client_id, why } => (account, Some(client_id), why),
         Cause::Membership(member) => return end_of_member(app, tx, context, member).await,
-        // What somebody is in an organization does not let them act as others.
+        // The platform administrator's own memberships do not matter: the permission is the platform's.
         Cause::MemberGrants { .. } | Cause::Client { .. } => return Ok(()),
     };
     end_of_actor(app, tx, context, actor, client_id, why).await
 }
 
-/// Whoever acts as a member stops when the membership ends.
+/// Impersonations of a member end with the membership.
 async fn end_of_member(
     app: &App,
     tx: &Tx,
@@ -50,8 +50,7 @@ async fn end_of_member(
     Ok(())
 }
 
-/// Whoever loses the session or grant they acted with, or their account, acts as nobody any more. `client_id`: only what
-/// they do by that client.
+/// Impersonations end with the administrator's session, grant or account. `client_id`: only those by that client.
 pub async fn end_of_actor(
     app: &App,
     tx: &Tx,
@@ -71,7 +70,7 @@ pub async fn end_of_actor(
     Ok(())
 }
 
-/// The same for whoever lost the permission, on the command line.
+/// The same for an administrator who lost the permission, on the command line.
 pub async fn end_of_actor_at_console(
     tx: &Tx,
     entropy: &dyn Entropy,

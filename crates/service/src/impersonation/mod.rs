@@ -1,15 +1,17 @@
-//! Somebody of the platform acts as a member, for a quarter of an hour at most, where everybody concerned can see it.
+//! A platform administrator acts as a member, for at most fifteen minutes, visibly to all concerned.
 //!
-//! 1. Only a person who holds `members:impersonate` by name, with a second factor no older than five minutes; never a
-//!    key. Never as somebody above them (`management/impersonation`).
-//! 2. The person hears of it by mail, the organization reads it in its trail: that it began and why, each token, its end.
-//! 3. Tokens say both: `sub` is the member, `act.sub` who really acts. They carry only what the member holds, last five
-//!    minutes and never beyond the end, prove nobody's presence (`acr` 0), and open neither consent, nor account, nor
+//! 1. Only a person who holds `members:impersonate` by name, with a second factor proved in the last five minutes;
+//!    never a key. Never as a member with higher authority (`management/impersonation`).
+//! 2. The person is notified by mail; the organization's audit trail records the start with its reason, each token and
+//!    the end.
+//! 3. Tokens name both: `sub` is the member, `act.sub` the administrator. They carry only what the member holds, are
+//!    valid for five minutes and not beyond the end, have `acr` 0, and give no access to consent, account or
 //!    credentials; at the management API they only read.
-//! 4. It hangs on a grant like any other. Whatever ends the member's grants ends it too.
-//! 5. It ends with what let the operator begin it: the permission, their account, and their own sessions and grants.
+//! 4. It has a grant. Whatever ends the member's grants ends it too.
+//! 5. It ends with the authority of the administrator: the permission, the account, and the administrator's sessions
+//!    and grants.
 //!
-//! Here is what is stored, and what ends it; `management/impersonation` begins one and makes its tokens.
+//! This folder has its rows, and what ends them; `management/impersonation` starts one and issues its tokens.
 
 mod ending;
 mod store;
@@ -33,18 +35,18 @@ use crate::{
     store::{Reader, StoreError},
 };
 
-/// The impersonation itself, for ids.
+/// The type of impersonation ids.
 #[derive(Debug)]
 pub enum Acted {}
 pub type ImpersonationId = Id<Acted>;
 
-/// No longer than this.
+/// The maximum duration.
 pub const SECONDS: i32 = 900;
 pub const JOB: &str = "impersonation.time_is_up";
-/// The job of every impersonation that nobody ends.
+/// The job that ends an impersonation when its time expires.
 pub const EXPIRY: JobKind<App> =
     JobKind::new(JOB, |app, payload| Box::pin(time_is_up(app, payload))).attempts(8);
-/// Needed by name; no wildcard covers it.
+/// Held by name only; no wildcard covers it.
 pub const PERMISSION: &str = "members:impersonate";
 
 /// Whether it is held by name.
@@ -56,13 +58,13 @@ pub fn target(membership: MembershipId) -> audit_trail::Target {
     audit_trail::Target::new("member", membership)
 }
 
-/// Whether somebody may act as others, now: asked wherever a token says that they do.
+/// Whether an account may impersonate now: checked wherever a token has an actor.
 pub async fn is_allowed(reader: &impl Reader, actor: &str) -> Result<bool, StoreError> {
     let Ok(actor) = actor.parse::<AccountId>() else { return Ok(false) };
     Ok(holds_permission(&platform::held(reader, actor).await?))
 }
 
-/// The job of every impersonation: where nobody ended it, its time did, and the trail says so.
+/// Ends an impersonation whose time has expired, and records it in the audit trail.
 async fn time_is_up(app: Arc<App>, payload: Value) -> Result<(), JobError> {
     let part = |name: &str| payload[name].as_str().and_then(|text| text.parse().ok());
     let (Some(organization), Some(id)) = (part("organization"), part("impersonation")) else {

@@ -11,7 +11,7 @@ use crate::{
     store::{Decode, Reader, RowError, StoreError, Tx},
 };
 
-/// Somebody acting as a member.
+/// An impersonation of a member.
 #[derive(Debug, Clone)]
 pub struct Impersonation {
     pub id: ImpersonationId,
@@ -87,7 +87,7 @@ pub async fn insert(tx: &Tx, new: &New<'_>) -> Result<Impersonation, StoreError>
     Ok(Impersonation::try_from(row)?)
 }
 
-/// One of a member, over or not.
+/// An impersonation of a member, ended or not.
 pub async fn find(
     reader: &impl Reader,
     organization: OrganizationId,
@@ -103,8 +103,8 @@ pub async fn find(
     rows.first().map(Impersonation::try_from).transpose().map_err(Into::into)
 }
 
-/// Ends whatever somebody has going on, wherever it is: all, or what they do by one client. There are few at any time, and
-/// few people who ever could: nobody else's sign-out reads the table.
+/// Ends an administrator's current impersonations: all, or those by one client. Only accounts that could impersonate
+/// read the table, so other sign-outs do not pay for it.
 pub(super) async fn end_of_actor(
     tx: &Tx,
     actor: AccountId,
@@ -122,7 +122,7 @@ pub(super) async fn end_of_actor(
     rows.iter().map(Impersonation::try_from).collect::<Result<_, _>>().map_err(Into::into)
 }
 
-/// Ends whatever is done as one member; who acted.
+/// Ends all impersonations of one member; returns the administrators.
 pub(super) async fn end_of_member(
     tx: &Tx,
     organization: OrganizationId,
@@ -143,7 +143,7 @@ pub(super) async fn end_of_member(
     rows.iter().map(read).collect()
 }
 
-/// Ends one that is not over; `only_late`: only if its time is up. `None` where somebody else was first.
+/// Ends a current impersonation; `only_late`: only if its time has expired. `None` if a concurrent call ended it.
 pub async fn end(
     tx: &Tx,
     organization: OrganizationId,

@@ -1,4 +1,4 @@
-//! Joining: the person's side of an invitation.
+//! A person accepts an invitation.
 
 use porteiro_protocol::id::{AccountId, Id, InvitationId, MembershipId, OrganizationId};
 
@@ -15,7 +15,7 @@ use crate::{
     store::{Reader, StoreError, Turn, Tx},
 };
 
-/// What came of accepting.
+/// The result of accepting.
 #[derive(Debug)]
 pub enum Accepted {
     Joined {
@@ -23,14 +23,14 @@ pub enum Accepted {
         membership: MembershipId,
         role: String,
     },
-    /// Unknown, spent, taken back, too old, or somebody else's: one answer.
+    /// Unknown, used, revoked, expired, or for another person: one answer.
     NotTheirs,
     Suspended,
-    /// They are a member, or were disabled as one: an invitation does not change that.
+    /// The person is a member, or a disabled one: an invitation does not change that.
     Member,
 }
 
-/// What a person's mailboxes are known by.
+/// The identifier keys of a person's mailboxes.
 async fn mailboxes(app: &App, reader: &impl Reader, account: AccountId) -> Result<Vec<Vec<u8>>, StoreError> {
     let all = credentials::find_all(reader, account).await?;
     let addresses = all.iter().filter(|credential| credential.kind == CredentialKind::Email);
@@ -38,7 +38,7 @@ async fn mailboxes(app: &App, reader: &impl Reader, account: AccountId) -> Resul
     Ok(canonical.map(|text| app.secrets.identifier_key("email", text.as_bytes()).to_vec()).collect())
 }
 
-/// The mailbox a good invitation went to, by what it is known by. For whoever has no account yet.
+/// The identifier key of the mailbox that a valid invitation was sent to, for a person without an account.
 pub async fn mailbox(app: &App, token: &str) -> Result<Option<Vec<u8>>, StoreError> {
     match app.secrets.handles.open(HandleKind::Invitation, token) {
         Some(presented) => store::mailbox(&app.store, &presented).await,
@@ -46,7 +46,7 @@ pub async fn mailbox(app: &App, token: &str) -> Result<Option<Vec<u8>>, StoreErr
     }
 }
 
-/// What waits for one of a person's own addresses, each with its organization.
+/// Pending invitations to the person's addresses, each with its organization.
 pub async fn mine(app: &App, account: AccountId) -> Result<Vec<(Invitation, Organization)>, StoreError> {
     let mailboxes = mailboxes(app, &app.store, account).await?;
     let mut found = Vec::new();
@@ -58,7 +58,7 @@ pub async fn mine(app: &App, account: AccountId) -> Result<Vec<(Invitation, Orga
     Ok(found)
 }
 
-/// With the secret from the mail (its hash), or by one of the person's own addresses.
+/// With the hash of the secret from the mail, or by one of the person's addresses.
 pub async fn accept(
     app: &App,
     context: &RequestContext,
@@ -91,7 +91,7 @@ pub async fn accept(
         .await
 }
 
-/// Spends the invitation, if it is theirs and its role still exists.
+/// Uses the invitation, if it is the person's and its role still exists.
 async fn offered(
     app: &App,
     tx: &Tx,

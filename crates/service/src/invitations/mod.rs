@@ -1,11 +1,11 @@
-//! Invitations (docs/decisions/0049): an organization asks somebody to join, by mail.
+//! Invitations (docs/decisions/0049): an organization invites a person by mail.
 //!
-//! 1. Somebody who may invite (`management/invitations`) names an address and a role within what they hold. Whether anybody has that address is
-//!    not looked at, so nobody learns it. One invitation waits per address and organization; asking again replaces the
-//!    secret and the time.
-//! 2. The secret is in the mail and nowhere else: who invites cannot accept for somebody.
-//! 3. Whoever is signed in accepts it with the secret, which proves the mailbox, or because the invited address is
-//!    theirs already. The address is not added to their account. Who was a member before is the same member again.
+//! 1. A caller who may invite (`management/invitations`) names an address and a role whose permissions the caller
+//!    holds. Whether an account has the address is not looked up, so it is not disclosed. There is one pending
+//!    invitation per address and organization; inviting again replaces its secret and expiry.
+//! 2. Only the mail contains the secret: the inviting member cannot accept it.
+//! 3. A signed-in person accepts with the secret, which proves the mailbox, or because the invited address is one of
+//!    theirs. The address is not added to the account. A former member gets the same membership again.
 
 mod accept;
 mod store;

@@ -14,7 +14,7 @@ text_enum! {
     State { Pending = "pending", Accepted = "accepted", Revoked = "revoked" }
 }
 
-/// Names a mailbox: it does not print.
+/// Contains an address, so it is not printed.
 #[derive(Clone)]
 pub struct Invitation {
     pub id: InvitationId,
@@ -22,7 +22,7 @@ pub struct Invitation {
     pub email: String,
     pub role: String,
     pub state: State,
-    /// It waits and nobody can accept it any more.
+    /// It is pending, but can no longer be accepted.
     pub expired: bool,
     pub invited_by: String,
     pub membership: Option<MembershipId>,
@@ -36,7 +36,7 @@ impl std::fmt::Debug for Invitation {
     }
 }
 
-/// Everything about invitations but the hash. `WHERE` follows.
+/// All columns of invitations but the hash. `WHERE` follows.
 const INVITATIONS: &str =
     "SELECT i.organization_id, i.invitation_id, i.email, i.role_key, i.state, i.invited_by,
         i.membership_id, i.created_at, i.expires_at, i.state = 'pending' AND i.expires_at <= now() AS expired
@@ -75,7 +75,7 @@ pub async fn show(
     Ok(invitations(&rows)?.pop())
 }
 
-/// A page of them, oldest first, in whatever state.
+/// A page of them, oldest first, in any state.
 pub async fn list(
     reader: &impl Reader,
     organization: OrganizationId,
@@ -92,7 +92,7 @@ pub async fn list(
     invitations(&rows)
 }
 
-/// Those that wait for one of these mailboxes, where the organization still takes people.
+/// Pending invitations to one of these mailboxes, of organizations that are not suspended.
 pub async fn waiting_for(reader: &impl Reader, mailboxes: &[Vec<u8>]) -> Result<Vec<Invitation>, StoreError> {
     let sql = format!(
         "{INVITATIONS} JOIN organization o USING (organization_id)
@@ -118,7 +118,7 @@ pub async fn mailbox(reader: &impl Reader, presented: &Presented) -> Result<Opti
     Ok(rows.first().map(key).transpose()?)
 }
 
-/// The one that waits for a mailbox, expired or not. Whoever asks holds the organization's row.
+/// The pending invitation to a mailbox, expired or not. The caller holds the organization's lock.
 pub async fn waiting_in(
     tx: &Tx,
     organization: OrganizationId,
@@ -146,14 +146,14 @@ pub struct NewInvitation<'a> {
     pub seconds: f64,
 }
 
-/// An address is in it: it does not print.
+/// Contains an address, so it is not printed.
 impl std::fmt::Debug for NewInvitation<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "<invitation {}>", self.id)
     }
 }
 
-/// Makes one, or replaces the secret, the role and the time of one that waits.
+/// Creates an invitation, or replaces secret, role and expiry of a pending one.
 pub async fn put(tx: &Tx, new: &NewInvitation<'_>) -> Result<(), StoreError> {
     tx.execute(
         "INSERT INTO invitation (organization_id, invitation_id, email, email_key, role_key, secret_hash, state,
@@ -177,7 +177,7 @@ pub async fn put(tx: &Tx, new: &NewInvitation<'_>) -> Result<(), StoreError> {
     .map(|_| ())
 }
 
-/// `false` when it does not wait any more.
+/// `false` if it is no longer pending.
 pub async fn revoke(tx: &Tx, organization: OrganizationId, id: InvitationId) -> Result<bool, StoreError> {
     let revoked = tx
         .execute(
@@ -189,14 +189,14 @@ pub async fn revoke(tx: &Tx, organization: OrganizationId, id: InvitationId) -> 
     Ok(revoked == 1)
 }
 
-/// What makes somebody the one who was invited: the secret from the mail, or the mailbox itself.
+/// What shows that the person was invited: the secret from the mail, or the mailbox itself.
 #[derive(Debug)]
 pub enum Proof<'a> {
     Secret(&'a [u8; 32]),
     Mailbox(&'a [Vec<u8>]),
 }
 
-/// Spends an invitation that waits, is not too old, and is theirs. Of many who try at once, one succeeds.
+/// Uses an invitation that is pending, not expired, and the person's. Of concurrent calls, one succeeds.
 pub async fn spend(
     tx: &Tx,
     organization: OrganizationId,
@@ -220,7 +220,7 @@ pub async fn spend(
     Ok(rows.first().map(role).transpose()?)
 }
 
-/// What came of it.
+/// Stores the membership it led to.
 pub async fn led_to(
     tx: &Tx,
     organization: OrganizationId,

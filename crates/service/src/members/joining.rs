@@ -1,4 +1,4 @@
-//! Becoming a member.
+//! Adds members.
 
 use porteiro_protocol::id::MembershipId;
 use serde_json::json;
@@ -12,7 +12,8 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// Makes somebody a member and writes it down, for whoever may. `None` when they are one already.
+/// Adds a member and records it. The caller has checked the authority. `None` if the person or client is already a
+/// member.
 pub async fn join(
     app: &App,
     tx: &Tx,

@@ -1,5 +1,5 @@
-//! Memberships: a person, or a client of its own, in one organization. What they hold there is the union of their roles,
-//! read from the database whenever it matters. `management/members` changes and ends them.
+//! Memberships: a person, or a client acting for itself, in one organization. A member holds the union of the
+//! permissions of its roles, read from the database at every use. `management/members` changes and ends them.
 
 mod joining;
 mod store;
@@ -18,38 +18,38 @@ pub use store::{
 
 use crate::organizations::{Organization, Status};
 
-/// Somebody in an organization, as things are now. Only the database makes one.
+/// A member of an organization, as read from the database.
 #[derive(Debug, Clone)]
 pub struct Member {
     pub organization: Organization,
-    /// The subject of their tokens there.
+    /// The subject of the member's tokens.
     pub id: MembershipId,
     pub account: Option<AccountId>,
     pub client_id: Option<String>,
     pub state: State,
     pub display_name: String,
     pub source: Source,
-    /// When, by whom and why it was disabled or removed, if it was here.
+    /// When, by whom and why the member was disabled or removed, if so.
     pub ended: Option<Ended>,
     pub roles: Vec<String>,
     pub primary_role: String,
     held: Held,
-    /// What was issued before counts no more.
+    /// Grants and tokens issued earlier are invalid.
     pub grants_from: OffsetDateTime,
     pub version: i64,
     pub created_at: OffsetDateTime,
 }
 
-/// How a membership came to be disabled or removed.
+/// How a membership was disabled or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
     pub at: OffsetDateTime,
-    /// Kind and id of whoever did it, as the trail has them.
+    /// Kind and id of the actor, as in the audit trail.
     pub by: String,
     pub reason: Option<String>,
 }
 
-/// Why a membership confers nothing now.
+/// Why a membership gives no permissions now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unusable {
     Suspended,
@@ -58,10 +58,10 @@ pub enum Unusable {
 }
 
 impl Member {
-    /// What they hold, if it counts at all: the one way to it.
+    /// The permissions the member holds now. Access decisions use only this.
     ///
     /// # Errors
-    /// When the organization is suspended, or they are disabled or gone.
+    /// When the organization is suspended, or the member is disabled or removed.
     pub fn held(&self) -> Result<&Held, Unusable> {
         match (self.organization.status, self.state) {
             (Status::Suspended, _) => Err(Unusable::Suspended),
@@ -71,16 +71,16 @@ impl Member {
         }
     }
 
-    /// What their roles would permit, whether or not it counts. For whoever wants to change them; never to let them do
-    /// anything.
+    /// The permissions of the member's roles, whether usable or not. For decisions about changing the member; never for
+    /// access.
     pub const fn authority(&self) -> &Held {
         &self.held
     }
 
-    /// What they may look at: a suspended organization stays visible to its members.
+    /// The permissions for reading: a suspended organization stays visible to its members.
     ///
     /// # Errors
-    /// When they are disabled or gone.
+    /// When the member is disabled or removed.
     pub const fn held_to_read(&self) -> Result<&Held, Unusable> {
         match self.state {
             State::Disabled => Err(Unusable::Disabled),

@@ -1,5 +1,5 @@
-//! What a policy asks of a person who enters, decided here for every door outside the flow engine: a session
-//! cookie, an access token and the making of a key (docs/decisions/0082).
+//! Checks an organization's policy outside the flow engine: for a session cookie, an access token and the creation of a
+//! key (docs/decisions/0082).
 
 use porteiro_protocol::{
     assurance::{Decay, Level, auth_time},
@@ -16,17 +16,17 @@ use crate::{
 
 const WHY: &str = "the organization requires a higher level or a more recent authentication";
 
-/// What a person has proved, and when.
+/// The level a person has proved, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Proved {
     pub level: Level,
-    /// The oldest proof the level rests on; none where nothing supports it.
+    /// The oldest proof that the level rests on; `None` without one.
     pub at: Option<OffsetDateTime>,
-    /// When somebody looked.
+    /// The time of the check.
     pub now: OffsetDateTime,
 }
 
-/// What would be enough.
+/// What the policy requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unmet {
     pub level: Level,
@@ -40,14 +40,14 @@ impl From<&SignedIn> for Proved {
     }
 }
 
-/// For whoever presents a token (RFC 9470 §3).
+/// For a call with a token (RFC 9470 §3).
 impl From<Unmet> for OAuthError {
     fn from(unmet: Unmet) -> Self {
         Self::step_up_to(unmet.level, unmet.max_age.map(i64::from), WHY)
     }
 }
 
-/// For whoever has a session: the flow that raises it.
+/// For a call with a session: the flow that steps up.
 impl From<Unmet> for Problem {
     fn from(unmet: Unmet) -> Self {
         let body = json!({"kind": "reauthenticate", "level": unmet.level});
@@ -57,10 +57,10 @@ impl From<Unmet> for Problem {
 }
 
 impl Policy {
-    /// Whether these proofs let a person in.
+    /// Whether these proofs meet the policy.
     ///
     /// # Errors
-    /// When the level is too low or the proof too old: what would be enough.
+    /// What is required, when the level is too low or the proof too old.
     pub fn admits(&self, proved: &Proved) -> Result<(), Unmet> {
         let young = match (self.max_age, proved.at) {
             (None, _) => true,

@@ -1,5 +1,5 @@
-//! Organizations: tenants. One account has a separate identity in each, and a token speaks for one (docs/decisions/0034).
-//! `management/organizations` makes and changes them.
+//! Organizations: tenants. An account has a separate identity in each, and a token is for one (docs/decisions/0034).
+//! `management/organizations` creates and changes them.
 
 mod entry;
 mod store;
@@ -20,7 +20,7 @@ pub struct Organization {
     pub status: Status,
     pub policy: Policy,
     pub locale: String,
-    /// Counts changes of what roles permit; see `oauth_grant.authority_version`.
+    /// Incremented when the permissions of roles change; see `oauth_grant.authority_version`.
     pub authority_version: i64,
     pub version: i64,
     pub created_at: OffsetDateTime,

@@ -9,7 +9,7 @@ text_enum! {
     Status { Enabled = "enabled", Suspended = "suspended" }
 }
 
-/// How a request names an organization: by id, or by slug.
+/// The name of an organization in a request: its id or slug.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Name<'a> {
     Id(OrganizationId),
@@ -52,7 +52,7 @@ pub async fn find(reader: &impl Reader, id: OrganizationId) -> Result<Option<Org
     rows.first().map(Organization::try_from).transpose().map_err(Into::into)
 }
 
-/// By what a request calls it; a slug given up leads there for a while.
+/// By id or slug; a former slug leads to it for a while.
 pub async fn find_named(reader: &impl Reader, name: &Name<'_>) -> Result<Option<Organization>, StoreError> {
     let slug = match name {
         Name::Id(id) => return find(reader, *id).await,
@@ -71,7 +71,7 @@ pub async fn find_named(reader: &impl Reader, name: &Name<'_>) -> Result<Option<
     rows.first().map(Organization::try_from).transpose().map_err(Into::into)
 }
 
-/// Orders whoever changes who may do what there; the row as it is once it is held.
+/// Locks the organization for a change of authority, and returns its row.
 pub async fn lock(tx: &Tx, id: OrganizationId) -> Result<Option<Organization>, StoreError> {
     let rows = tx
         .query(
@@ -83,7 +83,7 @@ pub async fn lock(tx: &Tx, id: OrganizationId) -> Result<Option<Organization>, S
     rows.first().map(Organization::try_from).transpose().map_err(Into::into)
 }
 
-/// `false` when the slug is somebody's.
+/// `false` if the slug is taken.
 pub async fn insert(
     tx: &Tx,
     id: OrganizationId,
@@ -112,7 +112,7 @@ pub async fn insert(
     Ok(true)
 }
 
-/// What is permitted there has changed: whatever was checked before is checked again.
+/// The permissions there have changed: everything that was checked before is checked again.
 pub async fn check_again(tx: &Tx, id: OrganizationId) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE organization SET authority_version = authority_version + 1 WHERE organization_id = $1",

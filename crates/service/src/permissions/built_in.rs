@@ -1,8 +1,8 @@
-//! Roles that are code.
+//! Roles defined in code.
 
 use porteiro_protocol::permission::{Held, Permission};
 
-/// A role every organization has. What it permits is code, and changes with a release alone.
+/// A role of every organization. Its permissions are defined in code and change only with a release.
 #[derive(Debug)]
 pub struct BuiltIn {
     pub key: &'static str,
@@ -31,7 +31,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { key: "member", name: "Member", permissions: Some(&["organization:read"]) },
 ];
 
-/// What a built-in role holds; `None` if there is none of that name.
+/// The permissions of a built-in role; `None` if there is no such role.
 pub fn built_in(key: &str) -> Option<Held> {
     let role = BUILT_IN.iter().find(|role| role.key == key)?;
     Some(role.permissions.map_or_else(Held::everything, |texts| {

@@ -1,17 +1,17 @@
-//! The permissions of our own management API. One line here, and routes may ask for it, tokens may carry it as a scope,
-//! and the documentation lists it. What other APIs permit, they register themselves. [`BUILT_IN`] are the roles that every
-//! organization has.
+//! The permissions of our own management API. With a line here, routes can require a permission, tokens can carry it as
+//! a scope, and the documentation lists it. Other APIs register their own permissions. [`BUILT_IN`] are the roles that
+//! every organization has.
 
 mod built_in;
 
 pub use built_in::{BUILT_IN, BuiltIn, OWNER, built_in};
 
-/// Where a permission means something.
+/// Where a permission applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// In one organization, through its roles.
+    /// In one organization, held through its roles.
     Organization,
-    /// In the installation, given to an operator or a platform key.
+    /// On the platform, given to a platform administrator or a platform key.
     Platform,
 }
 

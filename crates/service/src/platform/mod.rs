@@ -1,5 +1,4 @@
-//! The installation itself: who may do what to it. Given by name, on the command line first; nobody gives what they do
-//! not hold.
+//! Platform permissions. They are given by name, first on the command line; an administrator gives only what they hold.
 
 mod store;
 
@@ -9,7 +8,7 @@ pub use store::{Authority, held, hold, list, lock_active, set};
 
 use crate::permissions::{OWN, Reach};
 
-/// What the first administrator begins with: everything that can be done to the installation but what is reserved.
+/// The permissions of the first administrator: all of the platform but the reserved ones.
 pub fn ordinary() -> Vec<Permission> {
     let platform = OWN.iter().filter(|own| own.reach == Reach::Platform);
     platform.filter_map(|own| Permission::parse(own.name).ok()).filter(|own| !own.is_reserved()).collect()

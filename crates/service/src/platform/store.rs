@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::store::{Decode, Reader, StoreError, Tx};
 
-/// Somebody who may do something to the installation.
+/// A platform administrator.
 #[derive(Debug)]
 pub struct Authority {
     pub account: AccountId,
@@ -17,7 +17,7 @@ pub struct Authority {
     pub permissions: Vec<String>,
 }
 
-/// Everybody who may do something, active or not: a handful.
+/// All accounts with platform permissions, active or not: a handful.
 pub async fn list(reader: &impl Reader) -> Result<Vec<Authority>, StoreError> {
     let rows = reader
         .rows(
@@ -40,7 +40,7 @@ pub async fn list(reader: &impl Reader) -> Result<Vec<Authority>, StoreError> {
     rows.iter().map(authority).collect()
 }
 
-/// Whether there is such an account, in use; its row is held until the transaction ends.
+/// Locks an active account until the transaction ends; `false` if there is none.
 pub async fn lock_active(tx: &Tx, account: AccountId) -> Result<bool, StoreError> {
     let rows = tx
         .query(
@@ -54,12 +54,12 @@ pub async fn lock_active(tx: &Tx, account: AccountId) -> Result<bool, StoreError
 const HELD: &str = "SELECT p.permissions FROM platform_authority p JOIN account a USING (account_id)
      WHERE p.account_id = $1 AND a.state = 'active'";
 
-/// What a person may do to the installation, now. Nothing, unless their account is active.
+/// The platform permissions of an account now; none unless it is active.
 pub async fn held(reader: &impl Reader, account: AccountId) -> Result<Held, StoreError> {
     decoded(account, &reader.rows("platform.held", HELD, &[&account.uuid()]).await?)
 }
 
-/// The same for the length of a transaction: whoever takes some of it away waits until what they do is done.
+/// The same, locked until the transaction ends: a change of these permissions waits for that.
 pub async fn hold(tx: &Tx, account: AccountId) -> Result<Held, StoreError> {
     decoded(account, &tx.query(&format!("{HELD} FOR SHARE OF p"), &[&account.uuid()]).await?)
 }
@@ -72,7 +72,7 @@ fn decoded(account: AccountId, rows: &[Row]) -> Result<Held, StoreError> {
     Ok(Held::of(texts.iter().map(parse).collect::<Result<Vec<_>, _>>()?))
 }
 
-/// Exactly these from now on.
+/// Replaces the permissions by exactly these.
 pub async fn set(tx: &Tx, account: AccountId, permissions: &[Permission]) -> Result<(), StoreError> {
     let permissions: Vec<&str> = permissions.iter().map(Permission::as_str).collect();
     tx.execute(

@@ -1,11 +1,12 @@
-//! Refusals that explain themselves. Whoever is refused authority learns the standard's error and a reference; whoever may
-//! read the organization's trail learns from the reference which rule it was, what was asked, what was held, and what
-//! would have passed.
+//! Refusals with an explanation. The client receives the standard's error and a reference. With the reference, a reader
+//! of the organization's audit trail sees the rule, what was asked for, what was held, and what would have been
+//! accepted.
 //!
-//! 1. Written before the answer, and never in its way: where it cannot be written there is no reference.
-//! 2. Limited per subject. Beyond the limit there is neither row nor reference: nobody fills a table by being refused.
-//! 3. The organization's trail gets an entry with the same reference, in the same transaction.
-//! 4. Unknown, expired and somebody else's are the same 404.
+//! 1. A refusal is recorded before the response. If that fails, the response is the same without a reference.
+//! 2. Limited by subject. Beyond the limit there is neither a row nor a reference, so that refused calls cannot fill
+//!    the table.
+//! 3. The organization's audit trail gets an entry with the same reference, in the same transaction.
+//! 4. An unknown, an expired and another organization's reference give the same 404.
 
 mod rules;
 mod store;
@@ -27,37 +28,37 @@ use crate::{
     store::StoreError,
 };
 
-/// The refusal itself, for ids.
+/// The type of refusal ids.
 #[derive(Debug)]
 pub enum Refused {}
 pub type RefusalId = Id<Refused>;
 
-/// How long a refusal can be asked about.
+/// How long a refusal can be read.
 pub const DAYS: i32 = 30;
 
-/// What is to be remembered of a refusal.
+/// A refusal to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Whose trail readers may ask about it; none: the platform's alone. Never one that the subject does not belong to,
-    /// or strangers could write in its trail.
+    /// The organization whose readers may see it; `None`: only the platform. Never one that the subject is not a member
+    /// of, or outsiders could write to its audit trail.
     pub organization: Option<OrganizationId>,
     pub client_id: Option<String>,
-    /// Who was refused, as the trail names them; none where nobody is known yet.
+    /// Who was refused, as the audit trail names the actor; `None` if unknown.
     pub subject: Option<Actor>,
     pub rule: Rule,
-    /// The permissions, scopes or API that were asked for.
+    /// The permissions, scopes or API that were requested.
     pub asked: Vec<String>,
     pub holder: Holder,
-    /// In words: what would have passed.
+    /// A sentence: what would have been accepted.
     pub would_pass: String,
 }
 
-/// Whose authority was asked for.
+/// The holder of the requested authority.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
-    /// A member's: what they hold is looked up, role by role.
+    /// A member: the permissions are looked up by role.
     Member(OrganizationId, MembershipId),
-    /// Something that was given by name: a key, an operator, a grant.
+    /// Permissions given by name: to a key, a platform administrator or a grant.
     Named {
         what: String,
         permissions: Vec<String>,
@@ -82,7 +83,7 @@ pub struct HeldBy {
     pub permissions: Vec<String>,
 }
 
-/// What is kept of it, beside who and when.
+/// The stored explanation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Explanation {
     asked: Vec<String>,
@@ -90,7 +91,7 @@ struct Explanation {
     would_pass: String,
 }
 
-/// Writes a refusal down. `None` beyond the limit, or where it could not be written: the answer is the same without.
+/// Records a refusal. `None` beyond the limit, or if it could not be written: the response is then without a reference.
 pub async fn record(app: &App, context: &RequestContext, refusal: &Refusal) -> Option<RefusalId> {
     let whom = match (&refusal.subject, &refusal.client_id) {
         (Some(subject), _) => format!("{}:{}", subject.kind.as_str(), subject.id).into_bytes(),
@@ -110,7 +111,7 @@ pub async fn record(app: &App, context: &RequestContext, refusal: &Refusal) -> O
     written.ok().map(|()| id)
 }
 
-/// The same within a transaction, for steps that are limited already.
+/// The same in a transaction, for steps that are already limited.
 pub async fn record_within(
     app: &App,
     tx: &crate::store::Tx,
@@ -152,7 +153,7 @@ async fn write(
     audit_trail::record(app, tx, context, organization, &event).await
 }
 
-/// One that can be asked about still. `organization`: only one of its own.
+/// A refusal that can still be read. `organization`: only one of this organization.
 pub async fn find(
     app: &App,
     reference: RefusalId,

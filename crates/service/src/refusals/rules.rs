@@ -1,8 +1,8 @@
-//! Every rule by which authority is refused, in one sentence each. One table; the documentation is written from it.
+//! All rules by which authority is refused, with a sentence each. The documentation is generated from this table.
 
 macro_rules! rules {
     ($($variant:ident = $name:literal, $sentence:literal;)+) => {
-        /// Why authority was refused. A closed list.
+        /// Why authority was refused.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Rule { $($variant),+ }
 

@@ -11,7 +11,7 @@ use crate::{
     store::{Decode, Reader, StoreError, Tx},
 };
 
-/// A refusal as whoever may ask sees it.
+/// A refusal, as its readers see it.
 #[derive(Debug, Clone)]
 pub struct Found {
     pub id: RefusalId,
@@ -53,7 +53,7 @@ pub(super) async fn insert(
     .map(|_| ())
 }
 
-/// What a member holds now, role by role.
+/// The member's present permissions, by role.
 pub(super) async fn held_by(
     reader: &impl Reader,
     organization: OrganizationId,
@@ -82,7 +82,7 @@ pub(super) async fn held_by(
         .collect()
 }
 
-/// One that can still be asked about; `organization`: only one of its own.
+/// A refusal that can still be read; `organization`: only one of this organization.
 pub(super) async fn find(
     reader: &impl Reader,
     id: RefusalId,

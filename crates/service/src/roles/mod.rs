@@ -1,5 +1,5 @@
-//! Roles: permissions under a name. Three are built in; an organization makes its own, and nobody gives what they do
-//! not hold. `management/roles` makes and changes them.
+//! Roles: named sets of permissions. Three are built in; organizations create their own. `management/roles` creates and
+//! changes them, and a caller gives only what it holds.
 
 mod offered;
 mod store;
@@ -21,7 +21,7 @@ use crate::{
     store::{Reader, StoreError},
 };
 
-/// A role an organization made for itself.
+/// A custom role of an organization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Role {
     pub key: String,
@@ -31,14 +31,14 @@ pub struct Role {
     pub created_at: OffsetDateTime,
 }
 
-/// What each role of an organization permits, the built-in ones included.
+/// The permissions of each role of an organization, built-in ones included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definitions(BTreeMap<String, Held>);
 
 impl Definitions {
     pub fn new(own: impl IntoIterator<Item = (String, Held)>) -> Self {
         let built_in = BUILT_IN.iter().filter_map(|role| Some((role.key.to_owned(), built_in(role.key)?)));
-        // Ours last: no row can say anything else about them.
+        // Built-in roles last: a row cannot redefine them.
         Self(own.into_iter().chain(built_in).collect())
     }
 
@@ -46,7 +46,7 @@ impl Definitions {
         self.0.get(key)
     }
 
-    /// What whoever wears these holds.
+    /// The permissions of a member with these roles.
     pub fn held<'a>(&self, keys: impl IntoIterator<Item = &'a str>) -> Held {
         keys.into_iter().filter_map(|key| self.get(key).cloned()).fold(Held::nothing(), Held::and)
     }
@@ -60,7 +60,8 @@ pub async fn definitions(
     Ok(Definitions::new(own.into_iter().map(|role| (role.key, Held::of(role.permissions)))))
 }
 
-/// Everything a role can permit: what our own API asks for in an organization, and what organizational APIs do.
+/// All permissions that a role can include: those of the management API in an organization, and the scopes of
+/// organizational APIs.
 pub fn grantable(apis: &[Api]) -> Vec<Permission> {
     let own = permissions::OWN.iter().filter(|own| own.reach == Reach::Organization).map(|own| own.name);
     let theirs = apis.iter().filter(|api| api.organizational).flat_map(|api| &api.scopes);

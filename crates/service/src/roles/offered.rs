@@ -1,4 +1,4 @@
-//! Everything a role or a key in an organization can permit, in words.
+//! The permissions that a role or a key of an organization can have, with descriptions.
 
 use porteiro_protocol::permission::{Held, Permission};
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ pub struct Grantable {
     pub held: bool,
 }
 
-/// What can be permitted, and which of it whoever holds `held` may give.
+/// The available permissions, and which of them a holder of `held` may give.
 pub async fn offered(app: &App, held: &Held) -> Result<Vec<Grantable>, StoreError> {
     let held = |text: &str| Permission::parse(text).is_ok_and(|one| held.covers(&one));
     let own = OWN.iter().filter(|own| own.reach == Reach::Organization).map(|own| Grantable {

@@ -20,7 +20,7 @@ impl TryFrom<&Row> for Role {
     }
 }
 
-/// Every role the organization made, by key. There are not many (`management/roles` counts them).
+/// All custom roles of the organization, by key. They are few (`management/roles` limits them).
 pub async fn list(reader: &impl Reader, organization: OrganizationId) -> Result<Vec<Role>, StoreError> {
     let rows = reader
         .rows(

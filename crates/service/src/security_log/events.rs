@@ -1,5 +1,5 @@
-//! Every kind of security event, what it means, and what its payload holds. One table; the documentation is written
-//! from it.
+//! All kinds of security events, their meaning and the members of their payload. The documentation is generated from
+//! this table.
 
 macro_rules! events {
     ($($variant:ident = $name:literal, $meaning:literal, [$($member:literal),*];)+) => {
@@ -18,7 +18,7 @@ macro_rules! events {
                 match self { $(Self::$variant => $meaning),+ }
             }
 
-            /// Members of the payload, each present or absent, none other.
+            /// The members of the payload; each may be absent, and there are no others.
             pub const fn payload(self) -> &'static [&'static str] {
                 match self { $(Self::$variant => &[$($member),*]),+ }
             }

@@ -1,7 +1,7 @@
-//! The security log: what happened, written in the transaction in which it happened, never changed.
+//! The security log: events, written in the transaction in which they happen and never changed.
 //!
-//! Append-only by code (there is no other statement), by privilege and by trigger. Who it was about by network address
-//! and device stands in a table of its own, so that a person can be erased and the record stays.
+//! Append-only by code (there is no other statement), by privilege and by trigger. Network address and device are in a
+//! table of their own, so that a person can be erased and the entry stays.
 
 pub mod events;
 mod store;
@@ -19,7 +19,7 @@ use crate::{
     store::{Store, StoreError, Tx},
 };
 
-/// Where a request came from, as far as the log and the list of sessions care.
+/// Where a request came from, for the log and the list of sessions.
 #[derive(Debug)]
 pub struct Origin<'a> {
     pub request_id: Uuid,
@@ -37,18 +37,18 @@ impl<'a> From<&'a RequestContext> for Origin<'a> {
     }
 }
 
-/// One entry to be written.
+/// An entry to write.
 #[derive(Debug)]
 pub struct Event {
     pub kind: EventKind,
-    /// The account it is about; nil where nobody is known.
+    /// The account it is about; nil if none is known.
     pub subject: Uuid,
-    /// Never a secret, never an address: this part is kept for good.
+    /// Never contains a secret or an address: this part is kept permanently.
     pub payload: Value,
 }
 
 impl Origin<'static> {
-    /// The machine itself: a command, run by whoever may run one there.
+    /// A command on the machine itself.
     const fn console() -> Self {
         Self {
             request_id: Uuid::nil(),
@@ -59,13 +59,13 @@ impl Origin<'static> {
 }
 
 impl Origin<'static> {
-    /// The service itself: a job that nobody asked for.
+    /// The service itself: a job without a request.
     const fn service() -> Self {
         Self { user_agent: "service", ..Self::console() }
     }
 }
 
-/// What the service does by itself, where there is no request either.
+/// For actions of the service itself, without a request.
 pub async fn record_unasked(
     tx: &Tx,
     now: OffsetDateTime,
@@ -75,7 +75,7 @@ pub async fn record_unasked(
     store::append(tx, Id::<Entry>::ordered(now, entropy), &event, &Origin::service()).await
 }
 
-/// What was done on the command line, where there is no request.
+/// For actions on the command line, without a request.
 pub async fn record_at_console(
     tx: &Tx,
     now: OffsetDateTime,
@@ -85,7 +85,7 @@ pub async fn record_at_console(
     store::append(tx, Id::<Entry>::ordered(now, entropy), &event, &Origin::console()).await
 }
 
-/// That a command which changes something is about to run: whatever becomes of it, somebody tried.
+/// Records that a command which changes something is about to run, whether or not it succeeds.
 pub async fn command_at_console(
     store: &Store,
     now: OffsetDateTime,
@@ -110,7 +110,7 @@ pub async fn record(app: &App, tx: &Tx, context: &RequestContext, event: Event) 
     store::append(tx, entry_id, &event, &context.into()).await
 }
 
-/// Many at once, in two statements however many they are.
+/// Several entries in two statements, whatever their number.
 pub async fn record_all(
     app: &App,
     tx: &Tx,
@@ -120,7 +120,7 @@ pub async fn record_all(
     record_all_from(app, tx, &context.into(), events).await
 }
 
-/// The same for a request that is over.
+/// The same for a request that has ended.
 pub async fn record_all_from(
     app: &App,
     tx: &Tx,

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::{Event, EventKind, Origin};
 use crate::store::{Decode, Store, StoreError, Tx};
 
-/// One entry as its subject may read it.
+/// An entry, as its subject may read it.
 #[derive(Debug, serde::Serialize)]
 pub struct Entry {
     pub id: Uuid,
@@ -71,11 +71,11 @@ pub(super) async fn append_all(
     .map(|_| ())
 }
 
-/// What anybody can have written about an account whose address they know.
+/// Events that anyone who knows an address can cause.
 const ATTEMPTS: &[EventKind] = &[EventKind::ProofRefused, EventKind::ProofLimited];
 
-/// The newest entries about one account, and the newest attempts of whomever: these have a share of their own, or a
-/// stranger could push out what its owner has to see.
+/// The newest entries about one account, and separately the newest attempts: otherwise an anonymous caller could push
+/// out the entries that the owner must see.
 pub async fn recent(store: &Store, subject: Uuid, most: i64) -> Result<Vec<Entry>, StoreError> {
     let attempts: Vec<&str> = ATTEMPTS.iter().map(|kind| kind.as_str()).collect();
     let rows = store

@@ -1,5 +1,5 @@
-//! Server-side sessions: a 256-bit token of which SHA-256 is stored; 7 days sliding, 30 days at most, both by the
-//! database's clock; a new token at every new proof.
+//! Server-side sessions: a 256-bit token, stored as its SHA-256; 7 days sliding, at most 30 days, both by the
+//! database's clock; a new token after every new proof.
 
 mod store;
 
@@ -22,31 +22,31 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// A credential change needs a proof this young.
+/// The maximum age of a proof for changing credentials.
 pub const FRESH: Duration = Duration::minutes(10);
-/// At most so many at once; the one unused for longest ends.
+/// The largest number of sessions of an account; the one unused for longest ends.
 pub const MOST: i64 = 50;
-/// It ends when it was not used for this long.
+/// A session ends when it was not used for this long.
 pub const IDLE_DAYS: u32 = 7;
-/// It ends this long after it began, however much it is used.
+/// A session ends this long after it began, however much it is used.
 pub const CEILING_DAYS: u32 = 30;
 /// A session is marked as used at most this often.
 pub const TOUCH_SECONDS: f64 = 60.0;
 
-/// Somebody with a good session token. Only [`check`] makes one.
+/// A person with a valid session token. Only [`check`] creates one.
 #[derive(Debug, Clone)]
 pub struct SignedIn {
     pub session_id: SessionId,
-    /// SHA-256 of the token that was shown.
+    /// SHA-256 of the presented token.
     pub token_hash: [u8; 32],
     pub account_id: AccountId,
     pub proofs: Vec<Proof>,
-    /// It lay idle for longer than AAL2 bears, now or at any time since the last proof.
+    /// It was idle for longer than AAL2 allows, at some time since the last proof.
     pub lapsed: bool,
     pub now: OffsetDateTime,
 }
 
-/// What proofs are worth now, in a session that did or did not lie idle.
+/// The level that proofs reach now, in a session that was idle or not.
 pub fn level(proofs: &[Proof], lapsed: bool, now: OffsetDateTime) -> Level {
     let decay = Decay::default();
     let used = if lapsed { now - decay.aal2_idle - Duration::SECOND } else { now };
@@ -71,7 +71,7 @@ pub enum SessionError {
     Handle(#[from] MasterKeyError),
 }
 
-/// What a completed sign-in leaves.
+/// The session that a completed sign-in creates.
 #[derive(Debug)]
 pub struct NewSession {
     pub id: SessionId,
@@ -102,7 +102,7 @@ pub async fn open(
     store::end_beyond(tx, account, MOST).await
 }
 
-/// Replaces the token and the proofs of a living session (ASVS 7.2.4); `false` if it ended meanwhile.
+/// Replaces the token and the proofs of a valid session (ASVS 7.2.4); `false` if it ended meanwhile.
 pub async fn raise(
     tx: &Tx,
     session: SessionId,
@@ -113,7 +113,7 @@ pub async fn raise(
     store::raise(tx, session, account, &token.hash, proofs).await
 }
 
-/// Who a session token belongs to, if it is good now.
+/// The person of a session token, if it is valid now.
 pub async fn check(app: &Arc<App>, token: &str) -> Result<Option<SignedIn>, StoreError> {
     let Some(presented) = app.secrets.handles.open(HandleKind::Session, token) else { return Ok(None) };
     check_presented(app, &presented).await

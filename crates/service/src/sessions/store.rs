@@ -19,7 +19,7 @@ text_enum! {
             EndedByPlatform = "ended_by_platform" }
 }
 
-/// A living session as its owner sees it.
+/// A valid session, as its owner sees it.
 #[derive(Debug)]
 pub struct SessionRecord {
     pub id: SessionId,
@@ -30,11 +30,12 @@ pub struct SessionRecord {
     pub proofs: Vec<Proof>,
 }
 
-/// Alive: not ended, used in the last seven days (and the minute a touch may be late), begun in the last thirty.
+/// Valid: not ended, used in the last seven days (and the minute by which a touch may be late), begun in the last
+/// thirty.
 const ALIVE: &str = "ended_at IS NULL AND seen_at > now() - interval '7 days 60 seconds'
     AND created_at > now() - interval '30 days'";
 
-/// NIST SP 800-63B-4 §2.2.3: an hour unused. Being looked at again does not undo it.
+/// NIST SP 800-63B-4 §2.2.3: an hour without use. Using the session again does not undo it.
 const LAPSED: &str = "(lapsed OR seen_at < now() - interval '1 hour')";
 
 fn json(proofs: &[Proof]) -> Result<serde_json::Value, StoreError> {
@@ -92,7 +93,7 @@ pub(super) async fn find(
     Ok(Some((signed_in, session.get("stale")?)))
 }
 
-/// The living session a grant was made in.
+/// The valid session in which a grant was made.
 pub async fn of_grant(
     store: &Store,
     grant: Uuid,
@@ -119,7 +120,7 @@ pub async fn of_grant(
     }))
 }
 
-/// Whether a session lives under this very token.
+/// Whether a session is valid with this token.
 pub async fn is_alive(
     reader: &impl Reader,
     session: SessionId,
@@ -134,7 +135,7 @@ pub async fn is_alive(
     Ok(!rows.is_empty())
 }
 
-/// Ends the session of a token somebody holds; a replaced token ends nothing.
+/// Ends the session of a presented token; a replaced token ends nothing.
 pub async fn end_presented(tx: &Tx, presented: &Presented, reason: Ended) -> Result<bool, StoreError> {
     let ended = tx
         .execute(
@@ -146,8 +147,8 @@ pub async fn end_presented(tx: &Tx, presented: &Presented, reason: Ended) -> Res
     Ok(ended == 1)
 }
 
-/// A credential was removed or replaced: every session that rests on it ends, whatever else was proved there. The one in
-/// which its owner did it goes on, without that proof.
+/// Ends every session that rests on a removed or replaced credential, whatever else was proved there. The session in
+/// which its owner removed it stays, without that proof.
 pub async fn forget_credential(
     tx: &Tx,
     account: AccountId,
@@ -203,7 +204,7 @@ pub(super) async fn raise(
     Ok(raised == 1)
 }
 
-/// Beyond the limit, the ones unused for longest end.
+/// Ends the sessions beyond the limit that were unused for longest.
 pub(super) async fn end_beyond(tx: &Tx, account: AccountId, most: i64) -> Result<Vec<SessionId>, StoreError> {
     let sql = format!(
         "UPDATE session SET ended_at = now(), end_reason = 'too_many'

@@ -100,7 +100,7 @@ struct HeldPermissions {
     items: Vec<Grantable>,
 }
 
-/// Nothing where they cannot act now.
+/// Empty if the person cannot act for the organization now.
 async fn held(
     State(app): State<Arc<App>>,
     Path(organization): Path<String>,
@@ -117,8 +117,8 @@ async fn held(
     Ok(axum::Json(HeldPermissions { items }).into_response())
 }
 
-/// Everything they had allowed there ends with it; the rest of the account is not touched. Only an invitation leads back:
-/// it takes a fresh proof.
+/// Ends all grants the person gave there; the rest of the account stays. Only an invitation makes the person a member
+/// again, so leaving requires a recent proof.
 async fn leave(
     State(app): State<Arc<App>>,
     Path(organization): Path<String>,

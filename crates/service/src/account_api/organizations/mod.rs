@@ -1,5 +1,5 @@
-//! `/v1/account/organizations`: where a person belongs, and how they leave. What they are in each is that organization's
-//! own; nothing here tells one about another.
+//! `/v1/account/organizations`: a person's memberships, and how to leave. Names and roles belong to each organization;
+//! nothing here shows one organization to another.
 
 mod endpoint;
 

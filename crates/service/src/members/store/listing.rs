@@ -1,4 +1,4 @@
-//! Lists of members: one range of one index, whatever is asked and however many there are.
+//! Lists of members: one range of one index, whatever the filter and the number of members.
 
 use porteiro_protocol::{
     id::{MembershipId, OrganizationId},
@@ -12,13 +12,13 @@ use crate::store::{Reader, StoreError};
 /// Which members.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// None: whoever was not removed.
+    /// `None`: all but removed members.
     pub state: Option<State>,
     pub role: Option<String>,
     pub created_after: Option<OffsetDateTime>,
 }
 
-/// Behind whom a page begins.
+/// The member after which a page starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     pub created_at: OffsetDateTime,
@@ -32,19 +32,19 @@ impl From<&Member> for Position {
 }
 
 impl Filter {
-    /// The later of where a page begins and what was asked for.
+    /// The later of the position and the filter's start.
     fn from(&self, after: Option<Position>) -> (OffsetDateTime, Uuid) {
         let asked = self.created_after.map(|at| (at, Uuid::max()));
         let after = after.map(|it| (it.created_at, it.id.uuid()));
         asked.max(after).unwrap_or((OffsetDateTime::UNIX_EPOCH, Uuid::nil()))
     }
 
-    /// The statement of a page: the walk is along one index, and everything else is looked up by key. Its parameters
-    /// are the organization, the place it begins behind, and the role.
+    /// The statement of a page: it follows one index and looks everything else up by key. Its parameters are the
+    /// organization, the position and the role.
     pub fn statement(&self, limit: u32) -> String {
         let state = match self.state {
             None => "m.state <> 'removed'".to_owned(),
-            // Said so that the planner knows: most are.
+            // Explicit for the planner: most members are active.
             Some(State::Active) => "m.state = 'active' AND a.state IS DISTINCT FROM 'disabled' \
                  AND a.state IS DISTINCT FROM 'deleted'"
                 .to_owned(),
@@ -55,7 +55,7 @@ impl Filter {
                 "{MEMBERS} WHERE m.organization_id = $1 AND {state} AND (m.created_at, m.membership_id) > ($2, $3)
                  ORDER BY m.created_at, m.membership_id LIMIT {limit}"
             ),
-            // Along the fewer: the disabled, of whom each is asked for the role.
+            // Follows the disabled members, who are fewer, and checks the role of each.
             (Some(_), Some(State::Disabled)) => format!(
                 "{MEMBERS} WHERE m.organization_id = $1 AND {state} AND (m.created_at, m.membership_id) > ($2, $3)
                    AND $4 = ANY(ARRAY(SELECT f.role_key FROM membership_role f
@@ -81,7 +81,7 @@ pub async fn list(
     after: Option<Position>,
     limit: u32,
 ) -> Result<Vec<Member>, StoreError> {
-    // Whoever was removed wears nothing.
+    // Removed members have no roles.
     if filter.role.is_some() && filter.state == Some(State::Removed) {
         return Ok(Vec::new());
     }

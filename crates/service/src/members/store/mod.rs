@@ -1,4 +1,4 @@
-//! Memberships in the database: read, made and listed ([`listing`]).
+//! Memberships in the database: reading, inserting and listing ([`listing`]).
 
 mod listing;
 
@@ -34,7 +34,7 @@ pub enum Whom<'a> {
     Client(&'a str),
 }
 
-/// Everything about members, with what their roles permit. `WHERE` follows.
+/// All columns of members, with the permissions of their roles. `WHERE` follows.
 pub(crate) const MEMBERS: &str = "SELECT o.organization_id, o.slug, o.name, o.status, o.policy, o.locale, o.authority_version,
         o.version, o.created_at, m.membership_id, m.account_id, m.client_id, m.display_name,
         CASE WHEN m.state = 'active' AND a.state <> 'active' THEN 'disabled' ELSE m.state END AS state,
@@ -104,7 +104,7 @@ pub async fn find(
     rows.first().map(Member::try_from).transpose().map_err(Into::into)
 }
 
-/// Where a person belongs, usable or not; what was removed does not count.
+/// A person's memberships, usable or not, except removed ones.
 pub async fn of_account(reader: &impl Reader, account: AccountId) -> Result<Vec<Member>, StoreError> {
     let sql = format!(
         "{MEMBERS} WHERE m.account_id = $1 AND m.state <> 'removed' ORDER BY o.created_at, o.organization_id LIMIT 500"
@@ -113,7 +113,7 @@ pub async fn of_account(reader: &impl Reader, account: AccountId) -> Result<Vec<
     rows.iter().map(Member::try_from).collect::<Result<_, _>>().map_err(Into::into)
 }
 
-/// Where a membership is and whose, by its id alone: for ID tokens of ours, which do not say where.
+/// The organization and account of a membership, by id alone: for our ID tokens, which do not contain the organization.
 pub async fn place_of(
     reader: &impl Reader,
     id: MembershipId,
@@ -132,7 +132,7 @@ pub async fn place_of(
     Ok(Some((organization.into(), account.into())))
 }
 
-/// Held until the transaction ends: what this member may do does not change meanwhile.
+/// Locked until the transaction ends: the member's permissions do not change meanwhile.
 pub async fn hold(tx: &Tx, organization: OrganizationId, id: MembershipId) -> Result<(), StoreError> {
     tx.execute(
         "SELECT 1 FROM membership WHERE organization_id = $1 AND membership_id = $2 FOR SHARE",
@@ -153,8 +153,8 @@ pub struct NewMember<'a> {
     pub source: Source,
 }
 
-/// Makes somebody a member. Who was one before gets the old row back: the same subject, and none of what was granted
-/// then. `None` when they are a member already.
+/// Adds a member. A former member gets the old row back: the same subject, but none of the former grants. `None` if the
+/// person or client is already a member.
 pub async fn insert(tx: &Tx, new: &NewMember<'_>) -> Result<Option<MembershipId>, StoreError> {
     let (organization, account) = (new.organization.uuid(), new.account.map(porteiro_protocol::id::Id::uuid));
     let rows = tx
