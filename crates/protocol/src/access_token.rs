@@ -32,15 +32,16 @@ pub struct Claims {
     pub id: String,
     pub client_id: String,
     pub scope: Scope,
-    /// The grant it came from: what keeps it alive at our own APIs and at introspection.
+    /// The grant the token belongs to: the token is valid at our own APIs and at introspection only while the grant
+    /// is.
     #[serde(rename = "grant_id", skip_serializing_if = "Option::is_none")]
     pub grant: Option<GrantId>,
-    /// The one organization it speaks for, and the subject's role there.
+    /// The organization the token is for, and the subject's role there.
     #[serde(rename = "org", skip_serializing_if = "Option::is_none")]
     pub organization: Option<OrganizationId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// Who really acts (RFC 8693 §4.1).
+    /// The actor (RFC 8693 §4.1).
     #[serde(rename = "act", serialize_with = "act", skip_serializing_if = "Option::is_none")]
     pub actor: Option<ActorChain>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +64,7 @@ pub struct Confirmation {
 }
 
 impl Confirmation {
-    /// Whether the token is bound to nothing.
+    /// Whether the token is a bearer token: bound to neither.
     #[must_use]
     pub const fn is_none(&self) -> bool {
         self.key.is_none() && self.certificate.is_none()
@@ -101,20 +102,20 @@ fn acr<S: Serializer>(level: &Option<Level>, serializer: S) -> Result<S::Ok, S::
 }
 
 impl Claims {
-    /// What the person behind it proved; nothing where no person did.
+    /// The level that the person reached; [`Level::None`] where the subject is not a person.
     #[must_use]
     pub fn proved_level(&self) -> Level {
         self.level.unwrap_or(Level::None)
     }
 
-    /// Somebody of the platform who acts as the subject.
+    /// The platform administrator who impersonates the subject.
     #[must_use]
     pub fn impersonator(&self) -> Option<&str> {
         self.actor.as_ref().and_then(ActorChain::impersonator)
     }
 
-    /// Typed as an access token, by this issuer, complete, not expired, and nothing in it unreadable (RFC 9068 §4).
-    /// Whatever else an issuer signs (ID tokens, logout tokens, metadata) fails at the type.
+    /// Accepts an access token of this issuer that is complete, not expired and has no unreadable claim (RFC 9068
+    /// §4). Other tokens of the issuer (ID tokens, logout tokens, metadata) fail at the type.
     #[must_use]
     pub fn read(verified: &VerifiedJws, issuer: &str, now: i64) -> Option<Self> {
         if !verified.header["typ"].as_str()?.eq_ignore_ascii_case(TYPE) {
@@ -126,7 +127,7 @@ impl Claims {
             return None;
         }
         let (expires, issued) = (claims["exp"].as_i64()?, claims["iat"].as_i64()?);
-        // Our own clocks differ by little; nothing of ours is from the future by more.
+        // The clocks of our nodes differ by less than this.
         if expires <= now || issued > now + 10 {
             return None;
         }

@@ -1,10 +1,10 @@
-//! Who acts for a subject (RFC 8693 §4.1): a chain, outermost first. The outermost acts now; those inside acted before,
-//! and are history.
+//! The actors of a token (RFC 8693 §4.1): a chain, outermost first. The outermost actor acts now; the inner ones
+//! acted before and are recorded only.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
-/// Longest chain.
+/// Maximum length of a chain.
 pub const MAX_ACTORS: usize = 4;
 
 /// What kind of party acts.
@@ -14,14 +14,14 @@ pub enum ActorKind {
     Agent,
     /// A client that acts for a person as one step of a service.
     Service,
-    /// Somebody of the platform, who acts as a member and may only read.
+    /// A platform administrator who impersonates a member, read-only.
     Staff,
 }
 
 impl ActorKind {
     pub const ALL: [Self; 3] = [Self::Agent, Self::Service, Self::Staff];
 
-    /// The value of `sub_profile`. Staff have none: their tokens were made before there were kinds.
+    /// The value of `sub_profile`. `Staff` has none: its tokens are older than this claim.
     #[must_use]
     pub const fn profile(self) -> Option<&'static str> {
         match self {
@@ -36,7 +36,7 @@ impl ActorKind {
     }
 }
 
-/// One link.
+/// One actor of a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
     pub kind: ActorKind,
@@ -60,13 +60,13 @@ impl ActorChain {
         Self { outermost: actor, inner: Vec::new() }
     }
 
-    /// Somebody of the platform, acting as the subject.
+    /// A platform administrator who impersonates the subject.
     #[must_use]
     pub const fn staff(id: String) -> Self {
         Self::of(Actor { kind: ActorKind::Staff, id })
     }
 
-    /// Who acts now.
+    /// The actor that acts now.
     #[must_use]
     pub const fn outermost(&self) -> &Actor {
         &self.outermost
@@ -76,16 +76,17 @@ impl ActorChain {
         std::iter::once(&self.outermost).chain(&self.inner)
     }
 
-    /// The same authority in the hands of one more actor. Nobody leaves a chain.
+    /// The chain with one more actor outside. Actors are never removed from a chain.
     ///
     /// # Errors
-    /// When the chain is as long as it may be.
+    /// When the chain has reached [`MAX_ACTORS`].
     pub fn extended(&self, actor: Actor) -> Result<Self, TooDeep> {
         let inner: Vec<Actor> = self.iter().cloned().collect();
         if inner.len() >= MAX_ACTORS { Err(TooDeep) } else { Ok(Self { outermost: actor, inner }) }
     }
 
-    /// Somebody of the platform who acts as the subject, wherever they stand: what was impersonated once stays so.
+    /// The platform administrator who impersonates the subject, at any position: delegation does not end an
+    /// impersonation.
     #[must_use]
     pub fn impersonator(&self) -> Option<&str> {
         self.iter().find(|actor| actor.kind == ActorKind::Staff).map(|actor| actor.id.as_str())
@@ -98,7 +99,7 @@ impl ActorChain {
         (inner.len() < MAX_ACTORS).then_some(Self { outermost, inner })
     }
 
-    /// Reads an `act` claim: nothing but chains of ours.
+    /// Reads an `act` claim; `None` for a claim that this service did not write.
     #[must_use]
     pub fn read(claim: &Value) -> Option<Self> {
         let (mut actors, mut next) = (Vec::new(), Some(claim));
@@ -136,8 +137,8 @@ impl ActorChain {
     }
 }
 
-/// The form in records: somebody of the platform alone is a plain id, as records had it before there were chains; any
-/// other chain is written as its claim.
+/// The form in records: a platform administrator alone is a plain id, as in records older than chains; every other
+/// chain is written as its claim.
 impl Serialize for ActorChain {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match (self.outermost.kind, self.inner.as_slice()) {

@@ -1,5 +1,5 @@
-//! Where people can be reached. Both kinds are personal data: neither prints, and screens that are not the
-//! owner's show the masked form.
+//! Mail addresses and phone numbers. Both are personal data: `Debug` hides them, and only the owner sees the unmasked
+//! form.
 
 use std::{
     fmt,
@@ -12,7 +12,7 @@ use unicode_normalization::UnicodeNormalization;
 const MAX_LOCAL: usize = 64;
 /// RFC 5321 §4.5.3.1.3, less the angle brackets.
 const MAX_ADDRESS: usize = 254;
-/// Above this a text is not worth normalising.
+/// Longer input is refused before it is normalised.
 const MAX_INPUT: usize = 1024;
 const HIDDEN: &str = "•••";
 
@@ -30,10 +30,10 @@ pub enum AddressError {
     Phone,
 }
 
-/// A mailbox. Two spellings of one mailbox are equal, so that a limit or an account found by address cannot
-/// be walked around by spelling it otherwise.
+/// A mailbox. Two spellings of one mailbox are equal, so that another spelling does not bypass a limit or find
+/// another account.
 ///
-/// Mail goes to the address on record, never to the spelling somebody typed to find that record.
+/// Mail is sent to the stored address, never to the spelling that was typed to find it.
 #[derive(Clone)]
 pub struct EmailAddress {
     text: String,
@@ -66,20 +66,20 @@ impl EmailAddress {
         Ok(Self { canonical: format!("{}@{domain}", fold(local)), local: local.len(), text: address })
     }
 
-    /// As typed, but for trimming, NFC and the domain: where mail goes.
+    /// As typed, except for trimming, NFC and the domain: the address that mail is sent to.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// What identifies the mailbox. RFC 5321 §2.4 lets hosts tell case apart; none worth the aliases does.
+    /// The key of the mailbox. RFC 5321 §2.4 allows a host to distinguish case; hosts in use do not.
     #[must_use]
     pub fn canonical(&self) -> &str {
         &self.canonical
     }
 
-    /// What limits count as one mailbox: without the detail that many hosts deliver to the same place (RFC 5233
-    /// §1, `ana+shop@`). Only for limits: where a host gives `ana+shop` to somebody else, two people share one.
+    /// The key for limits: without the detail that many hosts ignore on delivery (RFC 5233 §1, `ana+shop@`). Only for
+    /// limits: where a host delivers `ana+shop` to another person, the two share one limit.
     #[must_use]
     pub fn without_detail(&self) -> String {
         let (local, domain) = self.canonical.rsplit_once('@').unwrap_or((&self.canonical, ""));
@@ -87,19 +87,19 @@ impl EmailAddress {
         format!("{}@{domain}", if user.is_empty() { local } else { user })
     }
 
-    /// As typed: the part before the @.
+    /// The part before the @, as typed.
     #[must_use]
     pub fn local_part(&self) -> &str {
         &self.text[..self.local]
     }
 
-    /// ASCII and lower case: the part after the @.
+    /// The part after the @, in lower-case ASCII.
     #[must_use]
     pub fn domain(&self) -> &str {
         &self.text[self.local + 1..]
     }
 
-    /// Enough for its owner to recognise it.
+    /// The masked form, by which the owner recognises the address.
     #[must_use]
     pub fn masked(&self) -> String {
         let first = |text: &str| text.chars().next().map(String::from).unwrap_or_default();
@@ -137,7 +137,7 @@ impl PhoneNumber {
         let text: String =
             typed.chars().filter(|char| !char.is_whitespace() && !['-', '(', ')'].contains(char)).collect();
         let digits = text.strip_prefix('+').ok_or(AddressError::Phone)?;
-        // No country code starts with zero; a number that does is one written for dialling inside a country.
+        // No country code starts with zero; a number that does is written for dialling within a country.
         if !(8..=15).contains(&digits.len())
             || !digits.bytes().all(|byte| byte.is_ascii_digit())
             || digits.starts_with('0')
@@ -164,7 +164,7 @@ impl fmt::Debug for PhoneNumber {
     }
 }
 
-/// Characters that end a header or an address in some mail program, or that cannot be seen.
+/// Characters that end a header or an address in some mail programs, or that are invisible.
 fn is_refused(char: char) -> bool {
     char.is_control()
         || char.is_whitespace()
@@ -189,11 +189,11 @@ fn is_refused(char: char) -> bool {
         )
 }
 
-/// Lower case letter by letter, for what a final sigma is must not depend on its neighbours. No wider folding:
-/// `ı` and `ſ` are other mailboxes than `i` and `s`.
+/// Folds character by character, so that a final sigma does not depend on its neighbours. No wider folding: `ı` and
+/// `ſ` are other mailboxes than `i` and `s`.
 fn fold(local: &str) -> String {
     let lower = local.chars().flat_map(char::to_lowercase).map(|char| if char == 'ς' { 'σ' } else { char });
-    // Some pairs compose only in lower case.
+    // Some pairs compose only after lower-casing.
     lower.nfc().collect()
 }
 
@@ -345,7 +345,7 @@ mod tests {
                     prop_assert_eq!(again.canonical(), address.canonical());
                     prop_assert_eq!(again.as_str(), address.canonical());
                 } else {
-                    // Some letters grow in lower case; nothing else may go wrong.
+                    // Some letters grow when lower-cased; no other error is expected.
                     prop_assert!(address.canonical().split('@').next().is_some_and(|local| local.len() > MAX_LOCAL));
                 }
             }
@@ -354,7 +354,7 @@ mod tests {
         #[test]
         fn case_and_composition_do_not_matter(local in "[a-z0-9à-öø-ÿα-ωá-ź+_-]{1,10}", domain in "[a-zé]{1,9}\\.test") {
             let typed = format!("{local}@{domain}");
-            // Letters whose capital is another letter's too are not case variants.
+            // Letters that share their capital with another letter are not case variants.
             prop_assume!(!local.contains(['ı', 'ŉ', 'ſ', 'ß', 'İ']));
             let address = EmailAddress::parse(&typed).unwrap();
             for other in [typed.to_uppercase(), typed.nfd().collect(), typed.to_uppercase().nfd().collect()] {

@@ -1,5 +1,5 @@
-//! API keys: `pt_key_<id>_<secret>_<checksum>`. The id is safe to log; the secret is 256 bits and shown once; the checksum
-//! lets a leak scanner tell a key from something that looks like one, without asking anybody.
+//! API keys: `pt_key_<id>_<secret>_<checksum>`. The id is safe to log; the secret has 256 bits and is shown once; the
+//! checksum lets a leak scanner recognise a key without a request to the service.
 
 use std::fmt;
 
@@ -12,10 +12,10 @@ pub const PREFIX: &str = "pt_key_";
 const ID: usize = 12;
 const SECRET: usize = 43;
 const CHECKSUM: usize = 6;
-/// Without what is easily confused, and without '_', which separates.
+/// Without characters that are easily confused, and without `_`, the separator.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
-/// A key in memory. It does not print.
+/// A key in memory. Its `Debug` hides the secret.
 pub struct ApiKey {
     id: String,
     secret: Zeroizing<[u8; 32]>,
@@ -29,7 +29,7 @@ impl ApiKey {
         Self { id, secret: Zeroizing::new(entropy.bytes()) }
     }
 
-    /// `None` for whatever is not a key, down to the checksum: nobody need be asked.
+    /// `None` when the text is not a key, including a wrong checksum. Needs no database.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix(PREFIX)?;
@@ -44,7 +44,7 @@ impl ApiKey {
         Self::from_parts(id, secret)
     }
 
-    /// As HTTP Basic carries it: the id as the user, and as the password the secret alone or the whole key.
+    /// Reads HTTP Basic credentials: the id as user name, and as password the secret or the whole key.
     #[must_use]
     pub fn from_basic(user: &str, password: &str) -> Option<Self> {
         if password.starts_with(PREFIX) {
@@ -53,7 +53,7 @@ impl ApiKey {
         Self::from_parts(user, password)
     }
 
-    /// From the two halves HTTP Basic carries: the id as the user, the secret as the password.
+    /// Reads HTTP Basic credentials: the id as user name, the secret as password.
     #[must_use]
     pub fn from_parts(id: &str, secret: &str) -> Option<Self> {
         let mut bytes = Zeroizing::new([0; 32]);
@@ -69,7 +69,7 @@ impl ApiKey {
         &self.id
     }
 
-    /// SHA-256 of the secret: all that is stored.
+    /// SHA-256 of the secret: the only form that is stored.
     #[must_use]
     pub fn hash(&self) -> [u8; 32] {
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, self.secret.as_slice());
@@ -78,7 +78,7 @@ impl ApiKey {
         bytes
     }
 
-    /// To be shown to its owner, once.
+    /// The text that is shown to the owner once.
     #[must_use]
     pub fn reveal(&self) -> Zeroizing<String> {
         let secret = Zeroizing::new(URL_SAFE_NO_PAD.encode(self.secret.as_slice()));
@@ -86,7 +86,7 @@ impl ApiKey {
     }
 }
 
-/// Whether this is the id of a key, and so of no client: theirs are UUIDs or addresses.
+/// Whether the text has the form of a key id. Client ids are UUIDs or URLs and never do.
 #[must_use]
 pub fn is_id(text: &str) -> bool {
     text.len() == ID && text.bytes().all(|byte| ALPHABET.contains(&byte))

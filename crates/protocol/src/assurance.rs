@@ -1,7 +1,7 @@
-//! What a set of proofs is worth: authentication assurance levels of NIST SP 800-63B-4.
+//! Authentication assurance levels of NIST SP 800-63B-4, computed from a set of proofs.
 //!
-//! A session keeps its proofs; the level is computed from them each time, so it can only fall as they age
-//! (§2.2.3) and only rise by a new proof.
+//! A session stores its proofs; the level is computed from them each time, so it only falls as they age (§2.2.3) and
+//! only rises with a new proof.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::time::{Duration, OffsetDateTime};
 pub const ACR_AAL1: &str = "http://idmanagement.gov/ns/assurance/aal/1";
 /// `acr` of an AAL2 authentication.
 pub const ACR_AAL2: &str = "http://idmanagement.gov/ns/assurance/aal/2";
-/// OpenID Connect Core §2: the authentication meets no level at all.
+/// OpenID Connect Core §2: the authentication reaches no level.
 pub const ACR_NONE: &str = "0";
 
 /// Ordered: a greater level satisfies a lesser one.
@@ -37,7 +37,7 @@ impl Level {
         }
     }
 
-    /// What tokens say.
+    /// The value of the `acr` claim.
     #[must_use]
     pub const fn acr(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl Level {
         }
     }
 
-    /// What requests may say: the published values and their short aliases.
+    /// Reads a requested `acr`: the published values and their short aliases.
     #[must_use]
     pub fn parse_acr(text: &str) -> Option<Self> {
         match text {
@@ -79,9 +79,9 @@ pub enum Method {
 pub enum Factor {
     Knowledge,
     Possession,
-    /// One authenticator that takes two factors to use.
+    /// One authenticator that needs two factors.
     Multi,
-    /// Not a factor to NIST: e-mail shall not be an out-of-band authenticator (§3.1.3.1).
+    /// Not a factor for NIST: e-mail shall not be an out-of-band authenticator (§3.1.3.1).
     Mailbox,
 }
 
@@ -101,7 +101,7 @@ impl Method {
         }
     }
 
-    /// The most this method can be; see [`Proof::factor`] for what it was.
+    /// The strongest factor of this method; [`Proof::factor`] is the factor of one proof.
     #[must_use]
     pub const fn factor(self) -> Factor {
         match self {
@@ -116,7 +116,7 @@ impl Method {
     #[must_use]
     pub const fn amr(self) -> &'static [&'static str] {
         match self {
-            // `swk` even where the key is in hardware: without attestation we cannot know.
+            // `swk` even for a key in hardware: without attestation the server cannot know.
             Self::Passkey => &["swk", "user"],
             Self::Password => &["pwd"],
             Self::Totp | Self::RecoveryCode => &["otp"],
@@ -130,12 +130,12 @@ impl Method {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
     pub method: Method,
-    /// Which credential, where there is one.
+    /// The credential that was used, if there is one.
     pub credential: Option<uuid::Uuid>,
-    /// Whole seconds once stored: rounding down can only make a proof look older.
+    /// Stored in whole seconds: rounding down only makes a proof look older.
     #[serde(with = "time::serde::timestamp")]
     pub at: OffsetDateTime,
-    /// The authenticator checked a PIN or biometric (WebAuthn §6.1, UV). False for everything but passkeys.
+    /// The authenticator checked a PIN or biometric (WebAuthn §6.1, UV). Always false except for passkeys.
     pub user_verified: bool,
 }
 
@@ -151,13 +151,13 @@ impl Proof {
         }
     }
 
-    /// Never negative: another node's clock may be ahead, and a proof must not gain by waiting.
+    /// Never negative: another node's clock may be ahead, and that must not make a proof fresher.
     fn age(&self, now: OffsetDateTime) -> Duration {
         (now - self.at).max(Duration::ZERO)
     }
 }
 
-/// For how long AAL2 holds (§2.2.3). AAL1 holds as long as the session.
+/// How long AAL2 lasts (§2.2.3). AAL1 lasts as long as the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decay {
     pub aal2_lifetime: Duration,
@@ -176,7 +176,7 @@ impl Decay {
     }
 }
 
-/// The level at the moment of the proofs, before any decay.
+/// The level at the time of the proofs, without decay.
 #[must_use]
 pub fn event_level(proofs: &[Proof]) -> Level {
     level_of(proofs, |_| true)
@@ -194,9 +194,9 @@ pub fn effective_level(
     level_of(proofs, |proof| !idle && decay.counts_for_aal2(proof, now))
 }
 
-/// The time of the oldest proof in the freshest set that justifies `level`; none when no set does.
+/// The time of the oldest proof in the freshest set that reaches `level`; `None` when no set does.
 ///
-/// At AAL2 a new TOTP next to a stale password is no such set. At [`Level::None`] any proof is.
+/// A new TOTP with a stale password does not reach AAL2. Any proof reaches [`Level::None`].
 #[must_use]
 pub fn auth_time(
     proofs: &[Proof],
@@ -224,7 +224,7 @@ pub fn auth_time(
     }
 }
 
-/// RFC 8176: how the person signed in, sorted and each value once. `mfa` means AAL2 and nothing else.
+/// RFC 8176: the methods of the sign-in, sorted and without duplicates. `mfa` is present exactly at AAL2.
 #[must_use]
 pub fn amr(proofs: &[Proof]) -> Vec<&'static str> {
     let mut values: Vec<_> = proofs.iter().flat_map(|proof| proof.method.amr()).copied().collect();
@@ -236,11 +236,11 @@ pub fn amr(proofs: &[Proof]) -> Vec<&'static str> {
     values
 }
 
-/// Whether to ask for `candidate` when the session's level is below `wanted`.
+/// Whether to offer `candidate` when the session's level is below `wanted`.
 ///
-/// True when a fresh proof of it brings `wanted` nearer, even by one half of a pair: after a day, password
-/// and TOTP must both be repeated, and neither alone raises the level. The session's idleness is not an
-/// argument, so proofs that would be enough were it not idle are taken as idle: any one factor renews them.
+/// True when a fresh proof of it leads towards `wanted`, also as one half of a pair: after a day, password and TOTP
+/// must both be repeated, and neither alone raises the level. Idleness is not an argument: when the proofs would
+/// suffice in a session that is not idle, the session is taken as idle, and one factor renews it.
 #[must_use]
 pub fn helps(proofs: &[Proof], wanted: Level, candidate: Method, now: OffsetDateTime, decay: &Decay) -> bool {
     let factor = candidate.factor();
@@ -266,8 +266,8 @@ pub fn is_fresh(proofs: &[Proof], within: Duration, now: OffsetDateTime) -> bool
     proofs.iter().any(|proof| proof.factor() != Factor::Mailbox && proof.age(now) < within)
 }
 
-/// §2.2.1: AAL2 is one multi-factor authenticator, or a password and something the person has. Two things
-/// the person has are one factor; so SMS, too, counts only next to a password.
+/// §2.2.1: AAL2 is one multi-factor authenticator, or a password and something the person has. Two things the person
+/// has are one factor, so SMS too needs a password.
 fn level_of(proofs: &[Proof], counts_for_aal2: impl Fn(&Proof) -> bool) -> Level {
     let (mut knowledge, mut possession, mut multi, mut any) = (false, false, false, false);
     for proof in proofs {

@@ -1,24 +1,25 @@
-//! What a grant allows: scopes and details at one API, for one organization or none. A type that can only narrow (RFC 6749 §6, RFC 8707 §2.2,
-//! RFC 9396 §6): what a request asks beyond it is refused, never left out.
+//! The authority of a grant: scopes and authorization details at one API, for one organization or none. The type only
+//! narrows (RFC 6749 §6, RFC 8707 §2.2, RFC 9396 §6): a request for more is refused, never reduced.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{error::ErrorCode, id::OrganizationId, scope::Scope};
 
-/// Made once, where somebody allowed it; from then on only [`Authority::narrowed`] and [`Authority::moved`].
+/// Created once, when the grant is given; afterwards only [`Authority::narrowed`] and [`Authority::moved`] derive
+/// from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Authority {
     scope: Scope,
     audience: String,
-    /// The one organization it is for; none: it carries no organization's authority.
+    /// The organization it is for; `None`: it carries no authority in an organization.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     organization: Option<OrganizationId>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     details: Vec<Value>,
 }
 
-/// What a token request asks for. What it does not name stays as granted.
+/// What a token request asks for. Parameters that it omits stay as granted.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Asked<'a> {
     pub scope: Option<&'a Scope>,
@@ -27,24 +28,24 @@ pub struct Asked<'a> {
     pub details: Option<&'a [Value]>,
 }
 
-/// Another API, as it is registered: from which API it takes authority, and by which scopes.
+/// Another registered API: the API it accepts authority from, and its scopes.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
     pub audience: &'a str,
-    /// The API whose tokens it takes.
+    /// The API whose tokens it accepts.
     pub from: &'a str,
     pub maps: &'a [ScopeMap<'a>],
 }
 
-/// A scope of the target, and held scopes of which any one is enough for it. Names are compared as they are: a wildcard
-/// that is held covers what it covers (decision record 0078), one that is mapped to must be asked for by its name.
+/// A scope of the target, and held scopes of which any one suffices. Names are compared as they are: a held wildcard
+/// covers its permissions (decision record 0078); a wildcard of the target must be requested by name.
 #[derive(Debug, Clone, Copy)]
 pub struct ScopeMap<'a> {
     pub to: &'a str,
     pub from: &'a [&'a str],
 }
 
-/// More was asked for than is held.
+/// The request asks for more than the grant holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Widening {
     #[error("scope exceeds what was granted")]
@@ -74,7 +75,7 @@ impl Authority {
         Self { scope, audience, organization: None, details }
     }
 
-    /// The same, for one organization alone. Said once, where it is granted.
+    /// The same authority for one organization. Called once, when the grant is given.
     #[must_use]
     pub const fn acting_for(mut self, organization: OrganizationId) -> Self {
         self.organization = Some(organization);
@@ -101,11 +102,11 @@ impl Authority {
         &self.details
     }
 
-    /// Exactly what was asked, or a refusal. What one detail is worth beside another, only its type knows:
-    /// `narrows(held, asked)`.
+    /// The requested authority, or a refusal. Only the type of a detail can compare two details: `narrows(held,
+    /// asked)`.
     ///
     /// # Errors
-    /// When anything asked for is not held.
+    /// When the request goes beyond the grant.
     pub fn narrowed(
         &self,
         asked: Asked<'_>,
@@ -131,12 +132,12 @@ impl Authority {
         })
     }
 
-    /// The same authority at another API (RFC 8693 §2.1): only with scopes that API maps from held ones, and exactly those
-    /// that are asked for. Organization and person stay; details do not move, since only the API they were granted for
-    /// knows what they are worth.
+    /// The same authority at another API (RFC 8693 §2.1): exactly the requested scopes, each of which the API maps
+    /// from a held one. Organization and person stay; details are not moved, since only the API they were granted for
+    /// can interpret them.
     ///
     /// # Errors
-    /// When the API takes nothing from this one, or maps a scope from none that is held.
+    /// When the API accepts nothing from this one, or a requested scope is not mapped from a held one.
     pub fn moved(&self, target: Target<'_>, scope: &Scope) -> Result<Self, Widening> {
         let maps = |asked: &str| {
             let sources = target.maps.iter().filter(|map| map.to == asked);
@@ -186,7 +187,7 @@ mod tests {
         "([a-c]|(a|members):(read|impersonate|\\*))"
     }
 
-    /// What a scope allows, as the APIs that take permissions read it.
+    /// What a scope allows at APIs whose scopes are permissions.
     fn allowed(scope: &Scope) -> (Held, Vec<&str>) {
         let permission = |token: &&str| Permission::parse(token).is_ok();
         let held = Held::of(scope.iter().filter_map(|token| Permission::parse(token).ok()));
@@ -263,18 +264,18 @@ mod tests {
             let maps: Vec<ScopeMap<'_>> = sources.iter().map(|(to, from)| ScopeMap { to, from }).collect();
             let target = Target { audience: &audience, from: &from, maps: &maps };
             let Ok(moved) = held.moved(target, &asked) else { return Ok(()) };
-            // Exactly what was asked, at the target, for the same organization, without what only the source knows.
+            // Exactly the requested scopes, at the target, for the same organization, without details.
             prop_assert_eq!(moved.scope(), &asked);
             prop_assert_eq!((moved.audience(), from.as_str()), (audience.as_str(), held.audience()));
             prop_assert_ne!(moved.audience(), held.audience());
             prop_assert_eq!(moved.organization(), held.organization());
             prop_assert!(moved.details().is_empty());
-            // Each scope stands on one that is held: without that one it could not be had.
+            // Each scope depends on a held one: without that one it is refused.
             for token in moved.scope().iter() {
                 let grounds = maps.iter().filter(|map| map.to == token).flat_map(|map| map.from.iter());
                 prop_assert!(grounds.clone().any(|from| held.scope().covers(from)));
             }
-            // Less is held: never more is moved. Less is asked: it is moved too.
+            // With fewer held scopes no more is moved. Fewer requested scopes are moved too.
             let less: Scope = held.scope().iter().take(fewer).collect::<Vec<_>>().join(" ").parse().unwrap();
             let narrower = held.narrowed(Asked { scope: Some(&less), ..Asked::default() }, |_, _| true).unwrap();
             if let Ok(again) = narrower.moved(target, &asked) {

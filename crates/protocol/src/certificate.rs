@@ -1,5 +1,5 @@
-//! Client certificates (RFC 8705): reading them and telling whose they are. Whether a certificate was issued by
-//! somebody we trust is decided where the connection ends, not here.
+//! Client certificates (RFC 8705): parsing them and identifying their subject. Whether a trusted authority issued a
+//! certificate is decided elsewhere, where the connection ends.
 
 mod name;
 mod subject;
@@ -33,7 +33,7 @@ pub enum CertificateError {
     Malformed,
 }
 
-/// An alternative name, of the four kinds that RFC 8705 §2.1.2 knows.
+/// An alternative name of one of the four kinds in RFC 8705 §2.1.2.
 enum AlternativeName {
     Dns(String),
     Uri(String),
@@ -41,13 +41,13 @@ enum AlternativeName {
     Email(String),
 }
 
-/// A certificate, read once.
+/// A parsed certificate.
 pub struct Certificate {
     der: Vec<u8>,
     spki: Vec<u8>,
-    /// The public key as RFC 7638 names it; `None` for kinds that no JWK here can have.
+    /// The JWK thumbprint of the public key (RFC 7638); `None` for key types that no JWK here can have.
     key: Option<[u8; 32]>,
-    /// `None` when we cannot say exactly what it is; then it is nobody's.
+    /// `None` when it cannot be read exactly; then it matches no client.
     subject: Option<Name>,
     alternatives: Vec<AlternativeName>,
     not_before: OffsetDateTime,
@@ -56,8 +56,8 @@ pub struct Certificate {
 
 impl Certificate {
     /// # Errors
-    /// When the bytes are too many, or not exactly one certificate with a public key, dates and extensions
-    /// that can be read.
+    /// When the input is too long, or is not exactly one certificate with a readable public key, dates and
+    /// extensions.
     pub fn parse(der: &[u8]) -> Result<Self, CertificateError> {
         if der.len() > MAX_CERTIFICATE {
             return Err(CertificateError::TooLong);
@@ -95,13 +95,13 @@ impl Certificate {
         &self.spki
     }
 
-    /// RFC 5280 §4.1.2.5: both ends belong to the period.
+    /// RFC 5280 §4.1.2.5: both ends are part of the period.
     #[must_use]
     pub fn is_valid_at(&self, now: OffsetDateTime) -> bool {
         (self.not_before..=self.not_after).contains(&now)
     }
 
-    /// RFC 8705 §2.1: whether the certificate is about this subject.
+    /// RFC 8705 §2.1: whether the certificate has this subject.
     #[must_use]
     pub fn matches_subject(&self, subject: &Subject) -> bool {
         let any = |is: &dyn Fn(&AlternativeName) -> bool| self.alternatives.iter().any(is);
@@ -125,11 +125,11 @@ impl Certificate {
             }
     }
 
-    /// RFC 8705 §2.2: whether one of the client's registered JWKs is of this certificate.
+    /// RFC 8705 §2.2: whether one of the client's registered JWKs has the key of this certificate.
     #[must_use]
     pub fn matches_jwks(&self, keys: &[Value]) -> bool {
         keys.iter().any(|jwk| match jwk.get("x5c") {
-            // The certificate itself was registered: another one with the same key is not it.
+            // The client registered this certificate: another one with the same key does not match.
             Some(chain) => chain
                 .get(0)
                 .and_then(Value::as_str)
@@ -173,7 +173,7 @@ impl AlternativeName {
     }
 }
 
-/// Names in it may be a person's.
+/// Names may be personal data.
 impl fmt::Debug for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<certificate {}>", URL_SAFE_NO_PAD.encode(self.thumbprint()))

@@ -1,5 +1,5 @@
-//! Proofs that the sender holds a key (RFC 9449 §4): the checks of §4.3 that need no records. That a `jti` was
-//! not seen before, that the nonce is ours (§8), and that a token is bound to the key (§6) are the service's.
+//! DPoP proofs of possession (RFC 9449 §4): the checks of §4.3 that need no records. The service checks that a `jti`
+//! is new, that the nonce is ours (§8), and that a token is bound to the key (§6).
 
 mod uri;
 
@@ -12,17 +12,17 @@ use time::{Duration, OffsetDateTime};
 
 use crate::jose::{Algorithm, VerifyError, sha256, thumbprint, verify_embedded};
 
-/// RFC 9449 §11.1: a short time, which is also how long a `jti` has to be remembered.
+/// RFC 9449 §11.1: short, since a `jti` must be remembered that long.
 pub const MAX_AGE: Duration = Duration::minutes(5);
-/// Clocks differ; a proof from the future outlives its `jti`.
+/// Clocks differ. A DPoP proof from further in the future would outlive the record of its `jti`.
 pub const MAX_AHEAD: Duration = Duration::seconds(10);
-/// What proofs are signed with. Not RS256 (FAPI 2.0 Security Profile §5.4.1): the thumbprint names a key and not an
-/// algorithm, so an RSA key would be good for both.
+/// The algorithms of DPoP proofs. Not RS256 (FAPI 2.0 Security Profile §5.4.1): the thumbprint names a key, not an
+/// algorithm, so an RSA key would be accepted with both.
 pub const ALGORITHMS: &[Algorithm] = &[Algorithm::Es256, Algorithm::EdDsa, Algorithm::Ps256];
 pub const MAX_JTI: usize = 256;
 const MAX_NONCE: usize = 256;
 
-/// Why a proof is refused (`invalid_dpop_proof`). The texts go to the client's developer.
+/// Why a DPoP proof is refused (`invalid_dpop_proof`). The texts are for the developer of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DpopError {
     #[error("the DPoP proof is refused: {0}")]
@@ -49,25 +49,25 @@ pub enum DpopError {
     AccessToken,
 }
 
-/// The request the proof came with.
+/// The request that carried the DPoP proof.
 #[derive(Clone, Copy)]
 pub struct Expected<'a> {
     pub method: &'a str,
-    /// Our own absolute URL of the endpoint, not what the request says of itself.
+    /// The absolute URL of the endpoint from our configuration, not from the request.
     pub uri: &'a str,
     pub now: OffsetDateTime,
-    /// Where one came along, `ath` must be its hash (RFC 9449 §4.3, item 12); elsewhere `ath` says nothing.
+    /// If the request carries one, `ath` must be its hash (RFC 9449 §4.3, item 12); otherwise `ath` is ignored.
     pub access_token: Option<&'a str>,
 }
 
-/// A proof that holds for its request.
+/// A valid DPoP proof for its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
-    /// The key (RFC 7638), for `cnf.jkt`.
+    /// The thumbprint of the key (RFC 7638), for `cnf.jkt`.
     pub jkt: [u8; 32],
     pub jti: String,
     pub iat: OffsetDateTime,
-    /// Not compared with anything yet.
+    /// Not checked yet.
     pub nonce: Option<String>,
 }
 

@@ -1,6 +1,6 @@
-//! Randomness is an argument, so that a test can replay a whole run byte for byte.
+//! Randomness is an argument, so that a test can repeat a run byte for byte.
 
-/// A source of bytes nobody can predict. The server passes the operating system's; tests pass a seeded one.
+/// A source of unpredictable bytes. The server passes the operating system's; tests pass a seeded one.
 pub trait Entropy: Send + Sync {
     fn fill(&self, bytes: &mut [u8]);
 }

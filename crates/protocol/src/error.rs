@@ -5,10 +5,10 @@
 
 use serde::Serialize;
 
-/// Where an error may travel besides a plain response body.
+/// Where an error may be sent besides a plain response body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
-    /// Only in the body of the response to whoever called.
+    /// Only in the body of the direct response.
     Body,
     /// Also to the client's redirect URI, once that URI is known to be registered.
     Redirect,
@@ -18,7 +18,7 @@ pub enum Placement {
 
 macro_rules! registry {
     ($($variant:ident = $code:literal, $status:literal, [$($place:ident),+];)+) => {
-        /// A registered error code. Nothing else is ever sent in an `error` member.
+        /// A registered error code. No other value is sent in an `error` member.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum ErrorCode { $($variant),+ }
 
@@ -30,7 +30,7 @@ macro_rules! registry {
                 match self { $(Self::$variant => $code),+ }
             }
 
-            /// The status of a direct (not redirected) answer.
+            /// The status of a direct (not redirected) response.
             #[must_use]
             pub const fn status(self) -> u16 {
                 match self { $(Self::$variant => $status),+ }
@@ -81,8 +81,8 @@ registry! {
 }
 
 impl ErrorCode {
-    /// Whether the client's redirect URI may receive it. An error that says the redirect URI or the client
-    /// itself is wrong never may (RFC 6749 §4.1.2.1): that would be an open redirector.
+    /// Whether the client's redirect URI may receive it. Never for an error about the redirect URI or the client
+    /// itself (RFC 6749 §4.1.2.1): that would be an open redirector.
     #[must_use]
     pub fn may_redirect(self) -> bool {
         self.placements().contains(&Placement::Redirect)

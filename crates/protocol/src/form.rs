@@ -1,4 +1,4 @@
-//! `application/x-www-form-urlencoded` from strangers: each name once, everything bounded, nothing repaired.
+//! Untrusted `application/x-www-form-urlencoded` input: each name once, every part bounded, nothing repaired.
 
 /// RFC 6749 §3.1 and §3.2: parameters must not be included more than once.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -16,14 +16,14 @@ pub enum FormError {
     Repeated,
     #[error("a parameter is not percent-encoded UTF-8")]
     Malformed,
-    /// No parameter of any standard has one, and PostgreSQL keeps it in no text.
+    /// No standard parameter contains it, and PostgreSQL cannot store it in text.
     #[error("a parameter contains the character U+0000")]
     Nul,
 }
 
 pub const MAX_PARAMETERS: usize = 64;
 const MAX_VALUE: usize = 4 * 1024;
-/// Parameters that carry a whole token or request object.
+/// For parameters that carry a whole token or request object.
 const MAX_TOKEN: usize = 16 * 1024;
 const TOKENS: &[&str] = &[
     "actor_token",
@@ -62,7 +62,7 @@ impl Parameters {
         Ok(Self { pairs })
     }
 
-    /// A parameter sent without a value counts as omitted (RFC 6749 §3.1).
+    /// A parameter without a value counts as omitted (RFC 6749 §3.1).
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.pairs

@@ -1,4 +1,4 @@
-//! Ids have kinds: an account id is not an organization id, and the compiler knows.
+//! Typed ids: the compiler distinguishes an account id from an organization id.
 
 use std::{fmt, hash, marker::PhantomData, str::FromStr};
 
@@ -14,15 +14,15 @@ pub struct Id<K> {
 }
 
 impl<K> Id<K> {
-    /// UUIDv7: sorts by creation time, so inserts append and a range of ids is a range of time.
-    /// It shows when it was made; give outsiders [`Id::random`] where that matters.
+    /// UUIDv7: sorts by creation time, so inserts append and a range of ids is a range of time. It reveals its
+    /// creation time; use [`Id::random`] where outsiders must not learn that.
     #[must_use]
     pub fn ordered(now: OffsetDateTime, entropy: &dyn Entropy) -> Self {
         let millis = u64::try_from(now.unix_timestamp_nanos() / 1_000_000).unwrap_or(0);
         uuid::Builder::from_unix_timestamp_millis(millis, &entropy.bytes()).into_uuid().into()
     }
 
-    /// UUIDv4: says nothing about itself.
+    /// UUIDv4: reveals nothing.
     #[must_use]
     pub fn random(entropy: &dyn Entropy) -> Self {
         uuid::Builder::from_random_bytes(entropy.bytes()).into_uuid().into()
@@ -34,7 +34,7 @@ impl<K> Id<K> {
     }
 }
 
-/// The smallest UUIDv7 of an instant: where a partition by time begins.
+/// The smallest UUIDv7 of an instant: the lower bound of a partition by time.
 #[must_use]
 pub fn ordered_floor(at: OffsetDateTime) -> Uuid {
     let millis = u64::try_from(at.unix_timestamp_nanos() / 1_000_000).unwrap_or(0);

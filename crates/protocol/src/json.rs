@@ -1,15 +1,15 @@
-//! JSON from strangers: bounded depth, no duplicate member names (RFC 8259 §4 leaves those undefined, and
-//! two readers that disagree about them is how checks are bypassed), no U+0000, which PostgreSQL keeps in no text.
+//! Untrusted JSON: bounded depth, no duplicate member names (RFC 8259 §4 leaves those undefined, and two readers that
+//! disagree about them let checks be bypassed), no U+0000, which PostgreSQL cannot store in text.
 
 use std::{cell::Cell, fmt};
 
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Parses a whole document, refusing depth beyond `max_depth`, duplicate names and U+0000.
+/// Parses a whole document; refuses depth beyond `max_depth`, duplicate names and U+0000.
 ///
 /// # Errors
-/// When the text is not JSON, nests deeper, repeats a name, or holds U+0000. The message never quotes the input.
+/// When the text is not JSON, nests deeper, repeats a name, or contains U+0000. The message never quotes the input.
 pub fn parse_strict(text: &[u8], max_depth: usize) -> Result<Value, serde_json::Error> {
     let depth = Cell::new(0);
     let mut reader = serde_json::Deserializer::from_slice(text);

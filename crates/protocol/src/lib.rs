@@ -1,7 +1,7 @@
-//! What the standards say, for anyone: no runtime, no HTTP, no SQL.
+//! The standards as pure code: no runtime, no HTTP, no SQL.
 //!
-//! *protocol says what the bytes mean; the service's `decide.rs` files say what this server does about
-//! them given its records.* Time and entropy are arguments everywhere.
+//! This crate defines what messages mean; the `decide.rs` files of the service define what this server does with
+//! them, given its records. Time and entropy are arguments everywhere.
 
 pub mod access_token;
 pub mod actor;

@@ -9,13 +9,13 @@ use crate::entropy::Entropy;
 pub const DIGITS: usize = 6;
 const CODES: u32 = 1_000_000;
 
-/// A code on its way to its owner. Stored only under a password hash: twenty bits can be guessed off line.
+/// A code to be sent. Stored only under a password hash: twenty bits can be guessed offline.
 pub struct OneTimeCode(Zeroizing<String>);
 
 impl OneTimeCode {
     #[must_use]
     pub fn generate(entropy: &dyn Entropy) -> Self {
-        // The remainder of a draw above the last whole million would favour small codes.
+        // Draws above the last whole million are repeated: their remainder would favour small codes.
         const LIMIT: u32 = u32::MAX / CODES * CODES;
         loop {
             let draw = u32::from_be_bytes(entropy.bytes());
@@ -30,7 +30,7 @@ impl OneTimeCode {
         &self.0
     }
 
-    /// What a person typed or pasted, as six digits: spaces and hyphens group, nothing else is forgiven.
+    /// Reads typed or pasted input as six digits. Spaces and hyphens are ignored; anything else is refused.
     #[must_use]
     pub fn normalise(typed: &str) -> Option<String> {
         let mut code = String::with_capacity(DIGITS);

@@ -1,5 +1,5 @@
-//! Permissions: `resource:action`, with a wildcard that acts one way. What somebody holds covers what is asked, byte for
-//! byte, or it does not; nothing is ever read as more than it says.
+//! Permissions: `resource:action`, with a wildcard for all actions of a resource. A held permission covers a requested
+//! one only if both are equal, byte for byte, or the held one is its wildcard.
 
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Longest resource or action.
 pub const MAX_PART: usize = 63;
 
-/// Outside every wildcard: held only by whoever was given them by name.
+/// Not covered by any wildcard: held only if given by name.
 pub const RESERVED: &[&str] = &["organizations:administer", "members:impersonate"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -63,13 +63,13 @@ impl Permission {
         RESERVED.contains(&self.text.as_str())
     }
 
-    /// Whether holding this is enough for `asked`. Holding one action never covers the wildcard.
+    /// Whether holding this permission suffices for `asked`. One action never covers the wildcard.
     #[must_use]
     pub fn covers(&self, asked: &Self) -> bool {
         self == asked || (self.is_wildcard() && self.resource() == asked.resource() && !asked.is_reserved())
     }
 
-    /// The wildcard that covers this; none covers a reserved one.
+    /// The wildcard that covers this permission; `None` for a reserved one.
     #[must_use]
     pub fn wildcard(&self) -> Option<String> {
         (!self.is_reserved()).then(|| format!("{}:*", self.resource()))
@@ -116,10 +116,10 @@ impl From<Permission> for String {
     }
 }
 
-/// Everything somebody holds in one place: the union of their roles.
+/// All permissions held in one organization: the union of the roles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Held {
-    /// Every permission there is or will be, but the reserved ones: what owners hold.
+    /// Every permission, also future ones, except the reserved: what owners hold.
     everything: bool,
     named: BTreeSet<Permission>,
 }
@@ -147,14 +147,14 @@ impl Held {
         self
     }
 
-    /// The same without the reserved ones, but for those that are kept.
+    /// The same without the reserved permissions, except those that `keeps` accepts.
     #[must_use]
     pub fn without_reserved(mut self, keeps: impl Fn(&Permission) -> bool) -> Self {
         self.named.retain(|held| !held.is_reserved() || keeps(held));
         self
     }
 
-    /// What both hold: authority that passes through another hand only narrows.
+    /// The intersection: authority that is delegated only narrows.
     #[must_use]
     pub fn within(&self, other: &Self) -> Self {
         let named = self.named.union(&other.named);
@@ -167,13 +167,13 @@ impl Held {
         (self.everything && !asked.is_reserved()) || self.named.iter().any(|held| held.covers(asked))
     }
 
-    /// Whether `other` holds nothing beyond this: who may give or act as `other`.
+    /// Whether this covers everything `other` holds: required for giving `other` or impersonating its holder.
     #[must_use]
     pub fn covers_all(&self, other: &Self) -> bool {
         (self.everything || !other.everything) && other.named.iter().all(|asked| self.covers(asked))
     }
 
-    /// What of `asked` is not held, in order.
+    /// The permissions of `asked` that are not held, in order.
     #[must_use]
     pub fn missing<'a>(&self, asked: impl IntoIterator<Item = &'a Permission>) -> Vec<&'a Permission> {
         asked.into_iter().filter(|asked| !self.covers(asked)).collect()

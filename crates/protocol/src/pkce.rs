@@ -1,4 +1,4 @@
-//! Proof key for code exchange (RFC 7636). S256 only: `plain` shows the verifier to whoever sees the request.
+//! Proof key for code exchange (RFC 7636). S256 only: `plain` discloses the verifier in the request.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// Why a challenge or verifier is refused. The texts go to the client's developer.
+/// Why a challenge or verifier is refused. The texts are for the developer of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PkceError {
     #[error("code_challenge is missing: PKCE with S256 is required on every request (RFC 7636)")]
@@ -22,11 +22,11 @@ pub enum PkceError {
     Verifier,
 }
 
-/// The SHA-256 of a verifier that is still to be shown.
+/// The SHA-256 of a verifier that is presented later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeChallenge([u8; 32]);
 
-/// RFC 7636 §4.1. It opens the code, so it does not print.
+/// RFC 7636 §4.1. A secret, so `Debug` hides it.
 pub struct CodeVerifier(Zeroizing<String>);
 
 impl CodeChallenge {
@@ -77,7 +77,7 @@ impl CodeVerifier {
         Ok(Self(Zeroizing::new(text.to_owned())))
     }
 
-    /// The challenge it opens, for a statement that compares them.
+    /// The challenge of this verifier, for a statement that compares them.
     #[must_use]
     pub fn challenge(&self) -> [u8; 32] {
         let mut bytes = [0; 32];
@@ -125,7 +125,7 @@ mod tests {
             (Some(&CHALLENGE[..42]), Some("S256"), PkceError::Challenge),
             (Some("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM="), Some("S256"), PkceError::Challenge),
             (Some("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw+cM"), Some("S256"), PkceError::Challenge),
-            // The last character has two spare bits; only one spelling is canonical.
+            // The last character has two unused bits; only one spelling is canonical.
             (Some("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cN"), Some("S256"), PkceError::Challenge),
             (Some("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cMAAAA"), Some("S256"), PkceError::Challenge),
         ] {

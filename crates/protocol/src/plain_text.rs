@@ -1,5 +1,5 @@
-//! Text without control characters: what databases, logs and headers can all carry. PostgreSQL takes no NUL in
-//! `text` or `jsonb`, and says so only when it is written.
+//! Text without control characters: what databases, logs and headers can all carry. PostgreSQL refuses NUL in `text`
+//! or `jsonb`, and only when it is written.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ pub(crate) fn is_plain(text: &str) -> bool {
     !text.chars().any(char::is_control)
 }
 
-/// For values that are stored as they came; names included.
+/// For JSON that is stored as received, member names included.
 pub(crate) fn is_plain_json(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
@@ -17,15 +17,15 @@ pub(crate) fn is_plain_json(value: &Value) -> bool {
     }
 }
 
-/// A name as people read it, without the spaces around it: 1 to `longest` characters, all of which can be seen.
+/// A display name, trimmed: 1 to `longest` characters, all visible.
 #[must_use]
 pub fn name(text: &str, longest: usize) -> Option<&str> {
     let text = text.trim();
     ((1..=longest).contains(&text.chars().count()) && is_seen(text)).then_some(text)
 }
 
-/// Whether nothing in a line of text is hidden or turns it around. The joiners of RFC 5892 appendix A are letters of their
-/// own to Persian and to the scripts of India: between two letters of such a script they stay, and nowhere else.
+/// Whether a line of text has no invisible or bidirectional control characters. The joiners of RFC 5892 appendix A
+/// are meaningful in Persian and in Indic scripts: they are allowed between two letters of such a script only.
 #[must_use]
 pub fn is_seen(text: &str) -> bool {
     let (mut before, mut rest) = (None, text.chars().peekable());
@@ -41,13 +41,13 @@ pub fn is_seen(text: &str) -> bool {
     true
 }
 
-/// Arabic, Syriac and their relatives; Devanagari to Sinhala; Mongolian.
+/// Arabic, Syriac and related scripts; Devanagari to Sinhala; Mongolian.
 const fn is_joined(char: char) -> bool {
     matches!(char, '\u{620}'..='\u{6ff}' | '\u{710}'..='\u{74f}' | '\u{750}'..='\u{77f}' | '\u{8a0}'..='\u{8ff}'
         | '\u{900}'..='\u{dff}' | '\u{1820}'..='\u{18aa}')
 }
 
-/// Controls, spaces other than the plain and the ideographic one, and what Unicode calls default-ignorable:
+/// Controls, spaces other than the plain and the ideographic one, and default-ignorable characters of Unicode:
 /// bidirectional controls, zero-width characters, fillers, tags.
 pub fn is_unseen(char: char) -> bool {
     char.is_control()

@@ -1,7 +1,7 @@
-//! Codes to keep on paper: look-up secrets (NIST SP 800-63B-4 §3.1.2) and saved recovery codes (§4.2.1.1).
+//! Recovery codes: look-up secrets (NIST SP 800-63B-4 §3.1.2) and saved recovery codes (§4.2.1.1).
 //!
-//! `7kq-3m9t-x0ab-4d2f-hj8w`: a selector that finds the row, so that one guess costs one hash, and 80 random
-//! bits. Below 112 bits, so the secret is stored only under a password hash.
+//! `7kq-3m9t-x0ab-4d2f-hj8w`: a selector that finds the row, so that one guess costs one hash, and 80 random bits.
+//! That is below 112 bits, so the secret is stored only under a password hash.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub fn generate_set(entropy: &dyn Entropy, count: u8) -> Vec<RecoveryCode> {
     (0..count)
         .map(|_| {
             let mut selector = u16::from_be_bytes(entropy.bytes()) % SELECTORS;
-            // Selectors are not secret, so the next free one will do.
+            // Selectors are not secret, so the next free one is used.
             while taken.contains(&selector) {
                 selector = (selector + 1) % SELECTORS;
             }
@@ -45,7 +45,7 @@ pub fn generate_set(entropy: &dyn Entropy, count: u8) -> Vec<RecoveryCode> {
         .collect()
 }
 
-/// What a person typed, as selector and secret. Case, grouping and the usual misreadings are forgiven.
+/// Reads typed input as selector and secret. Case, grouping and the usual misreadings are accepted.
 #[must_use]
 pub fn parse(typed: &str) -> Option<(String, Zeroizing<String>)> {
     let mut text = Zeroizing::new(String::with_capacity(SELECTOR + SECRET));
@@ -74,13 +74,13 @@ impl RecoveryCode {
         &self.selector
     }
 
-    /// To be hashed: the spelling [`parse`] returns.
+    /// The spelling that is hashed, which [`parse`] returns.
     #[must_use]
     pub fn secret(&self) -> &str {
         &self.secret
     }
 
-    /// To be shown to its owner, once.
+    /// The text that is shown to the owner once.
     #[must_use]
     pub fn reveal(&self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::with_capacity(SELECTOR + SECRET + SECRET / GROUP));
@@ -101,7 +101,7 @@ impl fmt::Debug for RecoveryCode {
     }
 }
 
-/// Five bits; 32 divides 256, so dropping the rest is without bias.
+/// Five bits of a byte; 32 divides 256, so there is no bias.
 fn letter(byte: u8) -> char {
     char::from(ALPHABET[usize::from(byte & 31)])
 }

@@ -1,4 +1,4 @@
-//! Redirect URIs: what may be registered, and the one way in which a presented URI may differ from it
+//! Redirect URIs: which may be registered, and the only difference allowed between a presented and a registered one
 //! (OAuth 2.1 §2.3, §4.1.1 and §8.4; RFC 8252 §§7.1 and 7.3).
 
 use std::fmt;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 pub const MAX_REDIRECT_URI: usize = 2000;
-/// Where plain http never leaves the machine. Nothing else counts, not even other spellings of these.
+/// Hosts where plain http stays on the machine. No other spellings of these are accepted.
 const LOOPBACK_HOSTS: [&str; 3] = ["127.0.0.1", "[::1]", "localhost"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum RedirectUriError {
     Scheme,
 }
 
-/// A registered redirect URI, kept as the client wrote it.
+/// A registered redirect URI, stored as the client wrote it.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RedirectUri(String);
@@ -63,8 +63,8 @@ impl RedirectUri {
         Ok(Self(text.to_owned()))
     }
 
-    /// RFC 9700 §2.1: simple string comparison. For http on loopback the port may be any, as the system hands
-    /// it out when the app starts (RFC 8252 §7.3). Nothing is normalised.
+    /// RFC 9700 §2.1: simple string comparison. For http on loopback any port matches, since the system assigns it
+    /// when the app starts (RFC 8252 §7.3). Nothing is normalised.
     #[must_use]
     pub fn matches(&self, presented: &str) -> bool {
         presented == self.0
@@ -79,8 +79,8 @@ impl RedirectUri {
         split_loopback(&self.0).is_some()
     }
 
-    /// What a person is shown: the host. Nothing for a private-use URI: its scheme is chosen freely, and one such as
-    /// `accounts.example.com` would be read as somebody's host.
+    /// The host, to be shown to a person. `None` for a private-use URI: its scheme is chosen freely, and one such as
+    /// `accounts.example.com` would be mistaken for a host.
     #[must_use]
     pub fn host_for_display(&self) -> &str {
         let web = self.0.strip_prefix("https://").or_else(|| self.0.strip_prefix("http://"));
@@ -96,8 +96,8 @@ impl RedirectUri {
     }
 }
 
-/// The characters of RFC 3986 §2; `%` only before two hexadecimal digits. Browsers read a backslash as a slash
-/// and drop tabs and line breaks, so what they would see is not what we compared.
+/// The characters of RFC 3986 §2; `%` only before two hexadecimal digits. Browsers treat a backslash as a slash and
+/// drop tabs and line breaks, so they would open another URI than the one that was compared.
 pub(crate) fn is_uri_text(text: &[u8]) -> bool {
     text.iter().enumerate().all(|(index, byte)| match byte {
         b'%' => text.get(index + 1..index + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)),
@@ -115,7 +115,7 @@ fn check_web(text: &str, scheme: &str, rest: &str) -> Result<(), RedirectUriErro
     if !port.is_none_or(is_port) {
         return Err(RedirectUriError::Authority);
     }
-    // A second opinion: refuse a host which a URL parser reads as another, such as 127.1 or 0x7f.0.0.1.
+    // A second parser: refuse a host that a URL parser changes, such as 127.1 or 0x7f.0.0.1.
     let url = Url::parse(text).map_err(|_| RedirectUriError::Authority)?;
     if !url.host_str().is_some_and(|parsed| parsed.eq_ignore_ascii_case(host)) {
         return Err(RedirectUriError::Authority);
@@ -126,7 +126,7 @@ fn check_web(text: &str, scheme: &str, rest: &str) -> Result<(), RedirectUriErro
     Ok(())
 }
 
-/// RFC 8252 §7.1: a domain name under the app's control, in reverse order; at least, a dot.
+/// RFC 8252 §7.1: a domain name under the app's control, in reverse order; here at least a dot is required.
 fn check_private_use(scheme: &str, rest: &str) -> Result<(), RedirectUriError> {
     let label = |label: &str| {
         !label.is_empty()
@@ -147,7 +147,7 @@ fn check_private_use(scheme: &str, rest: &str) -> Result<(), RedirectUriError> {
     }
 }
 
-/// For http on a loopback host: the host, and all that follows the port.
+/// For http on a loopback host: the host, and the text after the port.
 fn split_loopback(text: &str) -> Option<(&str, &str)> {
     let (authority, tail) = split_authority(text.strip_prefix("http://")?);
     let (host, port) = split_port(authority);

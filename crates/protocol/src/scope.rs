@@ -1,4 +1,4 @@
-//! Scope (RFC 6749 §3.3): a set of case-sensitive tokens in the order they were asked for.
+//! Scope (RFC 6749 §3.3): a set of case-sensitive tokens in the order of the request.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub enum ScopeError {
     TooMany,
 }
 
-/// Each token once. Equality is of the sets: order is for showing only.
+/// Each token once. Equality compares sets: the order is only for display.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Scope {
@@ -27,10 +27,10 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Spare spaces carry no authority and are skipped; any other stray character is refused.
+    /// Additional spaces are skipped; any other invalid character is refused.
     ///
     /// # Errors
-    /// When a token has a character RFC 6749 §3.3 does not allow, or there is too much of it.
+    /// When a token has a character that RFC 6749 §3.3 does not allow, or there are too many or too long tokens.
     pub fn parse(text: &str) -> Result<Self, ScopeError> {
         let mut tokens: Vec<String> = Vec::new();
         for token in text.split(' ').filter(|token| !token.is_empty()) {
@@ -56,26 +56,26 @@ impl Scope {
         self.tokens.iter().any(|known| known == token)
     }
 
-    /// Whether having this is enough for `token`: it is here, or a wildcard that covers it is (decision record 0078).
+    /// Whether this scope covers `token`: it contains the token or a wildcard that covers it (decision record 0078).
     #[must_use]
     pub fn covers(&self, token: &str) -> bool {
         self.contains(token) || wildcard(token).is_some_and(|wildcard| self.contains(&wildcard))
     }
 
-    /// Whether `other` asks for nothing beyond this.
+    /// Whether this scope covers all of `other`.
     #[must_use]
     pub fn covers_all(&self, other: &Self) -> bool {
         self.first_uncovered(other).is_none()
     }
 
-    /// The first token of `other` that goes beyond this.
+    /// The first token of `other` that this scope does not cover.
     #[must_use]
     pub fn first_uncovered<'a>(&self, other: &'a Self) -> Option<&'a str> {
         other.iter().find(|token| !self.covers(token))
     }
 
-    /// Each token with the wildcard that would cover it, for whoever compares elsewhere: `invoices:read"invoices:*`. No
-    /// token has a quotation mark.
+    /// Each token with the wildcard that would cover it, for comparison in SQL: `invoices:read"invoices:*`. No token
+    /// contains a quotation mark.
     #[must_use]
     pub fn with_wildcards(&self) -> String {
         let ways = |token: &str| match wildcard(token) {
@@ -95,7 +95,7 @@ impl Scope {
     }
 }
 
-/// Scopes that are permissions have wildcards; no other scope does.
+/// Only scopes that are permissions have wildcards.
 fn wildcard(token: &str) -> Option<String> {
     Permission::parse(token).ok()?.wildcard()
 }

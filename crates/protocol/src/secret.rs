@@ -1,5 +1,4 @@
-//! Secrets have kinds. A [`Plain`] secret exists to be shown once; only its [`Hashed`] form may be stored;
-//! neither prints.
+//! Typed secrets. A [`Plain`] secret is shown once; only its [`Hashed`] form may be stored; `Debug` hides both.
 
 use std::{fmt, marker::PhantomData};
 
@@ -8,8 +7,8 @@ use zeroize::Zeroizing;
 
 use crate::entropy::Entropy;
 
-/// One kind of secret. The prefix is what a leak scanner looks for, and keeps one kind from being taken
-/// for another.
+/// One kind of secret. A leak scanner searches for the prefix, which also keeps one kind from being accepted as
+/// another.
 pub trait Kind {
     const PREFIX: &'static str;
 }
@@ -20,7 +19,7 @@ pub struct Plain<K> {
     kind: PhantomData<fn() -> K>,
 }
 
-/// SHA-256 of a secret: all that the database ever sees.
+/// SHA-256 of a secret: the only form in the database.
 pub struct Hashed<K> {
     digest: [u8; 32],
     kind: PhantomData<fn() -> K>,
@@ -53,7 +52,7 @@ impl<K: Kind> Plain<K> {
         Ok(Self { bytes, kind: PhantomData })
     }
 
-    /// The only way a secret becomes text: to be shown to its owner, once.
+    /// The only conversion of a secret to text: for its owner, once.
     #[must_use]
     pub fn reveal(&self) -> Zeroizing<String> {
         Zeroizing::new(format!("{}_{}", K::PREFIX, URL_SAFE_NO_PAD.encode(self.bytes.as_slice())))
@@ -128,7 +127,7 @@ mod tests {
         ] {
             assert!(Plain::<Door>::parse(&bad).is_err(), "{bad}");
         }
-        // The last character carries two unused bits; a decoder that ignores them gives one secret four names.
+        // The last character has two unused bits; a decoder that ignores them accepts four spellings of one secret.
         let mut twin = shown.to_string();
         let last = twin.pop().unwrap();
         twin.push((last as u8 + 1) as char);

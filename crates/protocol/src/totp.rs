@@ -1,4 +1,4 @@
-//! Time-based one-time passwords: RFC 6238 over RFC 4226, with the parameters every authenticator app knows.
+//! Time-based one-time passwords: RFC 6238 over RFC 4226, with the parameters that every authenticator app supports.
 
 use std::fmt;
 
@@ -12,11 +12,11 @@ use crate::{entropy::Entropy, one_time_code::OneTimeCode, time::OffsetDateTime};
 
 /// RFC 6238 §4.1: X.
 pub const PERIOD_SECONDS: i64 = 30;
-/// RFC 6238 §5.2: how far a phone's clock may be off, in steps.
+/// RFC 6238 §5.2: accepted clock drift of a phone, in steps.
 const DRIFT: i64 = 1;
 const MODULUS: u32 = 1_000_000;
 
-/// 160 bits, the length RFC 4226 §4 R6 recommends. At rest it is encrypted.
+/// 160 bits, the length RFC 4226 §4 R6 recommends. Stored encrypted.
 pub struct TotpSecret(Zeroizing<[u8; 20]>);
 
 /// RFC 6238 §4.2: T.
@@ -31,7 +31,7 @@ impl TotpSecret {
         Self(Zeroizing::new(entropy.bytes()))
     }
 
-    /// None unless there are exactly 20 bytes.
+    /// `None` unless there are exactly 20 bytes.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(|bytes| Self(Zeroizing::new(bytes)))
@@ -43,13 +43,13 @@ impl TotpSecret {
         &self.0
     }
 
-    /// For people who type it into their app: RFC 4648 §6, without padding as apps expect it.
+    /// For typing into an app: RFC 4648 §6, without padding, as apps expect.
     #[must_use]
     pub fn to_base32(&self) -> Zeroizing<String> {
         Zeroizing::new(BASE32_NOPAD.encode(self.0.as_slice()))
     }
 
-    /// The content of the QR code. It carries the secret: show it once.
+    /// The content of the QR code. It contains the secret: show it once.
     #[must_use]
     pub fn otpauth_uri(&self, issuer: &str, account_name: &str) -> String {
         // Apps split the label at its first colon, even an encoded one.
@@ -73,18 +73,17 @@ impl TotpSecret {
         format!("{:06}", (bits & 0x7fff_ffff) % MODULUS)
     }
 
-    /// The step this code belongs to, when it is near enough to now and later than the last accepted one.
+    /// The step of this code, if it is within the drift and later than the last accepted step.
     ///
-    /// A code is accepted once (RFC 6238 §5.2): store the step, under a condition that it increases.
-    /// Every candidate is compared, in constant time, so that neither the time taken nor the step found
-    /// first tells how near a guess was.
+    /// A code is accepted once (RFC 6238 §5.2): store the step, under a condition that it increases. Every candidate
+    /// is compared, in constant time, so that the duration does not reveal which step matched.
     #[must_use]
     pub fn matching_step(&self, code: &str, now: OffsetDateTime, last_accepted: i64) -> Option<i64> {
         let code = Zeroizing::new(OneTimeCode::normalise(code)?);
         let current = step_at(now);
         let mut found = Choice::from(0);
         let mut matching = 0;
-        // Ascending, and the last match wins: should two steps share a code, using it burns both.
+        // Ascending, and the last match wins: if two steps share a code, using it invalidates both.
         for step in current.saturating_sub(DRIFT)..=current.saturating_add(DRIFT) {
             let candidate = Zeroizing::new(self.code(step));
             let hit =
@@ -102,7 +101,7 @@ impl fmt::Debug for TotpSecret {
     }
 }
 
-/// RFC 3986 §2.3: everything but the unreserved characters. A form encoder's `+` would be shown as a plus.
+/// RFC 3986 §2.3: everything except the unreserved characters. A form encoder's `+` would be shown as a plus.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 fn percent_encode(text: &str) -> String {
@@ -134,7 +133,7 @@ mod tests {
         }
     }
 
-    /// RFC 6238 appendix B, SHA-1: eight digits there, and the last six are ours.
+    /// RFC 6238 appendix B, SHA-1: it has eight digits, of which the last six are ours.
     #[test]
     fn totp_vectors() {
         for (seconds, step, code) in [
@@ -185,7 +184,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever was accepted is never accepted again, now or later.
+        /// An accepted code is never accepted again.
         #[test]
         fn a_step_is_accepted_once(bytes in any::<[u8; 20]>(), now in 0_i64..4_000_000_000, offset in -3_i64..=3, wait in 0_i64..=120) {
             let secret = TotpSecret::from_bytes(&bytes).unwrap();

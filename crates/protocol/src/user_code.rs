@@ -1,5 +1,5 @@
-//! What a device shows and a person types (RFC 8628 §6.1): eight consonants, so that no word comes of it and no letter
-//! is taken for a digit.
+//! The user code of a device (RFC 8628 §6.1): eight consonants, so that it forms no word and no letter is mistaken
+//! for a digit.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use crate::entropy::Entropy;
 const ALPHABET: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 pub const LETTERS: usize = 8;
 
-/// 34.6 bits: enough where guesses are few and a code lives minutes.
+/// 34.6 bits: enough where guesses are limited and a code is valid for minutes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UserCode([u8; LETTERS]);
 
 impl UserCode {
     #[must_use]
     pub fn generate(entropy: &dyn Entropy) -> Self {
-        // The remainder of a byte above the last whole twenty would favour the first letters.
+        // Bytes above the last whole multiple of twenty are skipped: their remainder would favour the first letters.
         const LIMIT: u8 = u8::MAX / 20 * 20;
         let letter = || loop {
             let [draw] = entropy.bytes::<1>();
@@ -26,7 +26,7 @@ impl UserCode {
         Self(std::array::from_fn(|_| letter()))
     }
 
-    /// What a person typed or a link carried. Case, and whatever groups the letters, does not matter.
+    /// Reads a typed code or one from a link. Case and separators do not matter.
     #[must_use]
     pub fn parse(typed: &str) -> Option<Self> {
         let mut letters = [0; LETTERS];
@@ -39,7 +39,7 @@ impl UserCode {
         (count == LETTERS).then_some(Self(letters))
     }
 
-    /// The one spelling it is looked up by.
+    /// The canonical spelling, used for look-up.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -73,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    /// Hands out these bytes, one after the other, and begins again.
+    /// Returns these bytes in order, repeatedly.
     struct Bytes(Mutex<std::iter::Cycle<std::vec::IntoIter<u8>>>);
 
     impl Entropy for Bytes {
@@ -101,7 +101,7 @@ mod tests {
         for typed in ["WDJB-MJHT", "wdjb mjht", " wd.jb_mj-ht\n", "W D J B M J H T"] {
             assert_eq!(UserCode::parse(typed), Some(code.clone()), "{typed}");
         }
-        // Vowels, digits, letters of other scripts, too few, too many.
+        // Vowels, digits, letters of other scripts, too short, too long.
         for typed in ["", "WDJB-MJH", "WDJB-MJHTT", "WDJB-MJHA", "WDJB-MJH1", "WDJB-МJHT", "ＷDJB-MJHT"] {
             assert_eq!(UserCode::parse(typed), None, "{typed}");
         }

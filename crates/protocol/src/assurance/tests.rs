@@ -153,7 +153,7 @@ fn only_what_brings_the_level_nearer_is_asked_for() {
     assert_eq!(useful(&[proof(Password, 0)], Level::Aal2), vec![Passkey, Totp, RecoveryCode, SmsCode]);
     assert_eq!(useful(&[proof(Totp, 0)], Level::Aal2), vec![Passkey, Password]);
     assert_eq!(useful(&[unverified(0)], Level::Aal2), vec![Passkey, Password]);
-    // Stale, both halves are needed again; idle, one is enough.
+    // Stale proofs need both factors again; idle ones need one.
     let (stale, idle) = (-90_000, -7_200);
     assert_eq!(useful(&[proof(Password, stale), proof(Totp, stale)], Level::Aal2), all_but_mailbox);
     assert_eq!(useful(&[proof(Password, idle), proof(Totp, idle)], Level::Aal2), all_but_mailbox);
@@ -165,7 +165,7 @@ fn fresh_means_a_real_factor_just_now() {
     assert!(is_fresh(&[proof(Method::Password, 0)], ten, at(599)));
     assert!(!is_fresh(&[proof(Method::Password, 0)], ten, at(600)));
     assert!(!is_fresh(&[proof(Method::Email, 0)], ten, at(0)));
-    // `max_age=0` (OpenID Connect Core §3.1.2.1) is never satisfied by what exists already.
+    // An existing proof never satisfies `max_age=0` (OpenID Connect Core §3.1.2.1).
     assert!(!is_fresh(&[proof(Method::Passkey, 5)], Duration::ZERO, at(0)));
 }
 
@@ -215,8 +215,8 @@ proptest! {
         prop_assert_eq!(amr(&proofs), amr(&reversed));
     }
 
-    /// A relying party may take `auth_time` as a lower bound: it exists exactly when the level holds, is
-    /// the time of a proof, and asserting more never makes it newer.
+    /// A relying party may take `auth_time` as a lower bound: it exists exactly when the level is reached, is the
+    /// time of a proof, and is never newer for a higher level.
     #[test]
     fn auth_time_is_honest(proofs in any_proofs()) {
         let decay = Decay::default();
@@ -231,7 +231,7 @@ proptest! {
         prop_assert!(times[2] <= times[1] && times[1] <= times[0]);
     }
 
-    /// Whatever raises the level is offered, and whoever does all that is offered arrives.
+    /// Every method that raises the level is offered, and proving all offered methods reaches the level.
     #[test]
     fn help_is_complete_and_leads_there(proofs in any_proofs(), wanted in prop::sample::select(Level::ALL.to_vec())) {
         let decay = Decay::default();

@@ -1,4 +1,4 @@
-//! Amounts, compared as they are written. Through floating point, 2^53 and 2^53 + 1 would be the same amount.
+//! Decimal amounts, compared as text. In floating point, 2^53 and 2^53 + 1 would be equal.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use serde_json::Number;
 
 const MAX_TEXT: usize = 64;
 
-/// Zero has no digits. Otherwise 0.d1d2d3... times ten to the power of `magnitude`, with d1 and the last digit
+/// Zero has no digits. Otherwise 0.d1d2d3... times ten to the power of `magnitude`; the first and the last digit are
 /// not zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Decimal {
@@ -24,7 +24,7 @@ impl Decimal {
         }
     }
 
-    /// As JSON writes numbers (RFC 8259 §6), less the exponent.
+    /// A JSON number (RFC 8259 §6) without exponent.
     pub(super) fn parse(text: &str) -> Option<Self> {
         Self::read(text, 0)
     }

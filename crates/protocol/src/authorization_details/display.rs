@@ -1,4 +1,4 @@
-//! A detail in words, from a template of its API: `Pay {amount} to {creditor}`.
+//! Renders a detail from a template of its API: `Pay {amount} to {creditor}`.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::plain_text::is_unseen;
 
 const MAX_RENDERED: usize = 500;
 const MAX_TEMPLATE: usize = 260;
-/// With these each value has room for at least thirty characters, whatever the others are.
+/// With this maximum, each value has at least thirty characters.
 const MAX_PLACEHOLDERS: usize = 8;
 const ABSENT: &str = "—";
 
@@ -26,7 +26,7 @@ pub enum TemplateError {
     Unknown(String),
 }
 
-/// One template for each language we speak.
+/// One template per supported language.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Display {
@@ -59,7 +59,7 @@ impl Display {
                 Segment::Member(_) => placeholders += 1,
             }
         }
-        // Each value has its own share, so that a long one cannot push another out of sight.
+        // Each value has its own share, so that a long one cannot displace another.
         let share = MAX_RENDERED.saturating_sub(words) / placeholders.max(1);
         let rendered: String = segments
             .iter()
@@ -91,7 +91,7 @@ fn check(template: &str, properties: &Map<String, Value>) -> Result<(), Template
     }
 }
 
-/// `None` when the braces do not come in pairs around plain names.
+/// `None` when the braces are not paired around plain names.
 fn segments(template: &str) -> Option<Vec<Segment<'_>>> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let mut segments = Vec::new();
@@ -132,7 +132,7 @@ fn item_text(value: &Value, portuguese: bool) -> Cow<'_, str> {
     }
 }
 
-/// Line breaks and the like become spaces; what cannot be seen, or turns text around, goes.
+/// Line breaks and other white space become spaces; invisible and bidirectional characters are removed.
 fn clean(text: &str) -> String {
     let seen = |char: char| match char {
         space if space.is_whitespace() || space.is_control() => Some(' '),

@@ -1,11 +1,11 @@
 //! Authorization details (RFC 9396) whose types are registered by the APIs that enforce them.
 //!
-//! 1. A registration says what a detail of its type looks like, how a person reads it, and when one is
-//!    narrower than another; [`DetailType::check`] refuses what would be broken, open or too costly.
-//! 2. A request's details are bounded in number and size by [`read`], and each is held against its schema, compiled once:
-//!    [`DetailValidator::validate`] (§5, unknown members included).
-//! 3. The person sees [`DetailType::render`].
-//! 4. What is handed on is never wider than what was granted: [`list_narrows`].
+//! 1. A registration defines the schema of a type, its display templates and its narrowing rules;
+//!    [`DetailType::check`] refuses registrations that are malformed, allow undeclared members or cost too much.
+//! 2. [`read`] bounds the number and size of a request's details, and [`DetailValidator::validate`] validates each
+//!    against its schema, which is compiled once (§5, unknown members included).
+//! 3. [`DetailType::render`] shows a detail to the person.
+//! 4. [`list_narrows`] ensures that requested details are never wider than granted ones.
 
 mod decimal;
 mod display;
@@ -25,7 +25,7 @@ pub use schema::{DetailValidator, MAX_SCHEMA, SchemaError};
 
 pub const MAX_NAME: usize = 256;
 
-/// Why a registration is refused. The texts go to the API's developer.
+/// Why a registration is refused. The texts are for the developer of the API.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DetailTypeError {
     #[error("name must have 1 to {MAX_NAME} visible ASCII characters, without quotes and backslashes")]
@@ -46,17 +46,17 @@ pub enum DetailTypeError {
 pub struct DetailType {
     /// The value of `type` (RFC 9396 §2).
     pub name: String,
-    /// JSON Schema 2020-12 of an object that takes no other members than it names. `type` need not be named.
+    /// JSON Schema 2020-12 of an object without undeclared members. `type` need not be declared.
     pub schema: Value,
     pub display: Display,
-    /// For members of the detail; those not named must stay equal.
+    /// Rules by member; members without a rule must stay equal.
     #[serde(default)]
     pub narrowing: BTreeMap<String, Rule>,
 }
 
 impl DetailType {
     /// # Errors
-    /// When the registration could not be used, or would not mean what it seems to.
+    /// When the registration cannot be used, or its meaning would differ from what it appears to be.
     pub fn check(&self) -> Result<(), DetailTypeError> {
         let visible = |byte: u8| byte.is_ascii_graphic() && !b"\"'\\".contains(&byte);
         if !(1..=MAX_NAME).contains(&self.name.len()) || !self.name.bytes().all(visible) {
@@ -78,23 +78,23 @@ impl DetailType {
         }
     }
 
-    /// Its schema, ready for use. Compiling takes far longer than applying: whoever validates keeps what this returns.
+    /// Compiles the schema. Compiling takes far longer than validating: keep the result.
     ///
     /// # Errors
-    /// When the schema is not one that [`Self::check`] accepts.
+    /// When [`Self::check`] would refuse the schema.
     pub fn validator(&self) -> Result<DetailValidator, SchemaError> {
         DetailValidator::compile(&self.name, &self.schema)
     }
 
-    /// Whether `child` grants no more than `parent`. Both are to be valid; so where a type reads an empty list
-    /// as everything, its schema has to ask for `minItems`.
+    /// Whether `child` grants no more than `parent`. Both must be valid; so where a type interprets an empty list as
+    /// everything, its schema must require `minItems`.
     #[must_use]
     pub fn narrows(&self, parent: &Value, child: &Value) -> bool {
         narrowing::narrows(self, parent, child)
     }
 
-    /// The detail in the words of its API, in Portuguese for `pt` and its regions, otherwise in English. Plain
-    /// text: whoever puts it into a page escapes it.
+    /// The detail in the words of its API, in Portuguese for `pt` and its regions, otherwise in English. Plain text:
+    /// a page must escape it.
     #[must_use]
     pub fn render(&self, detail: &Value, locale: &str) -> String {
         self.display.render(detail, locale)

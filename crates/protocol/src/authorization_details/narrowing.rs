@@ -1,5 +1,5 @@
-//! When one detail grants no more than another. A partial order: every detail narrows itself, and what narrows
-//! a narrower one narrows the first, so a chain of delegations never widens.
+//! Whether one detail grants no more than another. A partial order: reflexive and transitive, so a chain of
+//! delegations never widens.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,17 +8,17 @@ use time::{Date, OffsetDateTime, format_description::well_known::Rfc3339, macros
 use super::{DetailType, decimal::Decimal};
 
 pub const MAX_DETAILS: usize = 32;
-/// Each item is looked up among the other's; longer arrays must stay equal.
+/// Items are searched linearly; longer arrays must stay equal.
 const MAX_SET: usize = 100;
 
-/// How a member may change. Values of a kind the rule has no order for must stay equal, as under any rule.
+/// How a member may change. Values that the rule cannot order must stay equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
     Equal,
     /// Arrays, as sets.
     Subset,
-    /// Numbers, or decimals written as text; never below zero, where an amount goes the other way.
+    /// Numbers, or decimals as text. Negative values must stay equal: a negative amount goes the other way.
     AtMost,
     /// Numbers, RFC 3339 timestamps, or days.
     Earlier,
@@ -47,13 +47,13 @@ fn is_at_most(parent: &Value, child: &Value) -> Option<bool> {
             (Decimal::from_number(parent)?, Decimal::from_number(child)?)
         }
         (Value::String(parent), Value::String(child)) => (Decimal::parse(parent)?, Decimal::parse(child)?),
-        // 10 and "10" are for the API to compare: one may be in cents.
+        // The server does not compare 10 with "10": one may be in cents.
         _ => return None,
     };
     Some((child <= parent && !child.is_negative()) || child == parent)
 }
 
-/// A point in time, in the way it is written. Days and timestamps have no order between them.
+/// A point in time. A day and a timestamp are not ordered.
 #[derive(PartialEq, PartialOrd)]
 enum Moment {
     Number(Decimal),
@@ -81,7 +81,7 @@ impl Moment {
     }
 }
 
-/// The members are the same ones: one more could be a permission, one less a limit that is gone.
+/// Both have the same members: an additional one could be a permission, a missing one a removed limit.
 pub(super) fn narrows(kind: &DetailType, parent: &Value, child: &Value) -> bool {
     let (Some(parent), Some(child)) = (parent.as_object(), child.as_object()) else { return false };
     let is_of_kind = child.get("type").and_then(Value::as_str) == Some(&kind.name);
@@ -95,8 +95,9 @@ pub(super) fn narrows(kind: &DetailType, parent: &Value, child: &Value) -> bool 
     is_of_kind && parent.len() == child.len() && child.iter().all(allows)
 }
 
-/// Whether a list of details grants no more than another: each narrows one of the parent's, and no two the same
-/// one, for then its amount could be spent twice. Lists beyond [`MAX_DETAILS`] and unknown types do not narrow.
+/// Whether a list of details grants no more than another: each detail narrows one of the parent's, and no two narrow
+/// the same one, since its amount could then be spent twice. Lists beyond [`MAX_DETAILS`] and unknown types do not
+/// narrow.
 #[must_use]
 pub fn list_narrows(types: &[DetailType], parent: &[Value], child: &[Value]) -> bool {
     if parent.len() > MAX_DETAILS || child.len() > parent.len() {
@@ -118,12 +119,12 @@ pub fn list_narrows(types: &[DetailType], parent: &[Value], child: &[Value]) -> 
 struct Pairing {
     /// By child, then by parent.
     fits: Vec<Vec<bool>>,
-    /// By parent: the child that has it.
+    /// By parent: the child assigned to it.
     taken: Vec<Option<usize>>,
 }
 
 impl Pairing {
-    /// Finds a parent for the child, moving others where that makes room.
+    /// Assigns a parent to the child, reassigning others if necessary.
     fn place(&mut self, child: usize, tried: &mut [bool]) -> bool {
         for parent in 0..self.taken.len() {
             if !self.fits[child][parent] || tried[parent] {

@@ -1,18 +1,18 @@
-//! The parameter `authorization_details` (RFC 9396 §2) as strangers send it. What validating it costs grows with the number
-//! of its values, so these are bounded before anything else is asked.
+//! The parameter `authorization_details` (RFC 9396 §2). The cost of validation grows with the number of values, so
+//! their number is bounded first.
 
 use serde_json::Value;
 
 use super::MAX_DETAILS;
 use crate::{json::parse_strict, plain_text::is_plain_json};
 
-/// Of the parameter, in bytes.
+/// Maximum size of the parameter, in bytes.
 pub const MAX_TEXT: usize = 16 * 1024;
-/// Objects, arrays, texts, numbers and the like, in all details together.
+/// Maximum number of JSON values in all details together.
 pub const MAX_VALUES: usize = 1_000;
 const MAX_DEPTH: usize = 16;
 
-/// Why the parameter cannot be read. The texts are fit for `error_description`.
+/// Why the parameter cannot be read. The texts are suitable for `error_description`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DetailsError {
     #[error("authorization_details must not be longer than {MAX_TEXT} bytes")]
@@ -27,10 +27,10 @@ pub enum DetailsError {
     Characters,
 }
 
-/// The details of a request, each an object with a `type`. What else each contains, its type says.
+/// The details of a request, each an object with a `type`. Their other members are validated by type.
 ///
 /// # Errors
-/// When the text is no such list, or too much of one.
+/// When the text is not such a list, or exceeds a bound.
 pub fn read(text: &str) -> Result<Vec<Value>, DetailsError> {
     if text.len() > MAX_TEXT {
         return Err(DetailsError::TooLong);

@@ -1,5 +1,5 @@
-//! The schemas of detail types. They come from others and run on every request, so: nothing is fetched, patterns
-//! run in linear time, and references neither go round in circles nor multiply.
+//! The schemas of detail types. API owners write them and every request runs them, so: nothing is fetched, patterns
+//! run in linear time, and references are neither cyclic nor multiply.
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::{Map, Value, json};
@@ -8,11 +8,11 @@ use crate::plain_text::is_plain_json;
 
 pub const MAX_SCHEMA: usize = 16 * 1024;
 const MAX_DEPTH: usize = 32;
-/// With every reference written out: what one value of a detail may be held against.
+/// Maximum number of schema nodes with every reference expanded.
 pub(super) const MAX_NODES: usize = 2_000;
 pub(super) const MAX_PATTERNS: usize = 32;
 pub(super) const MAX_PATTERN: usize = 256;
-/// Compiled, in bytes.
+/// Maximum size of a compiled pattern, in bytes.
 const MAX_PROGRAM: usize = 256 * 1024;
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
@@ -40,7 +40,7 @@ pub enum SchemaError {
     Invalid(String),
 }
 
-/// A detail type's schema, ready for use.
+/// The compiled schema of a detail type.
 #[derive(Debug)]
 pub struct DetailValidator {
     name: String,
@@ -59,7 +59,7 @@ impl DetailValidator {
             .with_draft(Draft::Draft202012)
             .offline()
             .with_pattern_options(PatternOptions::regex().size_limit(MAX_PROGRAM))
-            // A format that is not checked, or a misspelt one, would be a rule nobody applies.
+            // An unknown or misspelt format would be a rule that is never applied.
             .should_validate_formats(true)
             .should_ignore_unknown_formats(false)
             .build(&schema)
@@ -70,7 +70,7 @@ impl DetailValidator {
     }
 
     /// # Errors
-    /// When the detail is not as its schema says. The text is fit for `error_description`, and never quotes
+    /// When the detail does not match the schema. The text is suitable for `error_description`, and never quotes
     /// values.
     pub fn validate(&self, detail: &Value) -> Result<(), String> {
         if !detail.is_object() || detail.get("type").and_then(Value::as_str) != Some(&self.name) {
@@ -107,12 +107,12 @@ fn check_shape(schema: &Value) -> Result<(), SchemaError> {
     }
 }
 
-/// Through the schema and, at each reference, through what it refers to: what a validator may have to do.
+/// Walks the schema and, at each reference, its definition: an upper bound of a validator's work.
 struct Walk<'a> {
     root: &'a Value,
     nodes: usize,
     patterns: usize,
-    /// The definitions we are inside of.
+    /// The definitions that are being walked.
     open: Vec<&'a str>,
 }
 
@@ -171,7 +171,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The characters of RFC 6749 §5.2, and not too many.
+/// Only the characters that RFC 6749 §5.2 allows, and truncated.
 fn describe(path: &str, message: &str) -> String {
     let text = if path.is_empty() { message.to_owned() } else { format!("{path}: {message}") };
     let allowed = |char| match char {

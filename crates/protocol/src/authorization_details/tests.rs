@@ -32,7 +32,7 @@ fn payment() -> Value {
 fn read(registration: Value) -> DetailType {
     serde_json::from_value(registration).unwrap()
 }
-/// The registration with one place changed.
+/// The registration with one value replaced.
 fn changed(pointer: &str, value: Value) -> Result<(), DetailTypeError> {
     let mut registration = payment();
     let (parent, name) = pointer.rsplit_once('/').unwrap();
@@ -105,7 +105,7 @@ fn schemas_are_closed_objects_of_the_one_draft() {
         ("/properties/amount", json!({"type": "nothing"})),
         ("/properties/amount", json!({"minimum": "1"})),
         ("/properties/amount", json!({"pattern": "("})),
-        // Needs backtracking.
+        // Requires backtracking.
         ("/properties/amount", json!({"pattern": r"^(a+)+\1$"})),
         ("/properties/amount", json!({"pattern": "^(?=a)"})),
         ("/properties/amount", json!({"pattern": "(a{1000}){1000}"})),
@@ -138,7 +138,7 @@ fn references_stay_inside_and_end() {
     for keyword in ["$id", "$anchor", "$dynamicRef", "$dynamicAnchor"] {
         assert_eq!(schema_error("/properties/amount", json!({keyword: "x"})), SchemaError::Reference);
     }
-    // As the name of a member it is no keyword.
+    // As a property name it is not a keyword.
     assert!(changed("/schema/properties/$id", json!({"type": "string"})).is_ok());
     let around =
         json!({"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}, "amount": true});
@@ -161,8 +161,8 @@ fn references_stay_inside_and_end() {
     assert_eq!(schema_error("/properties/amount", json!({"enum": wide})), SchemaError::TooComplex);
 }
 
-/// What a schema at the bounds may cost, with the largest detail a request may carry. Unoptimised, on a busy machine: the
-/// bound is generous, and what grows without one is seen nevertheless.
+/// The cost of a schema at the bounds, with the largest detail of a request. The limit is generous, for an
+/// unoptimised build on a busy machine; unbounded growth still exceeds it.
 #[test]
 fn hostile_schemas_within_the_bounds_are_cheap() {
     let object = |properties: Value| json!({"type": "object", "properties": properties, "additionalProperties": false});
@@ -222,7 +222,7 @@ fn patterns_are_few_and_short() {
         let any: Vec<Value> = (0..count).map(|index| json!({"pattern": format!("^{index}$")})).collect();
         json!({"anyOf": any})
     };
-    // The registration has two of its own, one of them written out where it is referred to.
+    // The registration has two patterns of its own, one of them expanded at a reference.
     assert!(changed("/schema/properties/debtor", many(MAX_PATTERNS - 3)).is_ok());
     assert_eq!(schema_error("/properties/debtor", many(MAX_PATTERNS)), SchemaError::Patterns);
     let names: Map<String, Value> =

@@ -1,4 +1,4 @@
-//! Phase 2: each parameter's own rules.
+//! Phase 2: the rules of each parameter.
 
 use serde_json::Value;
 use url::Url;
@@ -11,10 +11,10 @@ use crate::{
 
 const MAX_ACR_VALUES: usize = 16;
 const MAX_LOCALES: usize = 16;
-/// Their white space is JSON's.
+/// Parameters that are JSON and may contain its white space.
 const JSON: [&str; 2] = ["authorization_details", "claims"];
 
-/// Only the code flow: no implicit, no hybrid, by no option.
+/// Only the code flow; there is no setting for implicit or hybrid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseType {
     Code,
@@ -54,9 +54,9 @@ impl RawRequest {
     /// Phase 2.
     ///
     /// # Errors
-    /// When a parameter breaks its own rules; the client may be told.
+    /// When a parameter breaks its rules; the client may receive the error.
     pub fn check(&self) -> Result<AuthorizationRequest, Refused> {
-        // Whoever calls has looked at `source` first; ignoring one would answer another request than was made.
+        // The caller has resolved `source` first; ignoring `request` here would answer another request.
         if self.get("request").is_some() {
             return Err(Refused::new(ErrorCode::RequestNotSupported, "request is not supported"));
         }
@@ -133,7 +133,7 @@ fn max_age(text: &str) -> Result<u64, Refused> {
         .ok_or_else(|| Refused::invalid("max_age must be a whole number of seconds"))
 }
 
-/// Binding here (docs/decisions/0026), so nothing is left out silently.
+/// These values are a requirement (docs/decisions/0026), so none is dropped silently.
 fn acr_values(text: &str) -> Result<Vec<String>, Refused> {
     let values: Vec<String> = words(text).map(str::to_owned).collect();
     if values.len() > MAX_ACR_VALUES {
@@ -158,7 +158,7 @@ fn resource(text: &str) -> Result<String, Refused> {
     }
 }
 
-/// RFC 9396 §2 and §5. What each type may contain, its own code knows.
+/// RFC 9396 §2 and §5. The content of each detail is validated by its type.
 fn details(text: &str) -> Result<Value, Refused> {
     let refused = |description: String| Refused::new(ErrorCode::InvalidAuthorizationDetails, description);
     let details = authorization_details::read(text).map_err(|error| refused(error.to_string()))?;

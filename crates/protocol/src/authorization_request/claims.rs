@@ -11,7 +11,7 @@ use crate::{json::parse_strict, plain_text::is_plain_json};
 const MAX_DEPTH: usize = 8;
 const MAX_CLAIMS: usize = 64;
 
-/// Claims asked for one by one, by name.
+/// Claims requested by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClaimsRequest {
@@ -21,7 +21,7 @@ pub struct ClaimsRequest {
     pub id_token: BTreeMap<String, ClaimRequest>,
 }
 
-/// OpenID Connect Core §5.5.1. All empty: asked for without more, as `null` does.
+/// OpenID Connect Core §5.5.1. All members empty: requested without constraints, as with `null`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClaimRequest {
@@ -34,10 +34,10 @@ pub struct ClaimRequest {
 }
 
 impl ClaimsRequest {
-    /// Members that are not understood are ignored, as §5.5 says.
+    /// Unknown members are ignored (§5.5).
     ///
     /// # Errors
-    /// When the text is not such an object, or asks for too much.
+    /// When the text is not such an object, or exceeds a bound.
     pub fn parse(text: &str) -> Result<Self, Refused> {
         let value = parse_strict(text.as_bytes(), MAX_DEPTH).map_err(|_| {
             Refused::invalid("claims must be JSON, nested at most 8 levels, without duplicate names")

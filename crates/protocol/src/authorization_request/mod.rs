@@ -1,12 +1,12 @@
-//! The authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2.1), read in two phases, as
-//! RFC 6749 §4.1.2.1 demands:
+//! The authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2.1), read in two phases, as RFC 6749
+//! §4.1.2.1 demands:
 //!
-//! 1. [`RawRequest::addressee`]: who asks, and where an answer may go. What fails here is shown to the person
-//!    and never redirected: [`Undeliverable`].
-//! 2. [`RawRequest::check`]: everything else. What fails here may be told to the client: [`Refused`].
+//! 1. [`RawRequest::addressee`]: the client and the redirect URI. An error here is shown to the person and never
+//!    redirected: [`Undeliverable`].
+//! 2. [`RawRequest::check`]: all other parameters. An error here may be sent to the client: [`Refused`].
 //!
-//! In between, [`RawRequest::source`] says whether the request is really elsewhere: pushed (RFC 9126) or in a
-//! request object (RFC 9101). A [`RawRequest`] can be stored; it is checked again when it is used.
+//! In between, [`RawRequest::source`] finds a request that was pushed (RFC 9126) or is in a request object (RFC
+//! 9101). A [`RawRequest`] can be stored; it is checked again when it is used.
 
 mod check;
 mod claims;
@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use crate::{error::ErrorCode, pkce::CodeChallenge, scope::Scope};
 
-/// Why there is nowhere to send an answer. `invalid_request`, on a page of our own.
+/// Why no response can be sent to a redirect URI. `invalid_request`, on a page of this service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Undeliverable {
     #[error("client_id is missing")]
@@ -36,7 +36,7 @@ pub enum Undeliverable {
     RedirectUri,
 }
 
-/// Why the request is refused, for the client. The description never repeats what was sent.
+/// Why the request is refused, for the client. The description never repeats input.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{description}")]
 pub struct Refused {
@@ -54,14 +54,14 @@ impl Refused {
     }
 }
 
-/// A request that is well-formed. Whether it is allowed is for the service to decide.
+/// A well-formed request. The service decides whether it is allowed.
 #[derive(Clone, PartialEq)]
 pub struct AuthorizationRequest {
     pub client_id: String,
     pub redirect_uri: Option<String>,
     pub response_type: ResponseType,
     pub response_mode: Option<ResponseMode>,
-    /// May be empty, and may lack `openid`: then it is plain OAuth.
+    /// May be empty. Without `openid` the request is plain OAuth.
     pub scope: Scope,
     pub state: Option<String>,
     pub nonce: Option<String>,
@@ -70,11 +70,11 @@ pub struct AuthorizationRequest {
     pub max_age: Option<u64>,
     pub acr_values: Vec<String>,
     pub claims: Option<ClaimsRequest>,
-    /// Hints, in order of preference; what is not a language tag is left out.
+    /// Hints, in order of preference; values that are not language tags are dropped.
     pub ui_locales: Vec<String>,
     pub login_hint: Option<String>,
     pub id_token_hint: Option<String>,
-    /// RFC 8707 §2; one, since a token names one audience.
+    /// RFC 8707 §2; only one, since a token has one audience.
     pub resource: Option<String>,
     /// RFC 9396 §2: an array of objects, each with a `type`.
     pub authorization_details: Option<Value>,
@@ -95,7 +95,7 @@ impl AuthorizationRequest {
     }
 }
 
-/// Hints and state are about people: they do not print.
+/// Hints and state are personal data, so `Debug` hides them.
 impl std::fmt::Debug for AuthorizationRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AuthorizationRequest")

@@ -1,12 +1,12 @@
-//! The parameters inside a request object whose signature holds (RFC 9101 §4 and §6.3).
+//! The parameters of a request object whose signature was verified (RFC 9101 §4 and §6.3).
 
 use serde_json::{Map, Value};
 
 use super::{RawRequest, Refused, raw::NAMES};
 use crate::error::ErrorCode;
 
-/// Never taken from beside an object: what it replaces, and extensions that say what is granted, where, or to which key.
-/// Whoever reads those relies on the signature.
+/// Parameters that are only read from inside an object: those it replaces, and extensions that determine the
+/// authority, its API or its key, which must be signed.
 const ONLY_INSIDE: [&str; 6] =
     ["request", "request_uri", "authorization_details", "resource", "organization", "dpop_jkt"];
 
@@ -15,11 +15,11 @@ fn refused(description: &str) -> Refused {
 }
 
 impl RawRequest {
-    /// Only what the object says counts (RFC 9101 §6.3). `outer` is the request that carried it. The JWT's own
-    /// claims (`iss`, `aud`, `exp`, ...) are for the service to check.
+    /// Only parameters of the object are used (RFC 9101 §6.3). `outer` is the request that carried it. The service
+    /// checks the JWT's own claims (`iss`, `aud`, `exp`, ...).
     ///
     /// # Errors
-    /// When the object carries or refers to another, a parameter has the wrong type, or it names another client.
+    /// When the object carries or references another one, a parameter has the wrong type, or it names another client.
     pub fn from_object(claims: &Map<String, Value>, outer: &Self) -> Result<Self, Refused> {
         if claims.contains_key("request") || claims.contains_key("request_uri") {
             return Err(refused("a request object must not contain request or request_uri"));
@@ -38,7 +38,7 @@ impl RawRequest {
                 inner.values.insert((*name).to_owned(), text);
             }
         }
-        // RFC 9101 §5 and OpenID Connect Core §6.1: these two must agree where both are sent.
+        // RFC 9101 §5 and OpenID Connect Core §6.1: these two must be equal where both are sent.
         for name in ["client_id", "response_type"] {
             if let (Some(inside), Some(outside)) = (inner.get(name), outer.get(name))
                 && inside != outside
@@ -51,8 +51,8 @@ impl RawRequest {
         Ok(inner)
     }
 
-    /// OpenID Connect Core §6.1: what the object leaves open, the parameters beside it fill in. Only for OpenID
-    /// requests, which say so outside the object; RFC 9101 §6.3 counts nothing beside it.
+    /// OpenID Connect Core §6.1: parameters beside the object supply what it omits. Only for OpenID requests, which
+    /// have `openid` outside the object too; RFC 9101 §6.3 ignores parameters beside it.
     #[must_use]
     pub fn completed_by(mut self, outer: &Self) -> Self {
         if !outer.get("scope").unwrap_or_default().split(' ').any(|word| word == "openid") {

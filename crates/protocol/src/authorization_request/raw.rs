@@ -1,4 +1,4 @@
-//! The parameters as they came, and phase 1.
+//! The parameters as received, and phase 1.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -12,8 +12,8 @@ use crate::{
     redirect_uri::{MAX_REDIRECT_URI, RedirectUri},
 };
 
-/// What we read. `display` and `claims_locales` are hints we have no use for; with unknown parameters, they
-/// are ignored (RFC 6749 §3.1).
+/// The parameters that are read. `display` and `claims_locales` are hints without an effect here; they and unknown
+/// parameters are ignored (RFC 6749 §3.1).
 pub(super) const NAMES: &[&str] = &[
     "acr_values",
     "authorization_details",
@@ -38,10 +38,10 @@ pub(super) const NAMES: &[&str] = &[
     "state",
     "ui_locales",
 ];
-/// More than any request needs, a request object included. Whoever sends one has proved nothing yet, and the service
-/// keeps it.
+/// More than any request needs, including a request object. The service stores requests of senders that are not
+/// authenticated.
 pub const MAX_REQUEST: usize = 32 * 1024;
-/// RFC 9126 §2.2; the rest is random.
+/// RFC 9126 §2.2; a random value follows.
 const PUSHED: &str = "urn:ietf:params:oauth:request_uri:";
 
 /// Each parameter once, none empty. Serializes as an object of strings.
@@ -51,14 +51,14 @@ pub struct RawRequest {
     pub(super) values: BTreeMap<String, String>,
 }
 
-/// Phase 1's answer.
+/// The result of phase 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Addressee<'a> {
     pub client_id: &'a str,
     pub redirect_uri: Option<&'a str>,
 }
 
-/// Where the request really is.
+/// Where the parameters of the request are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Source<'a> {
     /// In these parameters.
@@ -67,7 +67,7 @@ pub enum Source<'a> {
     Pushed(&'a str),
     /// RFC 9101 §5.1: a request object by value.
     Object(&'a str),
-    /// RFC 9101 §5.2: a request object by reference, to fetch only if registered.
+    /// RFC 9101 §5.2: a request object by reference, fetched only if registered.
     Reference(&'a str),
 }
 
@@ -80,14 +80,14 @@ impl RawRequest {
         Self { values: values.collect() }
     }
 
-    /// How many bytes there are to keep.
+    /// The size to store, in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.values.iter().map(|(name, value)| name.len() + value.len()).sum()
     }
 
-    /// The request of a client that proved itself (RFC 9126 §2): it may name no other, nor another key than the
-    /// one it just used (RFC 9449 §10.1).
+    /// The request of an authenticated client (RFC 9126 §2): it may not name another client, nor another key than the
+    /// one just proved (RFC 9449 §10.1).
     ///
     /// # Errors
     /// When it does.
@@ -104,7 +104,7 @@ impl RawRequest {
         Ok(self)
     }
 
-    /// For a request whose answer goes back on the same way it came.
+    /// For a request that is answered in its own HTTP response.
     #[must_use]
     pub fn without_redirect(mut self) -> Self {
         self.values.remove("redirect_uri");
@@ -113,8 +113,8 @@ impl RawRequest {
         self
     }
 
-    /// What a device asks (RFC 8628 §3.1), as the authorization request it amounts to. Its device code is its own
-    /// verifier: `challenge` is the hash of what is secret in it.
+    /// A device authorization request (RFC 8628 §3.1) as an authorization request. The device code is its own
+    /// verifier: `challenge` is the hash of its secret part.
     #[must_use]
     pub fn of_device(parameters: &Parameters, client_id: &str, challenge: &[u8; 32]) -> Self {
         const ASKED: &[&str] = &["acr_values", "authorization_details", "organization", "resource", "scope"];
@@ -129,7 +129,7 @@ impl RawRequest {
         Self { values: asked.chain(implied).map(|(name, value)| (name.to_owned(), value)).collect() }
     }
 
-    /// The same request, with the object that its `request_uri` led to.
+    /// The same request with the object that was fetched from its `request_uri`.
     #[must_use]
     pub fn with_object(mut self, object: String) -> Self {
         self.values.remove("request_uri");
@@ -144,7 +144,7 @@ impl RawRequest {
     /// Phase 1.
     ///
     /// # Errors
-    /// When there is no telling who asks, or the redirect URI could not be anybody's.
+    /// When the client is not identified, or no client could have registered the redirect URI.
     pub fn addressee(&self) -> Result<Addressee<'_>, Undeliverable> {
         let client_id = self.get("client_id").ok_or(Undeliverable::ClientIdMissing)?;
         let visible = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
@@ -159,13 +159,13 @@ impl RawRequest {
         Ok(Addressee { client_id, redirect_uri })
     }
 
-    /// What the error response must echo (RFC 6749 §4.1.2.1), even of a request that is refused.
+    /// The state that an error response must echo (RFC 6749 §4.1.2.1), also for a refused request.
     #[must_use]
     pub fn state(&self) -> Option<&str> {
         self.get("state").filter(|state| is_plain(state))
     }
 
-    /// How an error travels: as asked, where that can be understood.
+    /// The response mode of an error: as requested, if it is a known one.
     #[must_use]
     pub fn error_mode(&self) -> ResponseMode {
         self.get("response_mode").and_then(ResponseMode::parse).unwrap_or(ResponseMode::Query)
@@ -189,8 +189,8 @@ impl RawRequest {
 }
 
 impl Addressee<'_> {
-    /// The one URI the answer may go to: the one presented, if registered; when none is, the only one
-    /// registered (OAuth 2.1 §4.1.1).
+    /// The redirect URI of the response: the requested one, if registered; without one, the only registered one
+    /// (OAuth 2.1 §4.1.1).
     ///
     /// # Errors
     /// When there is no such URI.

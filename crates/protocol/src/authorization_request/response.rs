@@ -1,12 +1,11 @@
-//! The authorization response on its way back (OAuth 2.1 §4.1.2, RFC 9207, OAuth 2.0 Form Post Response Mode,
-//! JARM §2.3).
+//! The authorization response (OAuth 2.1 §4.1.2, RFC 9207, OAuth 2.0 Form Post Response Mode, JARM §2.3).
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use url::form_urlencoded::byte_serialize;
 
-/// Never `fragment`: what is behind the `#` is for scripts to read, and we have nothing for them.
+/// Without `fragment`: a fragment is for scripts in the browser, and the code flow has no response for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ResponseMode {
     #[serde(rename = "query")]
@@ -42,7 +41,7 @@ impl ResponseMode {
         Self::ALL.iter().copied().find(|mode| mode.as_str() == text)
     }
 
-    /// Whether the answer is one signed `response` parameter (JARM §2.1).
+    /// Whether the response is one signed `response` parameter (JARM §2.1).
     #[must_use]
     pub const fn is_signed(self) -> bool {
         match self {
@@ -59,17 +58,17 @@ impl ResponseMode {
     }
 }
 
-/// What the browser is told to do. It may carry a code, so it does not print.
+/// The instruction for the browser. It may contain a code, so `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub enum AuthorizationResponse {
     /// 303 to this address.
     Redirect { location: String },
-    /// A page with a form that posts itself. The values are as hostile as whoever sent them: escape them.
+    /// A page with a form that submits itself. The values are untrusted: escape them.
     FormPost { action: String, fields: Vec<(String, String)> },
 }
 
-/// `redirect_uri` is one that was matched; its own query stays as it is. `iss` joins every plain response, good
-/// or bad (RFC 9207 §2); in a signed one it is a claim inside, and `parameters` is just `response` (JARM §2.1).
+/// `redirect_uri` was matched before; its query stays unchanged. `iss` is added to every plain response, also to
+/// errors (RFC 9207 §2); in a signed one it is a claim, and `parameters` is just `response` (JARM §2.1).
 #[must_use]
 pub fn redirect_response(
     redirect_uri: &str,
@@ -99,7 +98,7 @@ pub fn redirect_response(
     AuthorizationResponse::Redirect { location }
 }
 
-/// `%20` for a space: every decoder of forms or of URIs reads it, and not all read `+`.
+/// `%20` for a space: every form or URI decoder reads it, but not every one reads `+`.
 fn push_encoded(location: &mut String, text: &str) {
     for piece in byte_serialize(text.as_bytes()) {
         location.push_str(if piece == "+" { "%20" } else { piece });

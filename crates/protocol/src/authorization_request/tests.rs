@@ -11,7 +11,7 @@ fn encode(pairs: &[(&str, &str)]) -> RawRequest {
     let text = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
     RawRequest::from_parameters(&Parameters::parse(text.as_bytes()).unwrap())
 }
-/// A good request, with these parameters put in place of its own; an empty one is absent.
+/// A valid request with these parameters replaced; an empty one is removed.
 fn request(changes: &[(&str, &str)]) -> RawRequest {
     let good = [
         ("client_id", "c1"),
@@ -102,7 +102,7 @@ fn phase_one_decides_where_an_answer_may_go() {
     for id in ["a b", "\u{1}", "é", &"a".repeat(2001)] {
         assert_eq!(request(&[("client_id", id)]).addressee(), Err(Undeliverable::ClientId), "{id}");
     }
-    // Phase 1 does not look further.
+    // Phase 1 does not check other parameters.
     assert!(request(&[("response_type", "token"), ("code_challenge", "")]).addressee().is_ok());
 }
 
@@ -169,7 +169,7 @@ fn what_is_wrong_has_its_own_code() {
     }
     let refused = request(&[("code_challenge", "")]).check().unwrap_err();
     assert!(refused.description.contains("PKCE"), "{refused}");
-    // An error still goes back with the state and in the mode that was asked for, where those make sense.
+    // An error is returned with the state and in the requested response mode, if those are valid.
     let raw = request(&[("response_mode", "form_post"), ("state", "s"), ("scope", "\"")]);
     assert_eq!((raw.error_mode(), raw.state()), (ResponseMode::FormPost, Some("s")));
     let raw = request(&[("response_mode", "fragment"), ("state", "a\u{1}b")]);
@@ -264,7 +264,8 @@ fn responses_keep_the_query_and_name_the_issuer() {
 }
 
 proptest! {
-    /// Whatever the values, the browser stays at the redirect URI, its query stays, and the client reads them back.
+    /// For any values, the browser stays at the redirect URI, its query is unchanged, and the client reads the values
+    /// back.
     #[test]
     fn values_cannot_leave_their_parameter(
         uri in "https://client\\.example/[a-z]{0,4}(\\?[a-z]{1,3}=[a-z0-9]{0,3})?", values in prop::collection::vec((".{1,8}", ".{0,24}"), 0..4),
@@ -282,7 +283,7 @@ proptest! {
         prop_assert_eq!(read, sent);
     }
 
-    /// No refusal repeats what was sent, and none is made of characters RFC 6749 §4.1.2.1 does not allow.
+    /// No refusal repeats input or contains a character that RFC 6749 §4.1.2.1 does not allow.
     #[test]
     fn refusals_say_nothing_the_client_wrote(index in 0..raw::NAMES.len(), value in "[ -~é\\x01]{0,10}ZQX[ -~é]{0,10}") {
         if let Err(refused) = request(&[(raw::NAMES[index], &value)]).check() {

@@ -1,6 +1,6 @@
-//! Distinguished names: as certificates have them (RFC 5280 §4.1.2.4) and as text (RFC 4514), compared
-//! attribute by attribute. Values are compared exactly: the looser rules of RFC 5280 §7.1 are for building
-//! paths, and here they would let one client be taken for another.
+//! Distinguished names: in certificates (RFC 5280 §4.1.2.4) and as text (RFC 4514), compared attribute by attribute.
+//! Values are compared exactly: the looser rules of RFC 5280 §7.1 are for path building, and here they would let one
+//! client impersonate another.
 
 use data_encoding::HEXLOWER_PERMISSIVE;
 use x509_parser::{
@@ -9,7 +9,7 @@ use x509_parser::{
     x509::AttributeTypeAndValue,
 };
 
-/// RFC 4514 §3 first, then what client certificates have besides.
+/// RFC 4514 §3 first, then other attributes of client certificates.
 const TYPES: [(&str, &str); 26] = [
     ("CN", "2.5.4.3"),
     ("L", "2.5.4.7"),
@@ -39,7 +39,7 @@ const TYPES: [(&str, &str); 26] = [
     ("emailAddress", "1.2.840.113549.1.9.1"),
 ];
 
-/// Never empty. The last relative name first, as RFC 4514 §2.1 writes them; each sorted, being a set.
+/// Never empty. The last relative name comes first, as in RFC 4514 §2.1; each is a set and is sorted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Name(Vec<Vec<Attribute>>);
 
@@ -63,7 +63,7 @@ impl Name {
         (!names.is_empty()).then_some(Self(names))
     }
 
-    /// RFC 4514 §3, without the liberties of earlier versions such as spaces after commas and quoted values.
+    /// RFC 4514 §3, without the leniency of earlier versions, such as spaces after commas and quoted values.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let names =
             split(text, b',').into_iter().map(|rdn| set(split(rdn, b'+').into_iter().map(Attribute::parse)));
@@ -77,7 +77,7 @@ fn set(attributes: impl Iterator<Item = Option<Attribute>>) -> Option<Vec<Attrib
     (!attributes.is_empty()).then_some(attributes)
 }
 
-/// At separators that are not escaped.
+/// Splits at separators that are not escaped.
 fn split(text: &str, separator: u8) -> Vec<&str> {
     let mut pieces = Vec::new();
     let (mut start, mut escaped) = (0, false);
@@ -115,7 +115,7 @@ impl Attribute {
 }
 
 impl AttributeValue {
-    /// `None` for a text that is not what its type says. Texts of rarer types (T.61, UCS-2) stay bytes.
+    /// `None` for a text that does not match its type. Texts of rarer types (T.61, UCS-2) stay bytes.
     fn read(any: &Any<'_>) -> Option<Self> {
         let text = || String::from_utf8(any.data.to_vec()).ok().map(Self::Text);
         match (any.header.class(), any.header.tag()) {
@@ -143,7 +143,7 @@ fn bytes_of(hex: &[u8]) -> Option<Vec<u8>> {
     HEXLOWER_PERMISSIVE.decode(hex).ok()
 }
 
-/// RFC 4514 §3, `string`: spaces at the ends and the special characters stand escaped or not at all.
+/// RFC 4514 §3, `string`: outer spaces and special characters must be escaped.
 fn unescape(text: &str) -> Option<String> {
     if text.starts_with(' ') {
         return None;

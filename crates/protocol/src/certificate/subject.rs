@@ -29,12 +29,12 @@ impl Subject {
         Some(kind(value.to_owned()))
     }
 
-    /// Whether any certificate at all could match: what registration refuses, matching refuses too.
+    /// Whether any certificate could match: registration and matching refuse the same subjects.
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
         match self {
             Self::DistinguishedName(text) => Name::parse(text).is_some(),
-            // A certificate for every name below a domain is not one for a client (RFC 8705 §2.1.2: one name).
+            // A wildcard certificate does not identify one client (RFC 8705 §2.1.2: one name).
             Self::SanDns(dns) => !dns.is_empty() && !dns.contains('*'),
             Self::SanUri(uri) => uri.contains(':'),
             Self::SanIp(ip) => ip.parse::<IpAddr>().is_ok(),
@@ -43,7 +43,7 @@ impl Subject {
     }
 }
 
-/// RFC 5280 §7.5: the host part without regard to case, the local part exactly.
+/// RFC 5280 §7.5: the host is compared without case, the local part exactly.
 pub(super) fn same_mailbox(one: &str, other: &str) -> bool {
     match (mailbox(one), mailbox(other)) {
         (Some((one, at)), Some((other, other_at))) => one == other && at.eq_ignore_ascii_case(other_at),

@@ -1,9 +1,9 @@
-//! What members ask of each other.
+//! Rules between members.
 
 use super::{ClientMetadata, MetadataError, invalid};
 use crate::{assurance::Level, error::ErrorCode};
 
-/// Fills in what depends on other members, and refuses contradictions (RFC 7591 §2.1).
+/// Fills in defaults that depend on other members, and refuses contradictions (RFC 7591 §2.1).
 pub(super) fn settle(metadata: &mut ClientMetadata) -> Result<(), MetadataError> {
     if metadata.has_grant("authorization_code") {
         if metadata.redirect_uris.is_empty() {
@@ -27,7 +27,7 @@ pub(super) fn settle(metadata: &mut ClientMetadata) -> Result<(), MetadataError>
     certificate(metadata)
 }
 
-/// They are binding: with none that we know, every request of the client would be refused.
+/// Default levels are requirements: with no known value, every request of the client would be refused.
 fn levels(metadata: &ClientMetadata) -> Result<(), MetadataError> {
     let values = &metadata.default_acr_values;
     if !values.is_empty() && !values.iter().any(|value| Level::parse_acr(value).is_some()) {
@@ -51,7 +51,7 @@ fn keys(metadata: &ClientMetadata) -> Result<(), MetadataError> {
     }
 }
 
-/// RFC 8705 §2.1.2: exactly one way to say which certificate.
+/// RFC 8705 §2.1.2: exactly one member names the subject.
 fn certificate(metadata: &ClientMetadata) -> Result<(), MetadataError> {
     let named = [
         &metadata.tls_client_auth_subject_dn,

@@ -1,4 +1,4 @@
-//! Keys by value (RFC 7591 §2, RFC 7517). Only public ones: a private key that reached us is burnt.
+//! Keys by value (RFC 7591 §2, RFC 7517). Only public ones: a private key that was sent here is compromised.
 
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ pub(super) fn jwks(member: Member<'_>) -> Result<Option<Value>, MetadataError> {
     Ok(Some(value.clone()))
 }
 
-/// By the length of its base64url text, whatever that says: such a key verifies nothing here.
+/// Judged by the length of its base64url text: such a key is never used for verification.
 fn is_oversized(key: &Value) -> bool {
     let modulus = key.get("n").and_then(Value::as_str).unwrap_or_default();
     modulus.len() > (MAX_RSA_BYTES * 4).div_ceil(3)

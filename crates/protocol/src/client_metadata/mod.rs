@@ -1,11 +1,11 @@
 //! Client metadata: RFC 7591 §2 and §3.1, RFC 7592 §2.2, OpenID Connect Registration §2, and what RFC 8705,
 //! RFC 9101, RFC 9126, RFC 9396, RFC 9449, JARM and the logout specifications add.
 //!
-//! 1. Each member is read by the reader the table below names: `read`, `keys`, `name`.
-//! 2. What members ask of each other is checked in `consistency`.
+//! 1. Each member is read by the reader that the table below names: `read`, `keys`, `name`.
+//! 2. Rules between members are checked in `consistency`.
 //!
-//! Unknown members are ignored and `null` is absence; any other surprise is refused, never reduced. What is
-//! refused is said without repeating it.
+//! Unknown members are ignored and `null` means absent; any other invalid member is refused, never dropped. Errors do
+//! not repeat the input.
 
 mod consistency;
 mod keys;
@@ -18,18 +18,18 @@ use zeroize::Zeroizing;
 
 use crate::{error::ErrorCode, jose::Algorithm, redirect_uri::RedirectUri, scope::Scope};
 
-/// What this server serves, from the service's own tables.
+/// What this server supports, from the service's registers.
 #[derive(Debug, Clone, Copy)]
 pub struct Allowed<'a> {
     pub auth_methods: &'a [&'a str],
     pub grant_types: &'a [&'a str],
-    /// Of a client that names none. RFC 7591 §2 says `authorization_code`; §3.2.1 lets a server say otherwise.
+    /// For a client that names none. RFC 7591 §2 says `authorization_code`; §3.2.1 allows other defaults.
     pub default_grant_types: &'a [&'a str],
     pub response_types: &'a [&'a str],
     pub signing_algs: &'a [&'a str],
 }
 
-/// RFC 7591 §3.2.2. The detail names members and rules, and is fit for `error_description`.
+/// RFC 7591 §3.2.2. The detail names members and rules, and is suitable for `error_description`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
 pub struct MetadataError {
@@ -46,7 +46,7 @@ pub enum ApplicationType {
     Native,
 }
 
-/// One member as it arrived, with all its reader needs.
+/// One member as received, with what its reader needs.
 #[derive(Clone, Copy)]
 struct Member<'a> {
     name: &'static str,
@@ -56,8 +56,8 @@ struct Member<'a> {
 
 macro_rules! members {
     ($($name:ident: $type:ty = $reader:path;)+) => {
-        /// What a client says about itself. A member without a value is absent, never null: both mean the same
-        /// (RFC 7592 §2.2).
+        /// The metadata of a client. A member without a value is absent, never null: both mean the same (RFC 7592
+        /// §2.2).
         #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default)]
         pub struct ClientMetadata {
@@ -121,14 +121,14 @@ members! {
     authorization_details_types: Vec<String> = read::texts;
 }
 
-/// RFC 7592 §2.2: the whole new registration.
+/// RFC 7592 §2.2: the complete new registration.
 pub struct Update {
     pub metadata: ClientMetadata,
-    /// For the service to compare; a client cannot choose its secret.
+    /// The service compares it; a client cannot choose its secret.
     pub client_secret: Option<Zeroizing<String>>,
 }
 
-/// RFC 7592 §2.2: a request must not include them.
+/// RFC 7592 §2.2: an update request must not include them.
 const NOT_IN_AN_UPDATE: [&str; 4] = [
     "registration_access_token",
     "registration_client_uri",
@@ -137,20 +137,20 @@ const NOT_IN_AN_UPDATE: [&str; 4] = [
 ];
 
 impl ClientMetadata {
-    /// A registration request (RFC 7591 §3.1), with the defaults of §2 filled in.
+    /// Parses a registration request (RFC 7591 §3.1) and fills in the defaults of §2.
     ///
     /// # Errors
-    /// When a member is malformed, names what this server does not serve, or contradicts another.
+    /// When a member is malformed, names what this server does not support, or contradicts another one.
     pub fn parse(value: &Value, allowed: &Allowed<'_>) -> Result<Self, MetadataError> {
         let mut metadata = Self::read(object(value)?, allowed)?;
         consistency::settle(&mut metadata)?;
         Ok(metadata)
     }
 
-    /// An update request (RFC 7592 §2.2) for this client. It replaces everything, so every rule applies again.
+    /// Parses an update request (RFC 7592 §2.2) of this client. It replaces all members, so every rule applies again.
     ///
     /// # Errors
-    /// As [`Self::parse`], and when the request is for another client or carries what only the server says.
+    /// As [`Self::parse`], and when the request is for another client or contains members that only the server sets.
     pub fn parse_update(
         value: &Value,
         client_id: &str,

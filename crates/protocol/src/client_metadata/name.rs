@@ -1,4 +1,4 @@
-//! The name a person is shown before trusting a client (docs/decisions/0032): it must read as what it is.
+//! The client name that a person sees at consent (docs/decisions/0032): its appearance must not mislead.
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -32,8 +32,8 @@ enum Script {
     Cyrillic,
 }
 
-/// The three scripts whose letters pass for one another. Others may stand beside Latin, as they do in
-/// ordinary Japanese, Arabic or Hindi product names.
+/// The three scripts with letters that look alike. Other scripts may be mixed with Latin, as in ordinary Japanese,
+/// Arabic or Hindi product names.
 fn script(char: char) -> Option<Script> {
     if !char.is_alphabetic() {
         return None;

@@ -38,7 +38,7 @@ pub(super) fn text(member: Member<'_>) -> Read<Option<String>> {
     member.value.map(|value| member.bounded(value).map(str::to_owned)).transpose()
 }
 
-/// An empty list says nothing: it counts as absent.
+/// An empty list counts as absent.
 pub(super) fn texts(member: Member<'_>) -> Read<Vec<String>> {
     let Some(value) = member.value else { return Ok(Vec::new()) };
     let items = value.as_array().ok_or_else(|| member.refused("must be an array of strings"))?;
@@ -61,17 +61,17 @@ pub(super) fn seconds(member: Member<'_>) -> Read<Option<u64>> {
     member.value.map(whole).transpose()
 }
 
-/// A page for people, which may have a fragment.
+/// A page for people; may have a fragment.
 pub(super) fn page(member: Member<'_>) -> Read<Option<String>> {
     text(member)?.map(|url| https(member, url, true)).transpose()
 }
 
-/// Request objects by reference carry a hash as fragment (OpenID Connect Core §6.2).
+/// References to request objects have a hash as fragment (OpenID Connect Core §6.2).
 pub(super) fn pages(member: Member<'_>) -> Read<Vec<String>> {
     texts(member)?.into_iter().map(|url| https(member, url, true)).collect()
 }
 
-/// An address the server or a browser is sent to.
+/// A URL that the server or a browser requests.
 pub(super) fn endpoint(member: Member<'_>) -> Read<Option<String>> {
     text(member)?.map(|url| https(member, url, false)).transpose()
 }
@@ -93,7 +93,7 @@ pub(super) fn redirect_uris(member: Member<'_>) -> Read<Vec<RedirectUri>> {
     uris(member).map_err(|error| MetadataError { code: ErrorCode::InvalidRedirectUri, ..error })
 }
 
-/// OpenID RP-Initiated Logout §3: matched like redirect URIs, so held to the same rules.
+/// OpenID RP-Initiated Logout §3: matched like redirect URIs, so the same rules apply.
 pub(super) fn post_logout_redirect_uris(member: Member<'_>) -> Read<Vec<RedirectUri>> {
     uris(member)
 }
@@ -109,14 +109,14 @@ fn uris(member: Member<'_>) -> Read<Vec<RedirectUri>> {
     texts.into_iter().enumerate().map(register).collect()
 }
 
-/// RFC 7591 §2: `client_secret_basic` when not said.
+/// RFC 7591 §2: the default is `client_secret_basic`.
 pub(super) fn auth_method(member: Member<'_>) -> Read<String> {
     let method = text(member)?.unwrap_or_else(|| "client_secret_basic".to_owned());
     served(member, &method, member.allowed.auth_methods)?;
     Ok(method)
 }
 
-/// What the server has for clients that name none.
+/// The server's default for clients that name none.
 pub(super) fn grant_types(member: Member<'_>) -> Read<Vec<String>> {
     let mut grants = texts(member)?;
     if grants.is_empty() {
@@ -125,7 +125,7 @@ pub(super) fn grant_types(member: Member<'_>) -> Read<Vec<String>> {
     all_served(member, grants, member.allowed.grant_types)
 }
 
-/// The default depends on the grants: see `consistency`.
+/// The default depends on the grant types: see `consistency`.
 pub(super) fn response_types(member: Member<'_>) -> Read<Vec<String>> {
     all_served(member, texts(member)?, member.allowed.response_types)
 }
@@ -153,7 +153,7 @@ pub(super) fn algorithm(member: Member<'_>) -> Read<Option<Algorithm>> {
     name.parse().map(Some).map_err(|_| member.refused("is not a supported signature algorithm"))
 }
 
-/// A declared scope is a default or a ceiling (decision record 0055), so one that names nothing is a mistake.
+/// A declared scope is a default or a ceiling (decision record 0055), so an empty one is refused.
 pub(super) fn scope(member: Member<'_>) -> Read<Option<Scope>> {
     let Some(text) = text(member)? else { return Ok(None) };
     let scope = Scope::parse(&text).map_err(|error| invalid(error.to_string()))?;
@@ -172,7 +172,7 @@ pub(super) fn application_type(member: Member<'_>) -> Read<Option<ApplicationTyp
     }
 }
 
-/// Pairwise subjects are neither advertised nor served.
+/// Pairwise subjects are not supported.
 pub(super) fn subject_type(member: Member<'_>) -> Read<Option<String>> {
     match text(member)? {
         Some(kind) if kind != "public" => Err(member.refused("must be public")),

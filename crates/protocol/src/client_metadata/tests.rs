@@ -248,7 +248,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Whatever is accepted is stored and shown as it was accepted, and would be accepted again.
+    /// Accepted metadata is stored and returned unchanged, and is accepted again.
     #[test]
     fn accepted_metadata_is_a_fixed_point(
         name in prop::sample::select(vec![

@@ -36,7 +36,7 @@ fn sign(key: &SigningKey, header: &Value, claims: &Value) -> String {
     let signature = URL_SAFE_NO_PAD.encode(key.sign(input.as_bytes()).unwrap());
     format!("{input}.{signature}")
 }
-/// A good proof but for one claim; `null` leaves it out.
+/// A valid DPoP proof with one claim replaced; `null` removes it.
 fn with_claim(name: &str, value: &Value) -> Result<Proof, DpopError> {
     let mut claims = claims();
     claims[name] = value.clone();
@@ -97,7 +97,7 @@ fn only_this_type_with_an_open_key_of_the_senders_own() {
         assert_eq!(with_header(|header| header["alg"] = json!(alg)), jws(VerifyError::Algorithm));
     }
     assert_eq!(with_header(|header| header["crit"] = json!(["b64"])), jws(VerifyError::Critical));
-    // A kid beside the key names nothing.
+    // A `kid` beside the key is ignored.
     assert!(with_header(|header| header["kid"] = json!("anything")).is_ok());
 }
 

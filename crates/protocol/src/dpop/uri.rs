@@ -1,5 +1,5 @@
-//! Comparing `htu` (RFC 9449 §4.3): query and fragment aside, after the normalisation of RFC 3986 §§6.2.2
-//! and 6.2.3.
+//! Comparison of `htu` (RFC 9449 §4.3): without query and fragment, after the normalisation of RFC 3986 §§6.2.2 and
+//! 6.2.3.
 
 use url::Url;
 
@@ -14,10 +14,10 @@ pub(super) fn same(presented: &str, ours: &str) -> bool {
     }
 }
 
-/// Scheme, host and port, and path. The parser sees to case, default ports, dot segments and the empty path.
+/// Scheme, host and port, and path. The URL parser normalises case, default ports, dot segments and the empty path.
 fn normal(text: &str) -> Option<(url::Origin, Vec<u8>)> {
     let text = text.split(['?', '#']).next().filter(|text| text.len() <= MAX_HTU)?;
-    // A URL parser mends what is not a URI at all: backslashes, tabs, missing slashes.
+    // A URL parser repairs text that is not a URI: backslashes, tabs, missing slashes.
     let (scheme, rest) = text.split_once("://")?;
     if !is_uri_text(text.as_bytes()) || rest.starts_with('/') {
         return None;
@@ -32,7 +32,7 @@ fn normal(text: &str) -> Option<(url::Origin, Vec<u8>)> {
     Some((url.origin(), normal_path(url.path().as_bytes())))
 }
 
-/// RFC 3986 §6.2.2.1 and §6.2.2.2: capital hexadecimal digits, and unreserved characters as themselves.
+/// RFC 3986 §6.2.2.1 and §6.2.2.2: upper-case hexadecimal digits, and unreserved characters decoded.
 fn normal_path(path: &[u8]) -> Vec<u8> {
     let mut normal = Vec::with_capacity(path.len());
     let mut rest = path;

@@ -1,4 +1,4 @@
-//! Public keys as JWK (RFC 7517), named by their thumbprint (RFC 7638).
+//! Public keys as JWK (RFC 7517), identified by their thumbprint (RFC 7638).
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
@@ -44,8 +44,8 @@ pub struct Jwks {
     pub keys: Vec<PublicJwk>,
 }
 
-/// The name of anybody's public key: P-256, Ed25519 or RSA. `None` when it is of another kind or not spelt the
-/// one way RFC 7518 §6 has for it, since a key with two names is bound to neither.
+/// The thumbprint of any public key: P-256, Ed25519 or RSA. `None` for another type or a spelling that is not the
+/// canonical one of RFC 7518 §6, since one key must not have two thumbprints.
 #[must_use]
 pub fn thumbprint(jwk: &Value) -> Option<[u8; 32]> {
     let material = Material::deserialize(jwk).ok()?;
@@ -68,7 +68,7 @@ impl Material {
         Self::Okp { crv: "Ed25519".into(), x: encode(point) }
     }
 
-    /// From big-endian integers, whose leading zero bytes JWK leaves out (RFC 7518 §2, Base64urlUInt).
+    /// From big-endian integers; JWK omits their leading zero bytes (RFC 7518 §2, Base64urlUInt).
     pub(crate) fn rsa(modulus: &[u8], exponent: &[u8]) -> Self {
         Self::Rsa { n: encode(trim(modulus)), e: encode(trim(exponent)) }
     }
@@ -83,7 +83,7 @@ impl Material {
         sha256(canonical.as_bytes())
     }
 
-    /// Base64url also keeps out quotes, which would let one key spell the canonical text of another.
+    /// Base64url also excludes quotes, with which one key could imitate the canonical text of another.
     fn is_canonical(&self) -> bool {
         let bytes = |text: &str| URL_SAFE_NO_PAD.decode(text).unwrap_or_default();
         let coordinate = |text: &str| bytes(text).len() == 32;
@@ -113,7 +113,7 @@ impl PublicJwk {
         Self { kid: encode(&material.thumbprint()), material, alg, usage: Usage::Signature }
     }
 
-    /// Bits of an RSA modulus; `None` for the curves, whose size is fixed.
+    /// Size of an RSA modulus in bits; `None` for elliptic curves, whose size is fixed.
     #[must_use]
     pub fn rsa_bits(&self) -> Option<usize> {
         match &self.material {

@@ -1,4 +1,4 @@
-//! Private keys: parsed once, then only asked to sign.
+//! Private signing keys, parsed once.
 
 use aws_lc_rs::{
     encoding::AsDer,
@@ -30,7 +30,7 @@ enum Pair {
     Rsa(RsaKeyPair),
 }
 
-/// A private key ready to sign with the one algorithm it serves.
+/// A private key with its one algorithm.
 pub struct SigningKey {
     algorithm: Algorithm,
     pair: Pair,
@@ -43,8 +43,8 @@ impl std::fmt::Debug for SigningKey {
     }
 }
 
-/// A new private key as PKCS#8. The one place where entropy is not an argument: the crypto library generates
-/// keys from its own generator only.
+/// Generates a private key as PKCS#8. The one place where entropy is not an argument: the crypto library uses only
+/// its own generator.
 ///
 /// # Errors
 /// When the crypto library fails.
@@ -71,7 +71,7 @@ pub fn generate_pkcs8(algorithm: Algorithm) -> Result<Zeroizing<Vec<u8>>, KeyErr
 
 impl SigningKey {
     /// # Errors
-    /// When the bytes are not a PKCS#8 key for this algorithm, or an RSA key too short to be accepted.
+    /// When the bytes are not a PKCS#8 key for this algorithm, or are a too short RSA key.
     pub fn from_pkcs8(algorithm: Algorithm, der: &[u8]) -> Result<Self, KeyError> {
         let (pair, public) = match algorithm {
             Algorithm::Es256 => {

@@ -1,4 +1,4 @@
-//! JOSE: what we sign with and how it looks on the wire (RFC 7515, RFC 7517, RFC 7518, RFC 7638, RFC 8037).
+//! JOSE: signature algorithms, keys and tokens (RFC 7515, RFC 7517, RFC 7518, RFC 7638, RFC 8037).
 
 mod jwk;
 mod jws;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! algorithms {
     ($($variant:ident = $name:literal),+ $(,)?) => {
-        /// The signature algorithms we sign with. Each has a key ring of its own; a key serves one algorithm.
+        /// The algorithms we sign with. Each has its own key ring; a key serves one algorithm.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Algorithm { $(#[serde(rename = $name)] $variant),+ }
 
@@ -47,7 +47,7 @@ algorithms! { Es256 = "ES256", EdDsa = "EdDSA", Rs256 = "RS256", Ps256 = "PS256"
 pub struct UnknownAlgorithm(String);
 
 impl Algorithm {
-    /// An RSA signature costs some fifteen elliptic-curve ones: those leave the async threads.
+    /// An RSA signature costs as much as about fifteen elliptic-curve ones, so it is computed off the async threads.
     #[must_use]
     pub const fn is_slow(self) -> bool {
         match self {

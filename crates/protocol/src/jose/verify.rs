@@ -1,7 +1,7 @@
-//! Verifying what others signed (RFC 7515 §5.2, RFC 7519 §7.2, RFC 8725 §3).
+//! Verification of signed tokens (RFC 7515 §5.2, RFC 7519 §7.2, RFC 8725 §3).
 //!
-//! The caller says which algorithms it takes and which keys are the signer's; the token only chooses among
-//! those. HMAC and `none` are not in [`Algorithm`], so no list can let them in.
+//! The caller passes the accepted algorithms and the signer's keys; the token only selects among those. HMAC and
+//! `none` are not in [`Algorithm`], so they cannot be accepted.
 
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RSA_PSS_2048_8192_SHA256,
@@ -15,7 +15,8 @@ use crate::json::parse_strict;
 
 pub const MAX_COMPACT: usize = 16 * 1024;
 const MAX_DEPTH: usize = 16;
-/// Of an RSA modulus. Verifying costs four times as much for every doubling, and whoever sends the token chose the key.
+/// Maximum size of an RSA modulus. The cost of verification quadruples with each doubling, and the sender of the
+/// token chose the key.
 pub const MAX_RSA_BYTES: usize = 512;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -28,24 +29,24 @@ pub enum VerifyError {
     Critical,
     #[error("the token is not signed with an accepted algorithm")]
     Algorithm,
-    /// Where keys are fetched: the time to fetch them again.
+    /// Where keys are fetched: a reason to fetch them again.
     #[error("no key matches the token")]
     UnknownKey,
     #[error("the token has no public key of its algorithm in its jwk header")]
     EmbeddedKey,
-    /// Whoever sent it has told it to everybody on the way.
+    /// The sender has disclosed it to every party on the way.
     #[error(
         "the jwk header contains private or symmetric key material: replace that key, it is no longer secret"
     )]
     PrivateKey,
-    /// OpenID Connect Core §10.1: with several keys, `kid` must be there. Trying each would cost as often.
+    /// OpenID Connect Core §10.1: with several keys, `kid` is required. Trying each would multiply the cost.
     #[error("several keys match the token: send kid")]
     SeveralKeys,
     #[error("the signature does not verify")]
     Signature,
 }
 
-/// A token whose signature holds. What it says (`typ`, `iss`, `aud`, `exp`, ...) is still to be checked.
+/// A token with a valid signature. Its content (`typ`, `iss`, `aud`, `exp`, ...) is not checked yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerifiedJws {
     pub header: Value,
@@ -53,7 +54,7 @@ pub struct VerifiedJws {
     pub algorithm: Algorithm,
 }
 
-/// A compact JWS (RFC 7515 §3.1), taken apart and not yet believed.
+/// The parts of a compact JWS (RFC 7515 §3.1), not verified yet.
 struct Parts<'a> {
     header: Value,
     payload: Vec<u8>,
@@ -61,11 +62,10 @@ struct Parts<'a> {
     signed: &'a str,
 }
 
-/// `keys` are JWKs (RFC 7517 §4). Those that are not of the algorithm's type, or are for something else, are
-/// passed over.
+/// `keys` are JWKs (RFC 7517 §4). Keys of another type or for another use are skipped.
 ///
 /// # Errors
-/// When anything at all is not as it should be.
+/// When the token is malformed, not accepted or not signed by one of the keys.
 pub fn verify_compact(
     token: &str,
     keys: &[Value],
@@ -90,11 +90,11 @@ pub fn verify_compact(
     Ok(VerifiedJws { payload: object(&parts.payload)?, header: parts.header, algorithm })
 }
 
-/// Verifies with the key in the token's own `jwk` header (RFC 7515 §4.1.3). That says only that the sender holds
-/// the key, not who the sender is: `kid` and everything else that names keys is passed over.
+/// Verifies with the key in the token's own `jwk` header (RFC 7515 §4.1.3). This only shows that the sender holds the
+/// key, not who the sender is: `kid` and other names of keys are ignored.
 ///
 /// # Errors
-/// When anything at all is not as it should be.
+/// When the token is malformed, not accepted or not signed by that key.
 pub fn verify_embedded(token: &str, allowed: &[Algorithm]) -> Result<VerifiedJws, VerifyError> {
     let parts = Parts::split(token)?;
     let algorithm = parts.algorithm(allowed)?;
@@ -109,7 +109,7 @@ pub fn verify_embedded(token: &str, allowed: &[Algorithm]) -> Result<VerifiedJws
     Ok(VerifiedJws { payload: object(&parts.payload)?, header: parts.header, algorithm })
 }
 
-/// The claims of a token nobody has verified, for one purpose: to find out whose keys to verify it with.
+/// The claims of a token before verification. Only for finding the keys to verify it with.
 ///
 /// # Errors
 /// When the token is malformed.
@@ -117,7 +117,7 @@ pub fn peek_claims(token: &str) -> Result<Value, VerifyError> {
     object(&Parts::split(token)?.payload)
 }
 
-/// Whether verifying it takes long enough to leave the async threads. What is no token takes no time.
+/// Whether verification is slow enough to run off the async threads. A malformed token costs nothing.
 #[must_use]
 pub fn is_slow_to_verify(token: &str) -> bool {
     let header = token.split_once('.').and_then(|(header, _)| decode(header).ok());
@@ -143,7 +143,7 @@ impl<'a> Parts<'a> {
     }
 
     fn algorithm(&self, allowed: &[Algorithm]) -> Result<Algorithm, VerifyError> {
-        // RFC 7515 §4.1.11: what is critical and not understood must be refused; we understand none.
+        // RFC 7515 §4.1.11: an unknown critical extension must be refused; none is known.
         if self.header.get("crit").is_some() {
             return Err(VerifyError::Critical);
         }
@@ -156,12 +156,12 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// RFC 9864 §2.2 names the same signature by its curve, and some libraries know no other name.
+/// RFC 9864 §2.2 names the same signature by its curve, and some libraries use only that name.
 fn usual_name(algorithm: &str) -> &str {
     if algorithm == "Ed25519" { Algorithm::EdDsa.as_str() } else { algorithm }
 }
 
-/// One public key, ready for one algorithm (RFC 8725 §3.1).
+/// A public key for one algorithm (RFC 8725 §3.1).
 enum Key {
     Ec(Vec<u8>),
     Ed(Vec<u8>),
@@ -169,7 +169,7 @@ enum Key {
 }
 
 impl Key {
-    /// `None` when the key is of another type, too weak (RFC 8725 §3.4), or says it is for something else.
+    /// `None` when the key has another type, is too weak (RFC 8725 §3.4), or declares another use.
     fn read(jwk: &Value, algorithm: Algorithm) -> Option<Self> {
         let member = |name: &str| jwk.get(name).and_then(Value::as_str);
         let bytes = |name: &str| member(name).and_then(|text| decode(text).ok());
@@ -197,7 +197,7 @@ impl Key {
         }
     }
 
-    /// 2048 to 4096 bits; the exponent an odd number from 3, for with 1 every message is its own signature.
+    /// 2048 to 4096 bits; the exponent is an odd number from 3: with 1 every message would be its own signature.
     fn rsa(n: Vec<u8>, e: Vec<u8>, padding: &'static aws_lc_rs::signature::RsaParameters) -> Option<Self> {
         let least = if n.len() == 256 { 0x80 } else { 1 };
         let long_enough =
@@ -220,7 +220,7 @@ impl Key {
     }
 }
 
-/// No padding, no white space, no second spelling of the last character (RFC 7515 §2).
+/// No padding, no white space, no alternative spelling of the last character (RFC 7515 §2).
 fn decode(text: &str) -> Result<Vec<u8>, VerifyError> {
     URL_SAFE_NO_PAD.decode(text).map_err(|_| VerifyError::Malformed)
 }

@@ -1,4 +1,4 @@
-//! What we publish about ourselves: OpenID Connect Discovery 1.0 §3, RFC 8414 §2, RFC 9728 §2.
+//! Published metadata: OpenID Connect Discovery 1.0 §3, RFC 8414 §2, RFC 9728 §2.
 //!
 //! A member without a value is absent, never null or empty (RFC 8414 §3.2, RFC 9728 §3.2).
 
@@ -14,7 +14,7 @@ pub struct AuthorizationServer {
     pub jwks_uri: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scopes_supported: Vec<&'static str>,
-    /// Required even where nothing is served yet (RFC 8414 §2), so the one list that may be empty.
+    /// Required even if no response type is supported (RFC 8414 §2), so the only list that may be empty.
     pub response_types_supported: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub response_modes_supported: Vec<&'static str>,
@@ -35,7 +35,7 @@ pub struct AuthorizationServer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub id_token_signing_alg_values_supported: Vec<&'static str>,
     pub userinfo_signing_alg_values_supported: Vec<&'static str>,
-    /// Said even though it has a default: that default is `none` (OpenID Connect Discovery §3).
+    /// Always present, because the default includes `none` (OpenID Connect Discovery §3).
     pub request_object_signing_alg_values_supported: Vec<&'static str>,
     pub authorization_signing_alg_values_supported: Vec<&'static str>,
     pub dpop_signing_alg_values_supported: Vec<&'static str>,
@@ -44,7 +44,7 @@ pub struct AuthorizationServer {
     pub prompt_values_supported: Vec<&'static str>,
     pub claims_parameter_supported: bool,
     pub request_parameter_supported: bool,
-    /// The default is true (OpenID Connect Discovery §3).
+    /// Always present, because the default is true (OpenID Connect Discovery §3).
     pub request_uri_parameter_supported: bool,
     pub require_request_uri_registration: bool,
     /// RFC 9207 §3.
@@ -82,7 +82,7 @@ pub struct Endpoints {
     pub end_session_endpoint: Option<String>,
 }
 
-/// RFC 9728 §2: which authorization server guards our own APIs.
+/// RFC 9728 §2: the authorization server of our own APIs.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProtectedResource {
     pub resource: String,

@@ -1,7 +1,8 @@
 //! Common passwords, always refused (NIST SP 800-63B-4 §3.1.1.2, ASVS 6.2.4).
 //!
-//! Published lists hardly have an entry of 15 characters. What people do when asked for more is known, though:
-//! they repeat, append, or walk along the keyboard. So the list is words and habits, and is built at first use.
+//! Published lists have hardly any entry of 15 characters, but the ways in which people lengthen a password are
+//! known: they repeat, append, or walk along the keyboard. So the list is generated from words and these habits, at
+//! first use.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -10,10 +11,10 @@ use std::{
 
 /// The shortest password any policy allows.
 const MIN: usize = 8;
-/// The longest entry by repetition or walking.
+/// The longest entry made by repetition or a keyboard walk.
 const MAX: usize = 48;
 
-/// Sorted 64-bit hashes: an unlucky stranger's password is refused once in 10¹³ times.
+/// Sorted 64-bit hashes: a false match happens once in 10¹³ passwords.
 static HASHES: LazyLock<Box<[u64]>> = LazyLock::new(|| {
     let mut hashes = Vec::new();
     generate(&mut |entry| {
@@ -26,25 +27,25 @@ static HASHES: LazyLock<Box<[u64]>> = LazyLock::new(|| {
     hashes.into_boxed_slice()
 });
 
-/// Whether this whole password, in lower case and NFC, is common.
+/// Whether the whole password, in lower case and NFC, is common.
 #[must_use]
 pub fn contains(folded: &str) -> bool {
     HASHES.binary_search(&hash(folded)).is_ok()
 }
 
-/// Builds the list now rather than in somebody's request.
+/// Builds the list now rather than during a request.
 pub fn prepare() {
     LazyLock::force(&HASHES);
 }
 
 fn hash(text: &str) -> u64 {
-    // Fixed keys: the list is no secret and nobody chooses its buckets.
+    // Fixed keys: the list is not secret, and no input chooses its buckets.
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()
 }
 
-/// The very commonest: these are also joined in pairs.
+/// The most common words: these are also joined in pairs.
 const TOP: &str = "\
     password passwort senha qwerty admin welcome iloveyou monkey dragon letmein football baseball master \
     sunshine princess login shadow superman batman love abc123 abc 123 1234 12345 123456 12345678 secret \
@@ -102,7 +103,7 @@ const WORDS: &str = "\
     cool fuckyou fuckoff asshole bitch caralho foda-se fodase merda porra palavrao office company service \
     support manager student teacher doctor school college network wireless";
 
-/// Said as one password, with and without spaces. Separated by commas; the other lists by spaces.
+/// Phrases used as a password, with and without spaces. Separated by commas; the other lists by spaces.
 const PHRASES: &str = "\
     correct horse battery staple, the quick brown fox, the quick brown fox jumps over the lazy dog, \
     quick brown fox jumps, let me in please, please let me in, open sesame please, open sesame, \
@@ -184,7 +185,7 @@ const PHRASES: &str = "\
     quero entrar, foda se, vai se foder, cachorro quente, gato preto, vida nova, vida loka, mundo novo, \
     mundo melhor";
 
-/// Rows people walk along; walks start anywhere, go round, and come back.
+/// Keyboard rows; a walk starts anywhere, wraps around, and reverses.
 const WALKS: &str = "\
     1234567890 0123456789 9876543210 0987654321 123456789 987654321 12345678 1234567 123456 12345 1234 123 \
     321 147258369 159357 123654789 789456123 741852963 1357 2468 112233445566778899 11223344 1122334455 \
@@ -205,19 +206,19 @@ const TAILS: &str = "\
     1234! 12345! @1 @12 @1234 @12345 @123456 @2024 @2025 @2026 2024! 2025! 2026! #1 #123 _123 -123 .123 !1 !123 !@# \
     !@#$ abc abc123 qwe qwerty a x br";
 const HEADS: &str = "1 123 1234 123456 my the minha meu";
-/// For where all would be too many.
+/// For combinations where all tails would be too many.
 const FEW_TAILS: &str = "1 12 123 1234 12345 123456 ! !! !!! @123 123! 1! 2024 2025 2026";
 const FIRST_YEAR: u32 = 1970;
 const LAST_YEAR: u32 = 2030;
 
-/// Hands over every entry, some more than once. The lists are in lower case and NFC, so the entries are.
+/// Emits every entry, some more than once. The lists are in lower case and NFC, so the entries are too.
 fn generate(emit: &mut dyn FnMut(String)) {
     let [top, walks, few] = [TOP, WALKS, FEW_TAILS].map(|list| list.split(' ').collect::<Vec<_>>());
     let years = || (FIRST_YEAR..=LAST_YEAR).map(|year| year.to_string());
     let tails: Vec<String> =
         few.iter().copied().chain(TAILS.split(' ')).map(str::to_owned).chain(years()).collect();
 
-    // One key, held down.
+    // One key, repeated.
     for key in ('a'..='z').chain('0'..='9').chain("!@#$%&*()-_=+.,;:?/ çáéãõñ".chars()) {
         repeat(&key.to_string(), &[], emit);
     }
@@ -236,7 +237,7 @@ fn generate(emit: &mut dyn FnMut(String)) {
             emit([word; 2].join(separator));
             emit([word; 3].join(separator));
         }
-        // Filled up until the form accepts it.
+        // Filled up to the minimum length.
         for filler in ["1", "0", "!", "."] {
             for length in [8, 10, 12, 15, 16, 17, 18, 20] {
                 let missing = usize::saturating_sub(length, word.chars().count());
@@ -281,7 +282,7 @@ fn generate(emit: &mut dyn FnMut(String)) {
         for start in 0..keys.len() {
             for length in MIN..=26 {
                 emit(keys.iter().cycle().skip(start).take(length).collect());
-                // There and back again.
+                // Forwards, then backwards.
                 let way = &keys[start..keys.len().min(start + length)];
                 emit(way.iter().chain(way.iter().rev()).collect());
             }
@@ -299,7 +300,7 @@ fn generate(emit: &mut dyn FnMut(String)) {
     }
 }
 
-/// Over and over: whole times, or until there were enough letters; the first few times also with a tail.
+/// Repeats a unit: whole times, or up to a length; the first few repetitions also with a tail.
 fn repeat(unit: &str, tails: &[&str], emit: &mut dyn FnMut(String)) {
     let length = unit.chars().count().max(1);
     for times in 1..=MAX / length {

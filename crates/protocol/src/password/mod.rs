@@ -1,4 +1,4 @@
-//! Passwords as NIST SP 800-63B-4 §3.1.1.2 wants them: long, not common, and otherwise as the person likes.
+//! Password rules of NIST SP 800-63B-4 §3.1.1.2: long, not common, and no rules of composition.
 
 pub mod common;
 
@@ -7,17 +7,17 @@ use std::fmt;
 use unicode_normalization::UnicodeNormalization;
 use zeroize::Zeroizing;
 
-/// More than this is refused unread: normalising and hashing are work a stranger can ask for.
+/// Longer input is refused unread: anonymous callers can cause normalising and hashing.
 pub const MAX_BYTES: usize = 4096;
-/// Shorter words are in too many good passwords by chance.
+/// Shorter words occur in many good passwords by chance.
 const MIN_CONTEXT_WORD: usize = 3;
-/// Shorter pieces of a name (`com`, `the`) say nothing about it.
+/// Shorter parts of a name (`com`, `the`) are not specific to it.
 const MIN_CONTEXT_PIECE: usize = 4;
 
 /// Lengths in Unicode code points after NFC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PasswordPolicy {
-    /// 15 where the password may stand alone, 8 where a second factor always follows.
+    /// 15 where the password may be the only factor, 8 where a second factor is always required.
     pub min: usize,
     pub max: usize,
 }
@@ -28,7 +28,7 @@ impl Default for PasswordPolicy {
     }
 }
 
-/// §3.1.1.2: the person is told why.
+/// §3.1.1.2: the person receives the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordRefused {
     #[error("the password has fewer than {min} characters")]
@@ -41,12 +41,12 @@ pub enum PasswordRefused {
     ContextWord,
 }
 
-/// A password in NFC and within bounds: all that a hasher accepts.
+/// A password in NFC and within bounds: the only input a hasher accepts.
 #[derive(Clone)]
 pub struct NormalisedPassword(Zeroizing<String>);
 
 impl NormalisedPassword {
-    /// For the hasher. Everything counts: nothing is cut off or folded (ASVS 6.2.8).
+    /// For the hasher. Every character matters: nothing is truncated or folded (ASVS 6.2.8).
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_bytes()
@@ -59,7 +59,7 @@ impl fmt::Debug for NormalisedPassword {
     }
 }
 
-/// A password to be set. `context` are names an attacker would try first: the service, the organization, the
+/// Checks a password to be set. `context` are names an attacker would try first: the service, the organization, the
 /// host, the person's own address (ASVS 6.2.11).
 pub fn check(
     policy: &PasswordPolicy,
@@ -87,20 +87,20 @@ pub fn check(
     Ok(password)
 }
 
-/// A password to be verified. Only bounds: what was accepted under an older policy must still open the door.
+/// Reads a password to be verified. Only bounds apply: one that was set under an older policy must still verify.
 #[must_use]
 pub fn normalise(password: &str) -> Option<NormalisedPassword> {
     (1..=MAX_BYTES).contains(&password.len()).then(|| NormalisedPassword(nfc(password)))
 }
 
 fn nfc(text: &str) -> Zeroizing<String> {
-    // NFC can treble UTF-8; growing would leave copies behind.
+    // NFC can triple the length in UTF-8; reallocating would leave copies in memory.
     let mut normal = Zeroizing::new(String::with_capacity(3 * text.len()));
     normal.extend(text.nfc());
     normal
 }
 
-/// For comparison with lists only.
+/// Only for comparison with lists.
 fn fold(text: &str) -> Zeroizing<String> {
     let lower = Zeroizing::new(text.to_lowercase());
     nfc(&lower)
@@ -119,8 +119,8 @@ fn is_made_of_name(password: &str, name: &str) -> bool {
         .any(|word| is_made_of(password, word))
 }
 
-/// Whether the whole password is this word, once or more, with nothing but digits, punctuation and spaces
-/// around it. A password that merely contains the word is fine.
+/// Whether the whole password is this word, once or repeated, with only digits, punctuation and spaces around it. A
+/// password that merely contains the word is allowed.
 fn is_made_of(password: &str, word: &str) -> bool {
     let mut rest = password;
     let mut found = false;
@@ -159,7 +159,7 @@ mod tests {
         let (short, long) = (PasswordRefused::TooShort { min: 15 }, PasswordRefused::TooLong { max: 256 });
         assert_eq!(refused("kT9#vLq2!mWz7x", &[]), Some(short));
         assert_eq!(refused("kT9#vLq2!mWz7xR", &[]), None);
-        // Fourteen letters, one of them written with a combining accent.
+        // Fourteen characters, one of them written with a combining accent.
         assert_eq!(refused("kTe\u{301}#vLq2!mWz7x", &[]), Some(short));
         assert_eq!(refused("🦀🐙🦑🦐🦞🐡🐠🐟🐬🐳🐋🦈🐊🐅", &[]), Some(short));
         assert_eq!(refused("🦀🐙🦑🦐🦞🐡🐠🐟🐬🐳🐋🦈🐊🐅🐆", &[]), None);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     proptest! {
-        /// ASVS 6.2.5: no composition rule, in any script.
+        /// ASVS 6.2.5: no rules of composition, in any script.
         #[test]
         fn anything_long_enough_and_not_listed_is_accepted(password in prop_oneof![
             "\\PC{15,60}",
@@ -231,11 +231,11 @@ mod tests {
             prop_assume!(normal.chars().count() >= POLICY.min);
             prop_assume!(!common::contains(&fold(&normal)));
             let accepted = check(&POLICY, &password, &[]);
-            // What is set is what is verified.
+            // The password that is set equals the one that is verified.
             prop_assert_eq!(accepted.map(|accepted| accepted.as_bytes().to_vec()), Ok(bytes(&password)));
         }
 
-        /// ASVS 6.2.8: only NFC makes two passwords one.
+        /// ASVS 6.2.8: two passwords are equal only if their NFC is.
         #[test]
         fn nothing_is_cut_off_or_folded(one in "\\PC{1,90}", two in "\\PC{1,90}") {
             let same = one.nfc().eq(two.nfc());

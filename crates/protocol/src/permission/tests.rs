@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn permission() -> impl Strategy<Value = Permission> {
-    // Few enough that equal resources, prefixes of one another and reserved ones meet all the time.
+    // Few resources, so that equal ones, prefixes of one another and reserved ones are frequent.
     let resource = prop::sample::select(vec!["a", "ab", "a.b", "organizations", "members"]);
     let action = prop::sample::select(vec!["*", "x", "xy", "administer", "impersonate"]);
     (resource, action).prop_map(|(resource, action)| format!("{resource}:{action}").parse().unwrap())

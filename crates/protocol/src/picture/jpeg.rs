@@ -20,12 +20,12 @@ pub(super) fn parse(mut rest: &[u8]) -> Result<Picture, PictureError> {
         let (segment, after) = segment(after)?;
         rest = after;
         match marker {
-            // Baseline, extended and progressive: what browsers draw. One frame.
+            // Baseline, extended and progressive: the frames that browsers support. Only one frame.
             0xc0..=0xc2 if size.is_none() => size = Some(frame(segment)?),
             0xc0..=0xc2 => return Err(PictureError::Broken),
             // Lossless, hierarchical, arithmetic.
             0xc3 | 0xc5..=0xc7 | 0xc8..=0xcb | 0xcd..=0xcf | 0xcc => return Err(PictureError::Unusual),
-            // Tables, and Adobe's note on how colours are coded.
+            // Tables, and Adobe's segment about colour coding.
             0xc4 | 0xdb | 0xdd | 0xee => {}
             SCAN if size.is_some() => {}
             // Exif, profiles, previews, comments.
@@ -45,7 +45,7 @@ pub(super) fn parse(mut rest: &[u8]) -> Result<Picture, PictureError> {
     }
 }
 
-/// B.1.1.2: `FF`, as often as one likes, and a byte.
+/// B.1.1.2: any number of `FF`, then a byte.
 fn marker(bytes: &[u8]) -> Result<(u8, &[u8]), PictureError> {
     let fill = bytes.iter().take_while(|byte| **byte == 0xff).count();
     match bytes.get(fill..) {
@@ -54,7 +54,7 @@ fn marker(bytes: &[u8]) -> Result<(u8, &[u8]), PictureError> {
     }
 }
 
-/// Its parameters, without their length.
+/// The parameters of a segment, without their length.
 fn segment(bytes: &[u8]) -> Result<(&[u8], &[u8]), PictureError> {
     let (length, rest) = bytes.split_first_chunk::<2>().ok_or(PictureError::Broken)?;
     let length = usize::from(u16::from_be_bytes(*length)).checked_sub(2).ok_or(PictureError::Broken)?;
@@ -68,7 +68,7 @@ fn frame(segment: &[u8]) -> Result<(u32, u32), PictureError> {
     if width > 0 && height > 0 { Ok((width.into(), height.into())) } else { Err(PictureError::Broken) }
 }
 
-/// Up to the next marker that is neither a stuffed byte nor a restart.
+/// The length up to the next marker that is neither a stuffed byte nor a restart.
 fn scan_length(bytes: &[u8]) -> Result<usize, PictureError> {
     bytes
         .windows(2)

@@ -1,8 +1,8 @@
-//! Pictures that strangers upload: PNG, JPEG (ITU-T T.81) and WebP (RFC 9649), still ones only.
+//! Uploaded pictures: PNG, JPEG (ITU-T T.81) and WebP (RFC 9649), without animation.
 //!
-//! A picture is taken apart and put together again from the parts that draw it. What else a file may carry (where a
-//! photograph was taken, a second document behind the end, moving frames) is left out or refused. The pixels themselves
-//! are not decoded here: whoever shows the picture does that.
+//! A picture is split and reassembled from the parts that are needed to draw it. Other content (the location of a
+//! photograph, a second document behind the end, animation frames) is removed or refused. The pixels are not decoded
+//! here, only by the program that shows the picture.
 
 mod jpeg;
 mod png;
@@ -29,7 +29,7 @@ impl Format {
     }
 }
 
-/// A picture, with nothing in it that does not draw it.
+/// A picture that contains only what is needed to draw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
     pub format: Format,
@@ -52,7 +52,7 @@ pub enum PictureError {
 
 impl Picture {
     /// # Errors
-    /// What is wrong with it.
+    /// When the picture is malformed or not supported.
     pub fn parse(bytes: &[u8]) -> Result<Self, PictureError> {
         match bytes {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', rest @ ..] => png::parse(rest),
@@ -65,7 +65,7 @@ impl Picture {
     }
 }
 
-/// The first `length` bytes, and what follows.
+/// The first `length` bytes, and the rest.
 fn take(bytes: &[u8], length: usize) -> Result<(&[u8], &[u8]), PictureError> {
     bytes.split_at_checked(length).ok_or(PictureError::Broken)
 }

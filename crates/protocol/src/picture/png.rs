@@ -2,7 +2,7 @@
 
 use super::{Format, Picture, PictureError, take};
 
-/// What draws the picture. Texts, times, profiles and unknown extras stay behind.
+/// The chunks that draw the picture. Texts, times, profiles and unknown ancillary chunks are removed.
 const KEPT: &[&[u8; 4]] = &[b"IHDR", b"PLTE", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"IDAT"];
 /// Frames of an animation.
 const MOVING: &[&[u8; 4]] = &[b"acTL", b"fcTL", b"fdAT"];
@@ -25,7 +25,8 @@ pub(super) fn parse(mut rest: &[u8]) -> Result<Picture, PictureError> {
                 return Ok(Picture { format: Format::Png, width, height, bytes });
             }
             (Some(_), name) if MOVING.contains(&name) => return Err(PictureError::Moving),
-            // An upper-case first letter: nobody can draw it without knowing this one (section 5.4).
+            // An upper-case first letter marks a critical chunk: no decoder can draw the picture without knowing it
+            // (section 5.4).
             (Some(_), name) if !KEPT.contains(&name) && name[0].is_ascii_uppercase() => {
                 return Err(PictureError::Broken);
             }
@@ -40,7 +41,7 @@ pub(super) fn parse(mut rest: &[u8]) -> Result<Picture, PictureError> {
 struct Chunk<'a> {
     name: &'a [u8; 4],
     data: &'a [u8],
-    /// As it stands in the file, with length and checksum.
+    /// The chunk as in the file, with length and checksum.
     whole: &'a [u8],
 }
 
@@ -57,7 +58,7 @@ fn next(bytes: &[u8]) -> Result<(Chunk<'_>, &[u8]), PictureError> {
     Ok((Chunk { name, data, whole }, rest))
 }
 
-/// Section 11.2.1: size, depth and colour type, and how it is packed.
+/// Section 11.2.1: size, depth, colour type, and the methods of compression, filter and interlace.
 fn header(data: &[u8]) -> Result<(u32, u32), PictureError> {
     let (width, rest) = data.split_first_chunk::<4>().ok_or(PictureError::Broken)?;
     let (height, rest) = rest.split_first_chunk::<4>().ok_or(PictureError::Broken)?;

@@ -64,7 +64,7 @@ proptest::proptest! {
         let at = at % bytes.len();
         bytes[at] = byte;
         if let Ok(picture) = Picture::parse(&bytes) {
-            // What is let through is stable: taking it apart again changes nothing.
+            // Accepted pictures are stable: parsing one again changes nothing.
             proptest::prop_assert_eq!(Picture::parse(&picture.bytes), Ok(picture));
         }
     }

@@ -1,4 +1,4 @@
-//! WebP (RFC 9649): a RIFF container, with one picture and perhaps its transparency.
+//! WebP (RFC 9649): a RIFF container with one picture and optionally its alpha channel.
 
 use super::{Format, Picture, PictureError, take};
 
@@ -22,7 +22,7 @@ pub(super) fn parse(size: u32, rest: &[u8]) -> Result<Picture, PictureError> {
             b"ALPH" if canvas.is_some() && alpha.is_none() && picture.is_none() => alpha = Some(data),
             b"VP8 " | b"VP8L" if picture.is_none() => picture = Some((name, data)),
             b"VP8X" | b"ALPH" | b"VP8 " | b"VP8L" => return Err(PictureError::Broken),
-            // Profiles, Exif, XMP and what nobody knows.
+            // Profiles, Exif, XMP and unknown chunks are removed.
             _ => {}
         }
     }
@@ -47,10 +47,10 @@ pub(super) fn parse(size: u32, rest: &[u8]) -> Result<Picture, PictureError> {
     Ok(Picture { format: Format::Webp, width, height, bytes })
 }
 
-/// A chunk's name and data, and what follows it.
+/// A chunk's name and data, and the rest.
 type Chunk<'a> = ([u8; 4], &'a [u8], &'a [u8]);
 
-/// Section 2.3: a name, a size, and as many bytes, padded to an even number.
+/// Section 2.3: a name, a size, and that many bytes, padded to an even number.
 fn chunk(bytes: &[u8]) -> Result<Chunk<'_>, PictureError> {
     let (name, rest) = bytes.split_first_chunk::<4>().ok_or(PictureError::Broken)?;
     let (size, rest) = rest.split_first_chunk::<4>().ok_or(PictureError::Broken)?;
@@ -69,7 +69,7 @@ fn write(to: &mut Vec<u8>, name: [u8; 4], data: &[u8]) -> Result<(), PictureErro
     Ok(())
 }
 
-/// Section 2.7: flags, and one less than the size of the canvas.
+/// Section 2.7: flags, and the size of the canvas minus one.
 fn extended(data: &[u8]) -> Result<(u8, (u32, u32)), PictureError> {
     let (&[flags, _, _, _], rest) = data.split_first_chunk::<4>().ok_or(PictureError::Broken)?;
     let (width, rest) = rest.split_first_chunk::<3>().ok_or(PictureError::Broken)?;
@@ -81,7 +81,7 @@ fn extended(data: &[u8]) -> Result<(u8, (u32, u32)), PictureError> {
     Ok((flags, (one_less(width) + 1, one_less(height) + 1)))
 }
 
-/// RFC 6386 §9.1: a key frame, its start code, and fourteen bits each.
+/// RFC 6386 §9.1: a key frame, its start code, and width and height of fourteen bits each.
 fn lossy(data: &[u8]) -> Result<(u32, u32), PictureError> {
     let [tag, _, _, 0x9d, 0x01, 0x2a, a, b, c, d, ..] = *data else { return Err(PictureError::Broken) };
     let side = |low, high| u32::from(u16::from_le_bytes([low, high]) & 0x3fff);
@@ -89,7 +89,7 @@ fn lossy(data: &[u8]) -> Result<(u32, u32), PictureError> {
     if tag & 1 == 0 && width > 0 && height > 0 { Ok((width, height)) } else { Err(PictureError::Broken) }
 }
 
-/// RFC 9649 §3.4: a signature, and one less than width and height in fourteen bits each; version 0.
+/// RFC 9649 §3.4: a signature, then width and height minus one, of fourteen bits each; version 0.
 fn lossless(data: &[u8]) -> Result<(u32, u32), PictureError> {
     let [0x2f, a, b, c, d, ..] = *data else { return Err(PictureError::Broken) };
     let bits = u32::from_le_bytes([a, b, c, d]);

@@ -120,7 +120,7 @@ fn only_the_port_of_a_loopback_uri_may_differ() {
     }
 }
 
-/// Text near enough to a URI to go wrong.
+/// Texts that are almost URIs.
 fn near_uri() -> impl Strategy<Value = String> {
     let scheme = prop::sample::select(vec!["https://", "http://", "HTTPS://", "com.example.app:/", "//", ""]);
     let host = prop::sample::select(vec![
@@ -163,7 +163,7 @@ proptest! {
         prop_assert_eq!(uri.matches(&presented), host == other_host && tail == other_tail);
     }
 
-    /// Whatever matches could itself have been registered: no match leads anywhere a registration could not.
+    /// Every URI that matches could itself have been registered.
     #[test]
     fn what_matches_is_registrable(one in near_uri(), other in near_uri()) {
         if let Ok(uri) = RedirectUri::register(&one) {
@@ -183,7 +183,7 @@ proptest! {
     }
 }
 
-/// What matching should be, said as shortly as it can be: equality, or equality but for the port of http on loopback.
+/// The reference definition of matching: equality, or equality except for the port of http on loopback.
 fn restated(registered: &str, presented: &str) -> bool {
     let bare = |text: &str| -> Option<String> {
         let rest = text.strip_prefix("http://")?;
@@ -206,8 +206,8 @@ fn restated(registered: &str, presented: &str) -> bool {
     registered == presented || bare(registered).is_some_and(|one| bare(presented) == Some(one))
 }
 
-/// Differential, over a few hundred thousand pairs that are nearly alike: every registrable address against itself with
-/// one thing changed. Seeded, so that a failure is the same tomorrow.
+/// Differential test over a few hundred thousand pairs of similar texts: every registrable URI against itself with
+/// one change. Seeded, so that a failure is reproducible.
 #[test]
 fn matching_is_equality_but_for_the_port_of_loopback() {
     const BASES: &[&str] = &[

@@ -49,7 +49,7 @@ fn a_long_value_does_not_hide_another() {
     let text = render("To {creditor}: {amount}", &detail);
     assert!(text.ends_with("a…: 1000000.00"), "{text}");
     assert!(text.chars().count() <= MAX_RENDERED);
-    // Never checked, but still bounded.
+    // A template that was not checked is bounded too.
     assert_eq!(render(&"{".repeat(2000), &detail).chars().count(), MAX_RENDERED);
     assert_eq!(render(&format!("{}{{amount}}", "b".repeat(499)), &detail).chars().count(), MAX_RENDERED);
 }

@@ -33,7 +33,7 @@ fn every_rule_is_a_partial_order() {
         for a in &values {
             assert!(rule.allows(a, a), "{rule:?} {a}");
             for b in values.iter().filter(|b| rule.allows(a, b)) {
-                // Back again only where the two are the same: then they allow the same.
+                // Both directions hold only for values that allow the same.
                 if rule.allows(b, a) {
                     assert!(
                         values.iter().all(|c| rule.allows(a, c) == rule.allows(b, c)),
@@ -97,7 +97,7 @@ fn no_member_comes_or_goes() {
     for other in [json!(null), json!([]), json!({})] {
         assert!(!kind.narrows(&other, &other));
     }
-    // A rule about the type would make other types of this one.
+    // A rule about `type` would turn a detail into one of another type.
     let mut loose = kind.clone();
     loose.narrowing.insert("type".into(), Rule::AtMost);
     assert!(!loose.narrows(&json!({"type": "z"}), &json!({"type": "payment"})));
@@ -114,7 +114,7 @@ fn one_grant_is_not_spent_twice() {
         (vec!["10"], vec!["5", "5"], false),
         (vec!["10", "1"], vec!["5", "5"], false),
         (vec!["10", "5"], vec!["5", "10"], true),
-        // The first child has to give up the place it would take first.
+        // The first child has to give up its first match.
         (vec!["10", "5", "1"], vec!["1", "5", "10"], true),
         (vec!["10", "5", "1"], vec!["1", "5", "11"], false),
     ] {
@@ -127,7 +127,7 @@ fn one_grant_is_not_spent_twice() {
     assert!(!list_narrows(&types, &many, &many[..1]));
 }
 
-/// The slow way: every assignment of children to parents.
+/// Brute force: every assignment of children to parents.
 fn any_assignment(kind: &DetailType, parent: &mut Vec<Value>, child: &[Value]) -> bool {
     let Some((first, rest)) = child.split_first() else { return true };
     (0..parent.len()).any(|index| {

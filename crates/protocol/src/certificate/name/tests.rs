@@ -2,10 +2,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// An attribute: the bytes of its oid, its string tag, its value.
+/// An attribute: the bytes of its OID, its string tag, its value.
 type Raw<'a> = (&'a [u8], u8, &'a [u8]);
 
-/// A certificate's name from its attributes, one inner list for each relative name.
+/// A distinguished name in DER, one inner list per relative name.
 fn der(rdns: &[&[Raw<'_>]]) -> Vec<u8> {
     let tlv = |tag: u8, bytes: Vec<u8>| {
         let mut out = vec![tag, u8::try_from(bytes.len()).unwrap()];
@@ -105,7 +105,7 @@ fn what_is_not_a_name_is_none() {
     ] {
         assert_eq!(Name::parse(bad), None, "{bad}");
     }
-    // A subject without a name is nobody's; so is one whose text is broken.
+    // A subject without a name matches no client, nor does one with malformed text.
     assert_eq!(read(&[]), None);
     assert_eq!(read(&[&[(CN, UTF8, b"\xff")]]), None);
     // UCS-2 is not read as text.

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::jose::{Header, SigningKey, generate_pkcs8, signing_input};
 
-/// One key per algorithm; RSA keys take long to make.
+/// One key per algorithm; generating RSA keys is slow.
 static KEYS: LazyLock<Vec<SigningKey>> = LazyLock::new(|| {
     let make = |algorithm: &Algorithm| {
         SigningKey::from_pkcs8(*algorithm, &generate_pkcs8(*algorithm).unwrap()).unwrap()
@@ -24,7 +24,7 @@ fn jwk(algorithm: Algorithm) -> Value {
 fn encode(text: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(text)
 }
-/// Signs whatever header and payload the test makes up.
+/// Signs any header and payload.
 fn sign_text(algorithm: Algorithm, header: &str, payload: &str) -> String {
     let input = format!("{}.{}", encode(header), encode(payload));
     let signature = key(algorithm).sign(input.as_bytes()).unwrap();
@@ -59,7 +59,7 @@ fn every_algorithm_verifies_with_its_own_key_only() {
         assert_eq!(read.header["typ"], "JWT");
         assert_eq!(peek_claims(&token).unwrap(), read.payload);
         for other in Algorithm::ALL.iter().filter(|other| *other != signer) {
-            // A key that pretends to the kid, and says nothing of its algorithm.
+            // A key with a copied `kid` and without `alg`.
             let pretender = with(without(jwk(*other), &["alg"]), "kid", &read.header["kid"]);
             assert!(verify_compact(&token, &[pretender], Algorithm::ALL).is_err(), "{signer} {other}");
             assert_eq!(verify_compact(&token, &[jwk(*signer)], &[*other]), Err(VerifyError::Algorithm));
@@ -68,7 +68,7 @@ fn every_algorithm_verifies_with_its_own_key_only() {
     }
 }
 
-/// RFC 9864 §2.2: another name, the same key and signature, and let in by the same list.
+/// RFC 9864 §2.2: another name for the same key and signature, accepted by the same list.
 #[test]
 fn ed25519_is_eddsa_by_its_full_name() {
     let token = sign(Algorithm::EdDsa, &json!({"alg": "Ed25519"}));
@@ -83,7 +83,7 @@ fn ed25519_is_eddsa_by_its_full_name() {
     assert_eq!(verify_compact(&token, &[other], Algorithm::ALL), Err(VerifyError::UnknownKey));
 }
 
-/// RFC 7515 appendix A.3 and RFC 8037 appendix A.4 (whose payload is text, so its signature is as far as it goes).
+/// RFC 7515 appendix A.3 and RFC 8037 appendix A.4 (its payload is text, so only the signature is verified).
 #[test]
 fn published_vectors() {
     let es256 = json!({"kty": "EC", "crv": "P-256", "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"});
@@ -107,7 +107,7 @@ fn kid_selects_and_is_needed_where_several_keys_fit() {
     assert!(verify_compact(&named, &all, Algorithm::ALL).is_ok());
     assert_eq!(verify_compact(&unnamed, &all, Algorithm::ALL), Err(VerifyError::SeveralKeys));
     assert!(verify_compact(&unnamed, &[jwk(Algorithm::EdDsa), es.clone()], Algorithm::ALL).is_ok());
-    // Two keys of one name would be tried in turn as well.
+    // Two keys with one `kid` are ambiguous too.
     assert_eq!(
         verify_compact(&named, &[es.clone(), es.clone()], Algorithm::ALL),
         Err(VerifyError::SeveralKeys)
@@ -201,7 +201,7 @@ fn the_header_cannot_choose_how_it_is_checked() {
         verify_compact(&sign(Algorithm::Es256, &json!({})), &keys, Algorithm::ALL),
         Err(VerifyError::Algorithm)
     );
-    // The public key as an HMAC secret, in the forms tried in the wild, and as a key of its own.
+    // The public key as an HMAC secret, in the forms of known attacks, and as a symmetric JWK.
     let input = format!("{}.{}", encode(r#"{"alg":"HS256"}"#), encode(r#"{"sub":"a"}"#));
     for secret in [es.to_string(), es["x"].as_str().unwrap().to_owned(), String::new()] {
         let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), input.as_bytes());
@@ -211,7 +211,7 @@ fn the_header_cannot_choose_how_it_is_checked() {
     }
     let unsigned = format!("{}.{}.", encode(r#"{"alg":"none"}"#), encode(r#"{"sub":"a"}"#));
     assert_eq!(verify_compact(&unsigned, &keys, Algorithm::ALL), Err(VerifyError::Algorithm));
-    // A key inside the token is the sender's word, not ours.
+    // A key inside the token is not trusted.
     let own = sign(Algorithm::EdDsa, &json!({"alg": "EdDSA", "jwk": jwk(Algorithm::EdDsa)}));
     assert_eq!(verify_compact(&own, &keys, Algorithm::ALL), Err(VerifyError::UnknownKey));
     for header in [json!({"alg": "ES256", "crit": ["exp"], "exp": 1}), json!({"alg": "ES256", "crit": []})] {

@@ -10,7 +10,7 @@ fn the_list_is_long_and_small() {
         entries.insert(entry);
     });
     let of_length = |min| entries.iter().filter(|entry| entry.chars().count() >= min).count();
-    // ASVS 6.2.4 asks for 3,000 that satisfy the policy, whichever minimum it has.
+    // ASVS 6.2.4 requires 3,000 passwords that satisfy the policy, for each minimum length.
     assert!(of_length(15) >= 20_000, "{}", of_length(15));
     assert_eq!(HASHES.len(), of_length(MIN), "two entries share a hash");
     assert!(size_of_val(&**HASHES) < 2_000_000, "{}", HASHES.len());
