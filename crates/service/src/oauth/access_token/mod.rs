@@ -1,10 +1,11 @@
 //! Access tokens presented to our own APIs (RFC 6750, RFC 9068 §4, RFC 9449 §7, RFC 8705 §3).
 //!
-//! 1. One token, in the header (or, where a standard says so, the form); never in the query.
-//! 2. Ours, of the right type, for us, not expired; what it says counts only after its signature.
-//! 3. Bound as it says: no key or certificate, no use.
-//! 4. Alive: its grant and the account behind it, asked of the database.
-//! 5. Still the client's to have, as it and the API are defined now (docs/decisions/0074).
+//! 1. One token, in the header (or, where a standard allows it, the form); never in the query.
+//! 2. It is an access token of this issuer, has the required audience and is not expired; its claims are used only
+//!    after its signature was verified.
+//! 3. A bound token requires its key or certificate.
+//! 4. Its grant and account are valid now, according to the database.
+//! 5. Its client may still have this authority, as client and API are defined now (docs/decisions/0074).
 
 mod remembered;
 
@@ -50,11 +51,11 @@ pub struct Carried<'a> {
     pub form: Option<&'a str>,
 }
 
-/// A person's token that is good now. Only [`check`] makes one.
+/// A person's token that is valid now. Only [`check`] creates one.
 #[derive(Debug)]
 pub struct Bearer {
     pub account: AccountId,
-    /// As the client knows them: in an organization, by what they are there.
+    /// The subject of the token: in an organization, the member.
     pub subject: String,
     pub grant: GrantId,
     pub client_id: String,
@@ -63,21 +64,21 @@ pub struct Bearer {
     pub auth_time: i64,
 }
 
-/// Whoever a good token speaks for, as the database says now. Only [`spoken`] makes one.
+/// A valid token with its client, account and member from the database. Only [`spoken`] creates one.
 #[derive(Debug)]
 pub struct Spoken {
     pub claims: Claims,
     pub client: Arc<Client>,
-    /// The person behind it; none where a client speaks for itself.
+    /// The person; `None` where a client acts for itself.
     pub account: Option<AccountId>,
-    /// As whom they speak, where the token is an organization's.
+    /// The member, where the token is for an organization.
     pub member: Option<Member>,
 }
 
 impl Spoken {
-    /// What the person behind a token proved when it was granted. A client speaks for itself, and whoever acts as a member
-    /// proved more than that to the platform (docs/decisions/0054): neither is asked what the organization asks of its
-    /// people.
+    /// What the person proved when the token was granted. `None` for a client that acts for itself and for an
+    /// impersonation, which requires more at the platform (docs/decisions/0054): the organization's policy applies to
+    /// neither.
     pub fn proved(&self, now: OffsetDateTime) -> Option<Proved> {
         let claims = &self.claims;
         match (self.member.as_ref()?.account, claims.impersonator()) {
@@ -89,7 +90,7 @@ impl Spoken {
         }
     }
 
-    /// Whether that is what the organization asks of its people now.
+    /// Whether the proof meets the organization's policy now.
     pub fn admitted(&self, now: OffsetDateTime) -> Result<(), Unmet> {
         match (&self.member, self.proved(now)) {
             (Some(member), Some(proved)) => member.organization.policy.admits(&proved),
@@ -98,8 +99,8 @@ impl Spoken {
     }
 }
 
-/// Whether a token whose signature holds counts: its grant, the account or membership behind it, its client, and what
-/// it carries. One statement, and one more where somebody acts as another.
+/// Checks a token whose signature was verified: its grant, account or membership, client and authority. One
+/// statement, and one more for an impersonation.
 pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreError> {
     let Some(client) = app.directory.client(&app.store, &claims.client_id).await? else { return Ok(None) };
     let apis = app.directory.apis(&app.store).await?;
@@ -119,7 +120,7 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
             }
             (Some(account), None)
         }
-        // A client that speaks for itself lives as long as its registration.
+        // A token of a client that acts for itself is valid as long as the client's registration.
         (None, None) if claims.subject == claims.client_id && is_after_the_cut(&claims, &client) => {
             (None, None)
         }
@@ -143,7 +144,7 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
     Ok(Some(Spoken { claims, client, account, member }))
 }
 
-/// Whether the client may still have what the token carries: its trust, its registration or the API may have changed.
+/// Whether the client may still have the token's authority: its trust, its registration or the API may have changed.
 fn still_defined(app: &App, claims: &Claims, client: &Client, apis: &Apis) -> bool {
     let api = apis.find(&claims.audience);
     let known = api.is_some() || claims.audience == app.issuer();
@@ -154,24 +155,25 @@ fn carried_authority(claims: &Claims) -> Authority {
     Authority::granted(claims.scope.clone(), claims.audience.clone(), Vec::new())
 }
 
-/// Whether a client's own token is from after it was last disabled, trusted less or became another client.
+/// Whether a client's own token was issued after the client was last disabled, lost trust, or changed so much that it
+/// counts as another client.
 fn is_after_the_cut(claims: &Claims, client: &Client) -> bool {
     client.grants_from <= client.created_at || claims.issued > client.grants_from.unix_timestamp()
 }
 
-/// What the token carries is held by its subject still, and it is not from before they were disabled.
+/// Whether the member still holds the token's scopes, and the token was issued after the member was last disabled.
 fn still_held(claims: &Claims, member: &Member, apis: &Apis) -> bool {
     let held = acting::check(member, &carried_authority(claims), apis.find(&claims.audience)).is_ok();
-    // A grant ends with its membership; a token without one is told by its age.
+    // A grant ends with its membership; a token without a grant is judged by its time of issue.
     held && (claims.grant.is_some() || claims.issued > member.grants_from.unix_timestamp())
 }
 
-/// RFC 6750 §3.1: one answer for whatever is wrong with a token.
+/// RFC 6750 §3.1: one error for every invalid token.
 pub fn invalid_token() -> OAuthError {
     OAuthError::new(ErrorCode::InvalidToken, "the token is unknown, expired, revoked, or not for this API")
 }
 
-/// The claims of a token of ours, for whichever API, alive or not.
+/// The claims of a token that this service signed, for any API; its grant is not checked.
 pub fn own(app: &App, token: &str) -> Option<Claims> {
     let rings = app.keys.current();
     let now = app.clock.now().unix_timestamp();
@@ -181,7 +183,7 @@ pub fn own(app: &App, token: &str) -> Option<Claims> {
     Claims::read(&verified, app.issuer(), now)
 }
 
-/// The token a request carries, with everything but the database's word.
+/// The token of a request, checked without the database.
 pub async fn carried(
     app: &App,
     context: &RequestContext,
@@ -205,7 +207,7 @@ pub async fn carried(
     Ok(claims)
 }
 
-/// A bound token without what it is bound to is nobody's (RFC 9449 §7.2).
+/// Refuses a bound token without its key or certificate (RFC 9449 §7.2).
 async fn bound(
     app: &App,
     context: &RequestContext,
@@ -231,17 +233,17 @@ async fn bound(
     }
 }
 
-/// A token of ours is genuine; whose it is says how many proofs may come with it.
+/// How the proof of possession is remembered: the token is genuine, and its grant determines the limit.
 async fn remember(app: &App, claims: &Claims) -> Result<Remember, StoreError> {
     let client = app.directory.client(&app.store, &claims.client_id).await?;
     Ok(match (client, claims.grant) {
         (Some(client), Some(grant)) => Remember::within(&client, grant.uuid()),
-        // A client's own token, or a key's: somebody gave it the right to one.
+        // A client's own token or a key's: anonymous callers cannot obtain either.
         (Some(_), None) | (None, _) => Remember::Yes,
     })
 }
 
-/// A person's token that carries this scope and whose grant lives.
+/// Requires a person's token with this scope and a valid grant.
 pub async fn check(
     app: &Arc<App>,
     context: &RequestContext,
@@ -249,12 +251,12 @@ pub async fn check(
     scope: &str,
 ) -> Result<Bearer, OAuthError> {
     let claims = carried(app, context, request).await?;
-    // A client's own token is no person's, whatever it says.
+    // A client's own token is not a person's.
     if claims.grant.is_none() {
         return Err(invalid_token());
     }
-    // Userinfo takes a token for any API (OpenID Connect Core §5.3); nothing else of ours does: an API must not be able
-    // to use what was sent to it.
+    // Userinfo accepts a token for any API (OpenID Connect Core §5.3). Our other endpoints do not: an API must not be
+    // able to use tokens that were sent to it.
     if scope != "openid" && claims.audience != app.issuer() {
         return Err(invalid_token());
     }
@@ -270,7 +272,7 @@ pub async fn check(
     let (Some(grant), Some(account)) = (claims.grant, spoken.account) else {
         return Err(invalid_token());
     };
-    // What is the account's own is not an organization's, nor anybody's who only acts as them.
+    // The account API is not for tokens of an organization or with an actor.
     if scope != "openid" && (spoken.member.is_some() || claims.actor.is_some()) {
         return Err(invalid_token());
     }

@@ -1,8 +1,8 @@
-//! Signatures of ours that were verified a moment ago. An API that asks about the same token again pays for the database
-//! and not for the curve.
+//! A cache of our own tokens whose signatures were verified recently, so that repeated requests with one token cost
+//! no signature check.
 //!
-//! That a signature holds under a set of keys is a fact; nothing else is remembered. Whether the token counts is read
-//! from its claims and asked of the database every time, and another set of keys forgets everything.
+//! Only the fact that a signature is valid under a set of keys is cached. Claims and database are checked every time,
+//! and a change of keys clears the cache.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::secrets::sha256;
 
-/// About two kilobytes each.
+/// An entry has about two kilobytes.
 const MOST: usize = 4_096;
 
 #[derive(Debug, Default)]
@@ -24,14 +24,14 @@ pub struct Signatures {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// The keys all of this was verified with.
+    /// The keys that the entries were verified with.
     keys: Vec<Value>,
     /// By the hash of the whole token, signature included.
     tokens: HashMap<[u8; 32], Arc<VerifiedJws>>,
 }
 
 impl Signatures {
-    /// The token, if its signature holds under these keys: as known, or as `verify` finds.
+    /// The token, if its signature is valid under these keys: cached, or as `verify` finds.
     pub fn verified(
         &self,
         keys: &[Value],

@@ -1,9 +1,10 @@
-//! For whom a token speaks: a person, a client, or one of them in exactly one organization (docs/decisions/0034). `sub`, `org`,
-//! `role` and whether the scopes are held are settled here, for every grant.
+//! The subject of a token: a person, a client, or one of them in exactly one organization (docs/decisions/0034).
+//! `sub`, `org`, `role` and whether the scopes are held are decided here, for every grant type.
 //!
-//! 1. A scope is a permission where its API says so ([`Api::organizational`]) and at our own management API. Permissions
-//!    exist only in an organization and must be held there, through roles, by whoever the token speaks for.
-//! 2. What is not held is refused, never left out, and asked again whenever a token is made or looked at.
+//! 1. A scope is a permission if its API is organizational ([`Api::organizational`]) and at our own management API.
+//!    Permissions exist only in an organization, and the subject must hold them there, through roles.
+//! 2. A permission that is not held is refused, never dropped. This is checked again whenever a token is issued or
+//!    used.
 
 use porteiro_protocol::{
     authority::Authority,
@@ -18,7 +19,7 @@ use crate::{
     refusals::Rule,
 };
 
-/// Somebody in an organization, as a grant and its tokens name them.
+/// A member of an organization, as in a grant and its tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acting {
     pub organization: OrganizationId,
@@ -36,14 +37,14 @@ impl From<&Member> for Acting {
     }
 }
 
-/// Why somebody may not have a token as asked.
+/// Why a token is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
     Unusable(Unusable),
     Lacks(Vec<Permission>),
 }
 
-/// Which of the scopes are permissions in an organization. `api`: the one the token is for; none: our own.
+/// The scopes that are permissions in an organization. `api` is the API the token is for; `None`: our own.
 pub fn permissions(authority: &Authority, api: Option<&Api>) -> Vec<Permission> {
     let is_permission = |name: &str| match api {
         Some(api) => api.organizational && api.scope(name).is_some(),
@@ -53,15 +54,15 @@ pub fn permissions(authority: &Authority, api: Option<&Api>) -> Vec<Permission> 
     scopes.filter_map(|name| Permission::parse(name).ok()).collect()
 }
 
-/// What a token needs: nothing, or an organization in which all of this is held.
+/// Whether the token needs an organization in which its permissions are held.
 pub fn needs_organization(authority: &Authority, api: Option<&Api>) -> bool {
     !permissions(authority, api).is_empty()
 }
 
-/// Whether all of it is held, now.
+/// Whether the member holds all permissions now.
 ///
 /// # Errors
-/// When the membership counts for nothing, or does not hold some of it.
+/// When the membership is not usable, or a permission is not held.
 pub fn check(member: &Member, authority: &Authority, api: Option<&Api>) -> Result<(), Refused> {
     let held: &Held = member.held().map_err(Refused::Unusable)?;
     let asked = permissions(authority, api);
@@ -69,7 +70,7 @@ pub fn check(member: &Member, authority: &Authority, api: Option<&Api>) -> Resul
     if missing.is_empty() { Ok(()) } else { Err(Refused::Lacks(missing)) }
 }
 
-/// Which rule refused, and what would have passed.
+/// The rule that refused, and what would pass.
 pub fn explain(lacking: &Refused) -> (Rule, String) {
     match lacking {
         Refused::Unusable(Unusable::Suspended) => {

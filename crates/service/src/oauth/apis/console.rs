@@ -1,5 +1,4 @@
-//! What the command line does to APIs (docs/decisions/0050): each change and its entry in the security log are one
-//! transaction.
+//! Commands for APIs (docs/decisions/0050): each change and its entry in the security log are one transaction.
 
 use porteiro_protocol::{entropy::Entropy, time::OffsetDateTime};
 use serde_json::json;
@@ -18,7 +17,7 @@ fn event(kind: EventKind, identifier: &str) -> Event {
     Event { kind, subject: Uuid::nil(), payload: json!({"identifier": identifier, "by": "console"}) }
 }
 
-/// Adds an API or replaces what was said about it.
+/// Registers an API or replaces its definition.
 pub async fn register_at_console(
     store: &Store,
     now: OffsetDateTime,

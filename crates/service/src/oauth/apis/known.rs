@@ -1,4 +1,4 @@
-//! Every API as of one look, and by what to tell whether anything was defined otherwise since.
+//! A snapshot of all APIs, with a version that changes with any definition.
 
 use std::ops::Deref;
 
@@ -11,7 +11,7 @@ use crate::{oauth::clients::Client, secrets::sha256};
 #[derive(Debug)]
 pub struct Apis {
     list: Vec<Api>,
-    /// Another set of them, or one that changed, has another.
+    /// Differs for another set of APIs and after any change.
     version: i64,
 }
 
@@ -38,8 +38,8 @@ impl Apis {
         self.list.iter().find(|api| api.identifier == audience)
     }
 
-    /// Names this client and these APIs as they are defined now. A grant that was seen to be allowed under one definition
-    /// is looked at again under another (`oauth_grant.definition`, docs/decisions/0075).
+    /// Identifies the current definitions of this client and these APIs. A grant that was checked under one
+    /// definition is checked again under another (`oauth_grant.definition`, docs/decisions/0075).
     pub fn definition(&self, client: &Client) -> i64 {
         let micros = client.changed_at.unix_timestamp_nanos() / 1_000;
         self.version ^ i64::try_from(micros).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! APIs (resource servers): what access tokens are good for. Each names its scopes, who may ask for them, how long its
-//! tokens live and how they are signed.
+//! APIs (resource servers): their scopes, the clients that may request them, and the lifetime and signature of their
+//! access tokens.
 
 mod console;
 mod known;
@@ -14,7 +14,8 @@ pub use known::Apis;
 pub use reserved::unfit;
 pub use store::{all, list, list_dated, lock, register, register_in, remove, remove_in};
 
-/// The longest an access token may live: short tokens are the answer to statelessness.
+/// The longest lifetime of an access token. It bounds how long an API that verifies tokens offline accepts a revoked
+/// one.
 pub const LONGEST_TOKEN_SECONDS: i32 = 600;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -24,10 +25,10 @@ pub struct Api {
     pub identifier: String,
     pub name: String,
     pub scopes: Vec<ApiScope>,
-    /// Authorization details it understands (RFC 9396).
+    /// Types of authorization details that it supports (RFC 9396).
     #[serde(default)]
     pub details: Vec<DetailType>,
-    /// Clients that speak for the API: they may introspect the tokens made for it (RFC 7662).
+    /// Clients that belong to the API: they may introspect its tokens (RFC 7662).
     #[serde(default)]
     pub introspected_by: Vec<String>,
     /// Whether its scopes are permissions, which members hold through roles in an organization.
@@ -43,13 +44,13 @@ pub struct Api {
 #[serde(deny_unknown_fields)]
 pub struct ApiScope {
     pub name: String,
-    /// Whether a client that nobody has checked may ask for it.
+    /// Whether an unverified client may request it.
     #[serde(default)]
     pub open_to_unverified: bool,
     pub description: Description,
 }
 
-/// What a person reads when asked to allow it.
+/// What a person reads at consent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
@@ -66,10 +67,10 @@ const fn default_algorithm() -> Algorithm {
 }
 
 impl Api {
-    /// Whether it may be registered at this issuer.
+    /// Whether the API may be registered at this issuer.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// The reason, as a sentence.
     pub fn check(&self, issuer: &str) -> Result<(), String> {
         if let Some(why) = self.reserved(issuer) {
             return Err(why);

@@ -1,7 +1,8 @@
-//! Names no API may have, since they are this service's own (docs/decisions/0083).
+//! Names that no API may have, because this service uses them (docs/decisions/0083).
 //!
-//! 1. Its identifier is not the issuer's, however it is spelt: tokens for the issuer open the management API.
-//! 2. None of its scopes reads like one of our permissions: what a role permits here would be permitted there.
+//! 1. Its identifier is not the issuer's, in any spelling: tokens for the issuer are accepted by the management API.
+//! 2. None of its scopes is named like a permission of the management API: a role that permits one would permit the
+//!    other.
 
 use porteiro_protocol::permission::Permission;
 use url::Url;
@@ -9,8 +10,8 @@ use url::Url;
 use super::Api;
 use crate::permissions::OWN;
 
-/// Scheme, host, port and path as they compare: case, default port, final dot and slashes make no difference, nor do
-/// credentials and a query, which an issuer has none of (RFC 8414 §2).
+/// Scheme, host, port and path in a normal form: case, default port, final dot and slashes are ignored, and so are
+/// credentials and query, which an issuer does not have (RFC 8414 §2).
 fn compared(text: &str) -> Option<(String, String, Option<u16>, String)> {
     let url = Url::parse(text).ok()?;
     let host = url.host_str()?.trim_end_matches('.').to_ascii_lowercase();
@@ -18,7 +19,7 @@ fn compared(text: &str) -> Option<(String, String, Option<u16>, String)> {
     Some((url.scheme().to_owned(), host, url.port_or_known_default(), path))
 }
 
-/// Whether both name the same place.
+/// Whether both are the same address.
 pub fn is_issuer(identifier: &str, issuer: &str) -> bool {
     identifier == issuer || compared(identifier).is_some_and(|it| Some(it) == compared(issuer))
 }
@@ -32,7 +33,7 @@ fn is_own(name: &str) -> bool {
 }
 
 impl Api {
-    /// What of it is ours, in words.
+    /// The reserved name it uses, as a sentence.
     pub fn reserved(&self, issuer: &str) -> Option<String> {
         if is_issuer(&self.identifier, issuer) {
             return Some("identifier is the issuer, whose tokens are for the management API".into());
@@ -42,7 +43,7 @@ impl Api {
     }
 }
 
-/// The first API that must not be served beside this issuer, with what to do about it.
+/// The first API that must not be served by this issuer, with a remedy.
 pub fn unfit(apis: &[Api], issuer: &str) -> Option<String> {
     apis.iter().find_map(|api| {
         let why = api.reserved(issuer)?;

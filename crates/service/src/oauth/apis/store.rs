@@ -25,12 +25,12 @@ pub async fn list(reader: &impl Reader) -> Result<Vec<Api>, StoreError> {
     Ok(list_dated(reader).await?.into_iter().map(|(api, _)| api).collect())
 }
 
-/// Every API, with what they are called together.
+/// Every API, with their common version.
 pub async fn all(reader: &impl Reader) -> Result<Apis, StoreError> {
     list_dated(reader).await.map(Apis::new)
 }
 
-/// Every API, each with when it last changed.
+/// Every API, each with the time of its last change.
 pub async fn list_dated(reader: &impl Reader) -> Result<Vec<(Api, OffsetDateTime)>, StoreError> {
     let rows = reader
         .rows(
@@ -58,7 +58,7 @@ const REGISTER: &str =
          token_seconds = excluded.token_seconds, algorithm = excluded.algorithm,
          changed_at = greatest(clock_timestamp(), api.changed_at + interval '1 microsecond')";
 
-/// Adds an API or replaces what was said about it.
+/// Registers an API or replaces its definition.
 pub async fn register(store: &Store, api: &Api) -> Result<(), StoreError> {
     store.run_tx("apis.register", |tx| async move { register_in(&tx, api).await }).await
 }
@@ -84,7 +84,7 @@ pub async fn register_in(tx: &Tx, api: &Api) -> Result<(), StoreError> {
     .map(|_| ())
 }
 
-/// Orders whoever changes it; when it last changed.
+/// Locks the API against concurrent changes; returns the time of its last change.
 pub async fn lock(tx: &Tx, identifier: &str) -> Result<Option<OffsetDateTime>, StoreError> {
     let rows =
         tx.query("SELECT changed_at FROM api WHERE identifier = $1 FOR UPDATE", &[&identifier]).await?;

@@ -1,12 +1,13 @@
-//! What a request may ask for: which API (RFC 8707 §2), which scopes there (RFC 6749 §3.3), which details (RFC 9396 §5), in
-//! which organization. Every grant asks here; the answer is exactly what was asked for, or a refusal.
+//! The requested authority: which API (RFC 8707 §2), which scopes (RFC 6749 §3.3), which authorization details (RFC
+//! 9396 §5) and which organization. Every grant type uses this; the result is exactly the requested authority, or a
+//! refusal.
 //!
-//! 1. Whether who asks may name our own API at all.
-//! 2. The scopes, as the request has them; a client that asks for a person may leave them to what it registered.
-//! 3. The API: named by `resource`, or the one whose scopes are asked for.
-//! 4. The ceiling of who asks, each scope, and the types of details.
+//! 1. Whether the requester may use our own API at all.
+//! 2. The scopes, from the request; a client that acts for a person may omit them and get its registered ones.
+//! 3. The API: named by `resource`, or the one that has the requested scopes.
+//! 4. The requester's ceiling, each scope, and the types of details.
 //!
-//! Whether a member holds the scopes is asked elsewhere ([`acting`](super::acting)), from the database.
+//! Whether a member holds the scopes is checked from the database in [`acting`](super::acting).
 
 #[cfg(test)]
 mod tests;
@@ -29,24 +30,24 @@ use super::{
 };
 use crate::permissions::{self, Reach};
 
-/// Who asks.
+/// The party that makes the request.
 #[derive(Debug, Clone, Copy)]
 pub enum Requester<'a> {
-    /// A client, for a person who decides.
+    /// A client, for a person who gives consent.
     Client(&'a Client),
-    /// A client, for itself.
+    /// A client that acts for itself.
     ClientItself(&'a Client),
     /// An API key, with the permissions it holds.
     Key(&'a Held),
 }
 
-/// The scopes that are asked for.
+/// The requested scopes.
 #[derive(Debug, Clone, Copy)]
 pub enum AskedScope<'a> {
     Read(&'a Scope),
-    /// The parameter, not read yet.
+    /// The parameter, not parsed yet.
     Text(Option<&'a str>),
-    /// None are named: what the client registered, as far as the API has it.
+    /// None named: the client's registered scopes, as far as the API has them.
     Registered,
 }
 
@@ -55,14 +56,14 @@ pub struct Asked<'a> {
     pub resource: Option<&'a str>,
     pub scope: AskedScope<'a>,
     pub details: &'a [Value],
-    /// Where it is known already.
+    /// If it is known already.
     pub organization: Option<OrganizationId>,
 }
 
-/// What may be had, if whoever decides agrees.
+/// Authority that may be granted, subject to consent.
 #[derive(Debug)]
 pub struct Requested<'a> {
-    /// None: our own APIs.
+    /// `None`: our own APIs.
     pub api: Option<&'a Api>,
     pub authority: Authority,
 }
@@ -75,11 +76,11 @@ fn invalid_scope(description: &str) -> Refused {
     refuse(ErrorCode::InvalidScope, description)
 }
 
-/// Exactly what is asked for, or why not. Whether details are as their schemas say is asked last, and elsewhere: it costs
-/// more than all the rest ([`Details::check`](super::details::Details::check)).
+/// Exactly the requested authority, or a refusal. Details are validated against their schemas later, since that is
+/// the most expensive check ([`Details::check`](super::details::Details::check)).
 ///
 /// # Errors
-/// When any of it may not be asked for.
+/// When any part of it may not be requested.
 pub fn requested_authority<'a>(
     requester: Requester<'_>,
     asked: Asked<'_>,
@@ -108,7 +109,7 @@ pub fn requested_authority<'a>(
 }
 
 impl AskedScope<'_> {
-    /// None: the client's registration says which.
+    /// `None`: the client's registration decides.
     fn read(self) -> Result<Option<Scope>, Refused> {
         match self {
             Self::Read(scope) => Ok(Some(scope.clone())),
@@ -132,8 +133,8 @@ impl Requester<'_> {
         }
     }
 
-    /// None: our own APIs, at which only a person's token is good. Were an API stored under our own identifier, its tokens
-    /// would be ours: it is never found (docs/decisions/0083).
+    /// `None`: our own APIs, which accept only a person's token. If an API were stored under our own identifier, its
+    /// tokens would be valid here, so it is never returned (docs/decisions/0083).
     fn api<'a>(
         self,
         resource: Option<&str>,
@@ -179,7 +180,8 @@ impl Requester<'_> {
         }
     }
 
-    /// RFC 6749 §3.3: what the client registered, as far as this API has it; else what the API opens to such clients.
+    /// RFC 6749 §3.3: the client's registered scopes, as far as this API has them; otherwise all scopes of the API
+    /// that it may request.
     fn default_scope(self, api: Option<&Api>) -> Result<Scope, Refused> {
         let missing = || invalid_scope("scope is missing");
         let client = match self {
@@ -195,8 +197,8 @@ impl Requester<'_> {
         names.join(" ").parse().ok().filter(|scope: &Scope| !scope.is_empty()).ok_or_else(missing)
     }
 
-    /// The scopes it may never go beyond. A stranger's registration binds nobody where a person decides (decision record
-    /// 0055); whoever acts for itself is held to its own word.
+    /// The maximum scope. For an unverified client that asks a person for consent, the registration is only a default
+    /// (decision record 0055); for a client that acts for itself it is the maximum.
     fn ceiling(&self) -> Option<&Scope> {
         match self {
             Self::Client(client) => client.ceiling(),
@@ -245,7 +247,7 @@ fn is_open_to(client: &Client, open_to_unverified: bool) -> Result<(), Refused> 
     }
 }
 
-/// Whether a client may ask for a scope at an API. None: our own APIs.
+/// Whether a client may request a scope at an API. `None`: our own APIs.
 fn may_ask(client: &Client, api: Option<&Api>, name: &str) -> Result<(), Refused> {
     if scopes::is_standard(name) {
         if api.is_some() && !scopes::is_open(name) {
@@ -277,8 +279,8 @@ fn may_ask(client: &Client, api: Option<&Api>, name: &str) -> Result<(), Refused
     is_open_to(client, known.open_to_unverified)
 }
 
-/// Whether what was granted may still be given to this client: it, its trust and the API may have changed since. The schemas
-/// of details are for [`Details::check`](super::details::Details::check).
+/// Whether this client may still have what it was granted: its registration, its trust and the API may have changed
+/// since. The schemas of details are checked by [`Details::check`](super::details::Details::check).
 pub fn still_allowed(client: &Client, api: Option<&Api>, authority: &Authority) -> Result<(), Refused> {
     if client.ceiling().is_some_and(|ceiling| !ceiling.covers_all(authority.scope())) {
         return Err(invalid_scope("the client no longer has all of these scopes"));

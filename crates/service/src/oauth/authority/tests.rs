@@ -40,7 +40,7 @@ fn trust() -> impl Strategy<Value = Trust> {
     prop::sample::select(vec![Trust::Unverified, Trust::Verified, Trust::FirstParty])
 }
 
-/// Two that are registered; a third nobody knows.
+/// Two registered APIs; the third resource is unknown.
 fn apis() -> impl Strategy<Value = Vec<Api>> {
     let names = prop::collection::vec((prop::sample::select(NAMES[4..].to_vec()), any::<bool>()), 0..4);
     let api = |identifier: &'static str| {
@@ -57,7 +57,7 @@ fn apis() -> impl Strategy<Value = Vec<Api>> {
             serde_json::from_value::<Api>(api).unwrap()
         })
     };
-    // The last could only be stored by a mistake.
+    // The last one could only be stored by mistake.
     (api(RESOURCES[1]), api(RESOURCES[2]), api(ISSUER)).prop_map(|(a, b, own)| vec![a, b, own])
 }
 

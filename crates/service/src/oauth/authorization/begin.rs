@@ -1,4 +1,4 @@
-//! From the parameters to an answer, or to the flow that leads to one.
+//! From the parameters to a response, or to the flow that leads to one.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ use crate::{
     store::StoreError,
 };
 
-/// What an authorization request led to.
+/// The result of an authorization request.
 #[derive(Debug)]
 pub enum Begun {
-    /// For whoever is looking, since no client may be told.
+    /// Shown in the browser, since no client may receive it.
     Page {
         code: ErrorCode,
         detail: String,
@@ -35,7 +35,7 @@ pub enum Begun {
         delivery: Delivery,
         cookies: Vec<String>,
     },
-    /// A person is needed. Without a screen to send them to, `otherwise` says so to the client.
+    /// The person must act. `otherwise` is the error for the client if there is no page for the flow.
     Flow {
         answer: Box<Answer>,
         otherwise: Option<Delivery>,
@@ -86,7 +86,7 @@ fn delivered<T>(outcome: Result<T, crate::oauth::keys::SignError>) -> Result<T, 
     outcome.map_err(|error| FlowError::Internal(error.to_string()))
 }
 
-/// Tells the client, where that is safe; else whoever is looking.
+/// Sends the refusal to the client, where that is safe; otherwise shows it in the browser.
 async fn stop(app: &Arc<App>, stopped: Stopped) -> Result<Begun, FlowError> {
     match stopped {
         Stopped::Page { code, detail } => Ok(Begun::Page { code, detail }),
@@ -100,16 +100,16 @@ async fn stop(app: &Arc<App>, stopped: Stopped) -> Result<Begun, FlowError> {
     }
 }
 
-/// What the parameters beside a request object are worth.
+/// How parameters beside a request object are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beside {
-    /// They fill in what the object leaves open, where OpenID Connect Core §6.1 says so.
+    /// They supply what the object omits, where OpenID Connect Core §6.1 allows it.
     Completes,
-    /// Nothing (RFC 9126 §3): the client itself is the caller, and could have signed them.
+    /// They are ignored (RFC 9126 §3): the client is the caller and could have signed them.
     Ignored,
 }
 
-/// Step 1: where the request really is.
+/// Step 1: finds the request in the parameters, the store or a request object.
 pub async fn continued_from(
     app: &Arc<App>,
     raw: RawRequest,
@@ -130,7 +130,7 @@ pub async fn continued_from(
                 Ok(addressee) => addressee.client_id.to_owned(),
                 Err(error) => return Ok(Err(error.into())),
             };
-            // Parameters beside it count for nothing (RFC 9126 §4).
+            // Parameters beside `request_uri` are ignored (RFC 9126 §4).
             match pushed::find(app, uri, &client_id).await? {
                 Some(found) => Ok(Ok(Continued {
                     pushed: Some(found.id),
@@ -156,7 +156,7 @@ pub async fn continued_from(
                     Ok(Ok(Continued { signed: true, ..Continued::plain(request.completed_by(&raw)) }))
                 }
                 Ok(request) => Ok(Ok(Continued { signed: true, ..Continued::plain(request) })),
-                // What it says, the address of the answer included, nobody vouches for.
+                // The object is not authenticated, including its redirect URI.
                 Err(refused) => page(refused.code, &refused.description),
             }
         }
@@ -167,9 +167,9 @@ pub async fn continued_from(
     }
 }
 
-/// Whom the request names, if anybody. `id_token_hint` (OpenID Connect Core §3.1.2.1) is a token of ours for this client,
-/// however old: the person behind its subject is meant, though not in another organization. A `sub` in the claims
-/// parameter (§5.5.1) anybody could have written: it is compared with what the answer would say, and never looked up
+/// The person that the request names, if any. `id_token_hint` (OpenID Connect Core §3.1.2.1) is an ID token that we
+/// issued to this client, of any age: it names the person, but not in another organization. A `sub` in the claims
+/// parameter (§5.5.1) is not authenticated: it is compared with the subject of the response and never looked up
 /// (decision record 0077).
 pub async fn naming(
     app: &App,
@@ -191,7 +191,7 @@ pub async fn naming(
     Ok(Ok(Continued { subject, hinted: Some(hinted), ..continued }))
 }
 
-/// The `sub` that is asked for, and the subject of the hint.
+/// The requested `sub`, and the subject of the hint.
 fn named(app: &App, prepared: &Prepared) -> Result<(Option<Uuid>, Option<Uuid>), Refused> {
     let claims = prepared.request.claims.as_ref();
     let asked = claims.and_then(|claims| claims.id_token.get("sub")).and_then(|sub| sub.value.as_ref());
@@ -219,7 +219,7 @@ fn named(app: &App, prepared: &Prepared) -> Result<(Option<Uuid>, Option<Uuid>),
     }
 }
 
-/// Whether the right person is signed in cannot be said without asking (decision record 0087).
+/// Without interaction it is unknown whether the right person is signed in (decision record 0087).
 fn outdated() -> Refused {
     refuse(
         ErrorCode::LoginRequired,

@@ -1,30 +1,30 @@
-//! The request a flow leads back to, and how its answer travels.
+//! The request that a flow continues, and how its response is delivered.
 
 use porteiro_protocol::{authorization_request::RawRequest, id::AccountId, time::OffsetDateTime};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// The request a flow leads back to. It is checked again whenever it is used.
+/// The request that a flow continues. It is checked again whenever it is used.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Continued {
     pub request: RawRequest,
-    /// Used up when the flow completes.
+    /// The pushed request; consumed when the flow completes.
     pub pushed: Option<Uuid>,
     pub signed: bool,
-    /// A first-party app asked without a browser: it gets the code itself.
+    /// A first-party client sent the request without a browser and receives the code itself.
     pub challenge: bool,
-    /// A device asked, and gets the answer when it polls.
+    /// A device sent the request and receives the response when it polls.
     #[serde(default)]
     pub device: Option<Asking>,
-    /// Only this person will do (`id_token_hint`).
+    /// Only this person may complete the flow (`id_token_hint`).
     pub hinted: Option<AccountId>,
-    /// Only whom the answer would call this will do (`sub` of the claims parameter).
+    /// Only the person with this subject may complete the flow (`sub` of the claims parameter).
     #[serde(default)]
     pub subject: Option<Uuid>,
 }
 
 impl Continued {
-    /// As it arrives: nobody was asked anything yet.
+    /// A request as received, without the results of later steps.
     pub const fn plain(request: RawRequest) -> Self {
         Self {
             request,
@@ -37,7 +37,7 @@ impl Continued {
         }
     }
 
-    /// How the answer travels.
+    /// How the response is delivered.
     pub(super) const fn way(&self) -> Way {
         match (&self.device, self.challenge) {
             (Some(_), _) => Way::Device,
@@ -47,7 +47,7 @@ impl Continued {
     }
 }
 
-/// The device behind a request, as far as the person who confirms it should know.
+/// The device of a request, as shown to the person who confirms it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Asking {
     pub id: Uuid,
@@ -56,16 +56,16 @@ pub struct Asking {
     pub user_agent: String,
     #[serde(with = "time::serde::rfc3339")]
     pub at: OffsetDateTime,
-    /// Whether it asked from the network the person is in.
+    /// Whether the request came from the person's network.
     pub same_network: bool,
 }
 
-/// How an answer reaches its client.
+/// How a response is delivered to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// Through the browser, to a redirect URI.
     Redirect,
-    /// Back on the way the request came.
+    /// In the HTTP response to the request.
     Direct,
     /// The device polls for it.
     Device,

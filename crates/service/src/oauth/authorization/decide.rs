@@ -1,4 +1,4 @@
-//! What a request amounts to and what stands in its way. Pure.
+//! The decisions about an authorization request. Pure.
 
 use porteiro_protocol::{
     assurance::Level,
@@ -23,21 +23,21 @@ use super::{
 };
 use crate::permissions::{self, Reach};
 
-/// Everything a check may look at.
+/// The input of a check.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
     pub client: &'a Client,
     pub request: &'a AuthorizationRequest,
-    /// It came through the pushed authorization endpoint.
+    /// It was sent to the pushed authorization request endpoint.
     pub pushed: bool,
-    /// It was in a request object the client signed.
+    /// It was in a request object that the client signed.
     pub signed: bool,
     pub way: Way,
     pub apis: &'a [Api],
     pub issuer: &'a str,
 }
 
-/// One rule of the pipeline.
+/// One check of the pipeline.
 pub struct Check {
     pub name: &'static str,
     pub run: for<'a> fn(&Asked<'a>) -> Result<(), Refused>,
@@ -49,8 +49,8 @@ impl std::fmt::Debug for Check {
     }
 }
 
-/// Every check between a well-formed request and the person, in order. Run when a request is pushed, when it arrives, and
-/// once more when its flow completes.
+/// All checks of a well-formed request, in order. They run when a request is pushed, when it arrives, and when its
+/// flow completes.
 pub const CHECKS: &[Check] = &[
     Check { name: "the client may use the grant", run: grant },
     Check { name: "the redirect URI is registered", run: redirect_uri },
@@ -85,8 +85,8 @@ fn grant(asked: &Asked<'_>) -> Result<(), Refused> {
     }
 }
 
-/// A code can be sent to whoever will type it, so a device is not for administering (docs/decisions/0064): of our own
-/// scopes only those open to every client. Scopes of APIs are what their owners made of them.
+/// An attacker can send a user code to a victim, so devices get no administrative scopes (docs/decisions/0064): of
+/// our own scopes only those open to every client. The scopes of APIs are their owners' responsibility.
 fn device(asked: &Asked<'_>) -> Result<(), Refused> {
     match asked.way {
         Way::Redirect | Way::Direct => return Ok(()),
@@ -104,7 +104,7 @@ fn device(asked: &Asked<'_>) -> Result<(), Refused> {
     Ok(())
 }
 
-/// OpenID Connect Core §3.1.2.1 wants it always; OAuth 2.1 only where several are registered.
+/// OpenID Connect Core §3.1.2.1 always requires it; OAuth 2.1 only if several are registered.
 fn redirect_uri(asked: &Asked<'_>) -> Result<(), Refused> {
     let redirected = match asked.way {
         Way::Redirect => true,
@@ -126,7 +126,7 @@ pub fn must_push(client: &Client) -> bool {
 /// RFC 9126 §6, RFC 9101 §10.5, FAPI 2.0 §5.3.2.2.
 fn way(asked: &Asked<'_>) -> Result<(), Refused> {
     let metadata = &asked.client.metadata;
-    // A device's request comes from its client, as a pushed one does.
+    // A device authorization request comes from its client, as a pushed request does.
     if must_push(asked.client) && !asked.pushed && asked.way != Way::Device {
         return Err(refuse(ErrorCode::InvalidRequest, "this client must push its requests (RFC 9126)"));
     }
@@ -136,7 +136,7 @@ fn way(asked: &Asked<'_>) -> Result<(), Refused> {
     Ok(())
 }
 
-/// A signed answer only for a client that said it reads them (ASVS 10.4.12).
+/// A signed response only for a client that registered for it (ASVS 10.4.12).
 fn response_mode(asked: &Asked<'_>) -> Result<(), Refused> {
     let signs = asked.client.metadata.authorization_signed_response_alg.is_some();
     match asked.request.response_mode {
@@ -151,9 +151,9 @@ pub fn mode(request: &AuthorizationRequest) -> ResponseMode {
     request.response_mode.unwrap_or(ResponseMode::Query)
 }
 
-/// Any of the listed values will do, so the least of those we know; none that we know cannot be met. What the client
-/// registered as its default counts where the request demands nothing (OpenID Connect Registration §2); a voluntary `acr`
-/// claim demands nothing (decision record 0026).
+/// Any listed value suffices, so the lowest known one is required; without a known value the request cannot be met.
+/// The client's registered default applies where the request requires none (OpenID Connect Registration §2); a
+/// voluntary `acr` claim is not a requirement (decision record 0026).
 pub fn needed_level(client: &Client, request: &AuthorizationRequest) -> Result<Level, Refused> {
     let acr = request.claims.as_ref().and_then(|claims| claims.id_token.get("acr"));
     let essential = acr.filter(|acr| acr.essential).into_iter();
@@ -178,7 +178,7 @@ fn level(asked: &Asked<'_>) -> Result<(), Refused> {
     needed_level(asked.client, asked.request).map(|_| ())
 }
 
-/// OpenID Connect Core §11 for clients that can use it; refused, not ignored, for others.
+/// OpenID Connect Core §11 for clients that can refresh; refused, not ignored, for others.
 fn offline(asked: &Asked<'_>) -> Result<(), Refused> {
     let may = asked.client.may_use_grant("refresh_token");
     if asked.request.scope.contains("offline_access") && !may {
@@ -190,7 +190,7 @@ fn offline(asked: &Asked<'_>) -> Result<(), Refused> {
     Ok(())
 }
 
-/// ASVS 10.4.15: what a server-side client asks in detail must not pass through a browser unprotected.
+/// ASVS 10.4.15: authorization details of a confidential client must not pass through the browser unprotected.
 fn details(asked: &Asked<'_>) -> Result<(), Refused> {
     let open = !asked.pushed && !asked.signed && asked.way != Way::Device;
     if asked.request.authorization_details.is_some() && open && !asked.client.is_public() {
@@ -202,7 +202,7 @@ fn details(asked: &Asked<'_>) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Which organization it is, is settled when the person is known; whether it may be any, now.
+/// Whether the request may be for an organization at all; which one is decided when the person is known.
 fn organization(asked: &Asked<'_>) -> Result<(), Refused> {
     let granted = authority(asked)?;
     let api = asked.apis.iter().find(|api| api.identifier == granted.audience());
@@ -225,7 +225,7 @@ fn organization(asked: &Asked<'_>) -> Result<(), Refused> {
     Ok(())
 }
 
-/// What nobody does in the name of an organization.
+/// Scopes that concern the account or the platform and are never for an organization.
 fn is_of_the_account(name: &str) -> bool {
     let platform = permissions::find(name).is_some_and(|own| match own.reach {
         Reach::Platform => true,
@@ -234,7 +234,7 @@ fn is_of_the_account(name: &str) -> bool {
     platform || (scopes::is_standard(name) && !scopes::is_open(name))
 }
 
-/// Exactly what a request asks for, or why not.
+/// The requested authority, or a refusal.
 pub fn authority(asked: &Asked<'_>) -> Result<Authority, Refused> {
     let request = asked.request;
     let details = request.authorization_details.as_ref().and_then(Value::as_array);
@@ -250,8 +250,8 @@ pub fn authority(asked: &Asked<'_>) -> Result<Authority, Refused> {
     Ok(requested_authority(requester, wanted, asked.apis, asked.issuer)?.authority)
 }
 
-/// Whether a person must be asked. What they said before counts only where the client is surely the same one: it proves
-/// itself, or its answers go to an https address (OAuth 2.1 §7.3.1).
+/// Whether consent is required. Earlier consent is valid only if the client cannot be impersonated: it is
+/// confidential, or its redirect URI is https (OAuth 2.1 §7.3.1).
 pub fn needs_consent(
     client: &Client,
     redirect_uri: Option<&str>,
@@ -265,14 +265,14 @@ pub fn needs_consent(
     }
     match client.trust {
         Trust::FirstParty => false,
-        // Where its answers go, it said itself: it is asked about every time (docs/decisions/0023).
+        // The client chose its redirect URI itself, so consent is required every time (docs/decisions/0023).
         Trust::Unverified => true,
         Trust::Verified => !remembered.is_some_and(|scope| scope.covers_all(authority.scope())),
     }
 }
 
-/// An error may go to a redirect URI without the person's doing only if somebody has checked the client (RFC 9700
-/// §4.11.2): else registering would make us anybody's redirector.
+/// An error may be redirected without an action of the person only to a verified or first-party client (RFC 9700
+/// §4.11.2): otherwise registration would make this service an open redirector.
 pub fn may_redirect_errors(client: &Client) -> bool {
     match client.trust {
         Trust::Unverified => false,
@@ -280,7 +280,7 @@ pub fn may_redirect_errors(client: &Client) -> bool {
     }
 }
 
-/// What a person is shown of where the answer goes.
+/// The host of the redirect URI, as shown to the person.
 pub fn shown_host(redirect_uri: &str) -> String {
     RedirectUri::register(redirect_uri)
         .map_or_else(|_| String::new(), |uri| uri.host_for_display().to_owned())

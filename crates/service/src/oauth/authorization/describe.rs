@@ -1,4 +1,4 @@
-//! What a person is shown of a request: who asks, how far we trust them, where the answer goes, what for.
+//! The description of a request for the person: client, trust, destination and scopes.
 
 use porteiro_protocol::authorization_details::DetailType;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub fn describe(prepared: &Prepared, locale: &str) -> Value {
     request
 }
 
-/// Each in its API's own words, and as it is.
+/// Each detail in the words of its API and as JSON.
 fn details(prepared: &Prepared, locale: &str) -> Vec<Value> {
     let api = prepared.api.as_ref();
     let shown = |detail: &Value| {
@@ -57,12 +57,12 @@ fn details(prepared: &Prepared, locale: &str) -> Vec<Value> {
     prepared.authority.details().iter().map(shown).collect()
 }
 
-/// What the API says about details of this kind.
+/// The registered type of this detail.
 fn kind<'a>(api: Option<&'a Api>, detail: &Value) -> Option<&'a DetailType> {
     api?.details.iter().find(|one| detail["type"] == one.name.as_str())
 }
 
-/// Pictures and links only of clients somebody has checked: a stranger's are for deceiving.
+/// Logo and links only of verified and first-party clients: an unverified one could use them to deceive.
 fn client(client: &Client) -> Value {
     let metadata = &client.metadata;
     let mut shown = json!({"id": client.id, "name": metadata.client_name, "trust": client.trust});
@@ -90,7 +90,7 @@ fn words(prepared: &Prepared, name: &str, locale: &str) -> String {
     if locale.starts_with("pt") { pt } else { en }
 }
 
-/// In English and in Portuguese; a name nobody knows any more stays itself.
+/// In English and in Portuguese; a scope that no longer exists is shown by its name.
 fn scope_in_words(api: Option<&Api>, name: &str) -> [String; 2] {
     let both = |en: &str, pt: &str| [en.to_owned(), pt.to_owned()];
     if let Some(scope) = scopes::STANDARD_SCOPES.iter().find(|scope| scope.name == name) {
@@ -103,7 +103,7 @@ fn scope_in_words(api: Option<&Api>, name: &str) -> [String; 2] {
     scope.map_or_else(|| both(name, name), |scope| both(&scope.description.en, &scope.description.pt))
 }
 
-/// What a grant lets its client do, in the words the person agreed to.
+/// What a grant allows its client, in the words of the consent.
 pub fn in_words(api: Option<&Api>, scope: &str, details: &[Value]) -> Vec<Value> {
     let scopes = scope.split_ascii_whitespace().map(|name| scope_in_words(api, name));
     let details = details.iter().map(|detail| match kind(api, detail) {

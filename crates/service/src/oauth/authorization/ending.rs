@@ -1,4 +1,4 @@
-//! Consents that end with what they were given for.
+//! Ends consents together with the grants that they allowed.
 
 use super::store;
 use crate::{
@@ -15,7 +15,7 @@ async fn end(tx: &Tx, cause: Cause<'_>) -> Result<Gone, StoreError> {
         Cause::MemberGrants { member, account, client_id } => {
             store::forget_in_organization(tx, account, member.organization, client_id).await?
         }
-        // A person is asked again where the client changes, not where a session or an account ends.
+        // Consent is asked for again when the client changes, not when a session or an account ends.
         Cause::Sessions { .. }
         | Cause::Account { .. }
         | Cause::Credential { .. }

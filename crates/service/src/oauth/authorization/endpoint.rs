@@ -43,7 +43,7 @@ async fn answer(
     let headers = response.headers_mut();
     headers.insert(header::VARY, HeaderValue::from_static("accept"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Any other policy would cut off a client that opened a window to sign in.
+    // Any other policy would cut the connection to a client that opened a window for the sign-in.
     headers.insert("cross-origin-opener-policy", HeaderValue::from_static("unsafe-none"));
     response
 }
@@ -52,7 +52,7 @@ fn present(app: &App, begun: Begun, json: bool) -> Response {
     match begun {
         Begun::Page { code, detail } => {
             let mut response = OAuthError::new(code, detail).into_response();
-            // It is for the person in front of the browser; nobody is asked to authenticate.
+            // The page is for the person at the browser; it is not a request to authenticate.
             if code != ErrorCode::TemporarilyUnavailable {
                 *response.status_mut() = StatusCode::BAD_REQUEST;
             }
@@ -84,7 +84,7 @@ fn present(app: &App, begun: Begun, json: bool) -> Response {
     }
 }
 
-/// 303, never 307: what was posted here is not posted on (RFC 9700 §4.12).
+/// 303, never 307: the browser must not repeat the POST (RFC 9700 §4.12).
 fn deliver(delivery: &Delivery, json: bool) -> Response {
     match delivery {
         _ if json => axum::Json(json!({"stage": "complete", "continue": delivery.to_json()})).into_response(),

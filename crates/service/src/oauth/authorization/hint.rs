@@ -1,4 +1,4 @@
-//! What an `id_token_hint` is worth (OpenID Connect Core §3.1.2.1, RP-Initiated Logout 1.0 §2; decision record 0087).
+//! Reading an `id_token_hint` (OpenID Connect Core §3.1.2.1, RP-Initiated Logout 1.0 §2; decision record 0087).
 
 use porteiro_protocol::jose::{Algorithm, verify_compact};
 use serde_json::Value;
@@ -7,11 +7,11 @@ use crate::App;
 
 #[derive(Debug)]
 pub enum Hint {
-    /// The claims of an ID token we signed and whose key is still published. Its age does not matter: it names, it does
-    /// not prove.
+    /// The claims of an ID token that we signed with a key that is still published. Its age does not matter: it names
+    /// a person and proves nothing.
     Own(Value),
-    /// Signed by a key that is retired, perhaps because it leaked: nothing it says counts. Sessions outlive keys, so
-    /// that honest clients send these.
+    /// Signed by a retired key, which may have leaked, so its claims are ignored. Sessions outlive keys, so honest
+    /// clients send these too.
     Outdated,
     /// Anything else.
     Foreign,
@@ -31,7 +31,7 @@ pub fn read_hint(app: &App, token: &str) -> Hint {
 fn id_token(app: &App, token: &str, keys: &[Value]) -> Option<Value> {
     let verified = verify_compact(token, keys, Algorithm::ALL).ok()?;
     let typed = verified.header["typ"].as_str().is_none_or(|typ| typ == "JWT");
-    // Other things of ours have the same type; only an ID token says who, in which session, since when.
+    // Other tokens of ours have the same type; only an ID token has all of these claims.
     let whole = ["sub", "sid", "auth_time"].iter().all(|name| !verified.payload[*name].is_null());
     (typed && whole && verified.payload["iss"] == app.issuer()).then_some(verified.payload)
 }

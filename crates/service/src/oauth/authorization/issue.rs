@@ -1,4 +1,4 @@
-//! The end of a good authorization: a grant, and the code that is its first generation.
+//! Completes an authorization: writes the grant and its code, which is generation 0.
 
 use porteiro_protocol::{
     assurance::{Decay, Level, amr, auth_time},
@@ -33,15 +33,15 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// What a person may be granted, checked once more while nobody can change it.
+/// What the person may be granted, checked again under lock.
 #[derive(Debug)]
 pub struct Admitted {
     terms: Terms,
-    /// As whom they act, and under which version of the organization's authority.
+    /// The member, and the version of the organization's authority that was checked.
     acting: Option<(Acting, i64)>,
 }
 
-/// Writes the grant. A refusal is an answer to the client too, and commits.
+/// Writes the grant. A refusal is also a response to the client, and commits.
 pub(super) async fn issue(
     app: &App,
     tx: &Tx,
@@ -83,7 +83,7 @@ pub(super) async fn issue(
         .map_err(|error| StoreError::Inconsistent(error.to_string()))
 }
 
-/// Whether this person may be granted what is asked, as whom the request names.
+/// Whether this person may be granted the request, and is the one it names.
 pub async fn admit(
     tx: &Tx,
     continued: &Continued,
@@ -108,7 +108,7 @@ pub async fn admit(
     Ok(Ok(Admitted { terms, acting }))
 }
 
-/// Writes the grant and says so in the logs.
+/// Writes the grant and its log entries.
 #[expect(clippy::too_many_arguments, reason = "who is granted what, by which proof and under which code")]
 pub async fn write_grant(
     app: &App,
@@ -158,7 +158,7 @@ pub async fn write_grant(
     security_log::record(app, tx, context, event).await
 }
 
-/// The code by which a grant is redeemed.
+/// The code of a grant.
 #[derive(Debug)]
 pub struct Code {
     pub grant: GrantId,
@@ -166,7 +166,7 @@ pub struct Code {
     pub seconds: f64,
 }
 
-/// A code lives this long (decisions: 60 s, once).
+/// The lifetime of a code; it can be redeemed once.
 const CODE_SECONDS: f64 = 60.0;
 
 fn issue_code(
@@ -183,7 +183,7 @@ fn issue_code(
     Ok((issued.text, Code { grant, hash: issued.hash, seconds: CODE_SECONDS }))
 }
 
-/// As whom the person acts, asked once more while nobody can change it; `None` where no organization is.
+/// The member, checked again under lock; `None` where the request is for no organization.
 async fn acting(
     tx: &Tx,
     prepared: &Prepared,
@@ -199,7 +199,7 @@ async fn acting(
     if acting::check(&member, &prepared.authority, prepared.api.as_ref()).is_err() {
         return Ok(Err(denied()));
     }
-    // With the policy and the version of one statement: a grant that is written under a version was allowed under it.
+    // Policy and version come from one statement: a grant that is written with a version was allowed under it.
     if !client_policies::allows(tx, &member.organization, &prepared.client).await? {
         return Ok(Err(denied()));
     }
@@ -226,7 +226,7 @@ fn terms(prepared: &Prepared, authentication: &Authentication<'_>) -> Terms {
     Terms {
         level: authentication.level,
         auth_time: when.unwrap_or(authentication.now).unix_timestamp(),
-        // `mfa` means AAL2, and proofs that lapsed do not make it.
+        // `mfa` means AAL2, so it is omitted if the proofs no longer reach that level.
         amr: amr(authentication.proofs)
             .into_iter()
             .filter(|value| *value != "mfa" || authentication.level == Level::Aal2)

@@ -1,4 +1,4 @@
-//! How long a grant goes on. Pure.
+//! The lifetime of a grant. Pure.
 
 use super::{
     super::{
@@ -8,12 +8,12 @@ use super::{
     Way,
 };
 
-/// How long what the client gets may be refreshed.
+/// How long the grant may be refreshed.
 pub fn life(client: &Client, offline: bool, way: Way) -> Life {
     let life = usual_life(client, offline);
     match way {
         Way::Redirect | Way::Direct => life,
-        // Whoever was tricked into letting a device in gets it back within a week (decision record 0064).
+        // A device that a person was tricked into confirming loses access within a week (decision record 0064).
         Way::Device => Life {
             total_seconds: life.total_seconds.min(7 * DAY),
             idle_seconds: life.idle_seconds.min(7 * DAY),
@@ -25,7 +25,7 @@ const DAY: i32 = 86_400;
 
 fn usual_life(client: &Client, offline: bool) -> Life {
     if !client.may_use_grant("refresh_token") || client.profile == Profile::Fapi2 {
-        // The grant lives only as long as the tokens of its one redemption.
+        // The grant is valid only as long as the tokens of its one redemption.
         return Life { total_seconds: 60 + 600, idle_seconds: 600 };
     }
     let life = match client.trust {
@@ -34,8 +34,8 @@ fn usual_life(client: &Client, offline: bool) -> Life {
             Life { total_seconds: 30 * DAY, idle_seconds: 14 * DAY }
         }
     };
-    // What does not outlive the session ends by disuse when a session would; the statement that writes it sees to the
-    // session's own end.
+    // A grant that is not offline expires unused when a session would; the statement that writes it also bounds it by
+    // the end of the session.
     let longest = if offline { life.idle_seconds } else { 7 * DAY };
     Life { idle_seconds: life.idle_seconds.min(longest), ..life }
 }

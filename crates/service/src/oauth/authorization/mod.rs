@@ -1,11 +1,11 @@
 //! The authorization endpoint (OAuth 2.1 §4.1, OpenID Connect Core §3.1.2).
 //!
-//! 1. The request is found: in the parameters, pushed before (RFC 9126), or in a signed object (RFC 9101), which may be
-//!    where the client publishes it.
-//! 2. [`prepare`]: who asks, where an answer may go, and then every check of [`decide::CHECKS`].
-//! 3. The flow engine says what stands between the request and its answer: nothing (answered at once), or a person who
-//!    signs in, proves more, or is asked for consent.
-//! 4. When the flow completes, the request is prepared once more from the database, and the code is issued in the
+//! 1. The request is found: in the parameters, pushed before (RFC 9126), or in a signed object (RFC 9101), by value
+//!    or by reference.
+//! 2. [`prepare`]: the client, the redirect URI, and then every check of [`decide::CHECKS`].
+//! 3. The flow engine decides what is missing: nothing (the response is sent at once), or the person must sign in,
+//!    step up or give consent.
+//! 4. When the flow completes, the request is prepared again from the database, and the code is issued in the
 //!    transaction that completes it: [`issue`].
 
 mod begin;
@@ -74,28 +74,28 @@ pub struct Prepared {
     pub request: AuthorizationRequest,
     pub redirect_uri: Option<String>,
     pub device: Option<Asking>,
-    /// What is asked for, whoever allows it.
+    /// The requested authority, before an organization is known.
     asked: Authority,
-    /// The same, for the organization the person acts for, once that is known.
+    /// The requested authority for the organization the person acts for, once that is known.
     pub authority: Authority,
     pub api: Option<Api>,
-    /// Of the client and the APIs by which it was checked.
+    /// The definitions of client and APIs that it was checked under.
     pub definition: i64,
     pub level: Level,
-    /// As whom the person acts, once it is known who they are and where.
+    /// The member, once person and organization are known.
     pub member: Option<Member>,
 }
 
-/// Why a request goes no further.
+/// Why a request is stopped.
 #[derive(Debug)]
 pub enum Stopped {
-    /// There is nobody to tell but whoever is looking at it.
+    /// Only the browser may show it.
     Page { code: ErrorCode, detail: String },
-    /// The client may be told.
+    /// The client may receive it.
     Client(Box<Turned>),
 }
 
-/// A refusal and where it goes.
+/// A refusal and its destination.
 #[derive(Debug, Clone)]
 pub struct Turned {
     pub client: Client,
@@ -111,7 +111,7 @@ impl From<Undeliverable> for Stopped {
     }
 }
 
-/// For endpoints at which the client itself is the caller.
+/// For endpoints that the client itself calls.
 impl From<Stopped> for OAuthError {
     fn from(stopped: Stopped) -> Self {
         match stopped {
@@ -122,7 +122,7 @@ impl From<Stopped> for OAuthError {
 }
 
 impl Prepared {
-    /// How the answer travels.
+    /// How the response is delivered.
     pub const fn way(&self) -> Way {
         match (&self.device, &self.redirect_uri) {
             (Some(_), _) => Way::Device,
@@ -144,7 +144,7 @@ impl Turned {
     }
 }
 
-/// Step 2: from the database, every time.
+/// Step 2: read from the database every time.
 pub async fn prepare(
     app: &App,
     reader: &impl Reader,
@@ -219,14 +219,14 @@ pub async fn prepare(
     })
 }
 
-/// As asked, unless the client cannot read such an answer.
+/// As requested, unless the client cannot read such a response.
 fn error_mode(client: &Client, raw: &RawRequest) -> ResponseMode {
     let mode = raw.error_mode();
     let reads = client.metadata.authorization_signed_response_alg.is_some();
     if mode.is_signed() && !reads { ResponseMode::Query } else { mode }
 }
 
-/// Who asks, how far they are trusted, for what, and where the answer goes. If any of it changes, a yes is void.
+/// A digest of client, trust, authority and destination. If any of these changes, an earlier consent is invalid.
 fn digest(prepared: &Prepared) -> String {
     let Prepared { client, redirect_uri, device, authority, .. } = prepared;
     let decided = json!([
@@ -241,8 +241,8 @@ fn digest(prepared: &Prepared) -> String {
     URL_SAFE_NO_PAD.encode(sha256(decided.to_string().as_bytes()))
 }
 
-/// Where the request stands, for whoever the flow is about. Once they are known, so is the organization they act for, and
-/// what is asked is asked for that one alone.
+/// The state of the request for the person of the flow. Once the person is known, so is the organization, and the
+/// requested authority is for that one alone.
 pub async fn standing(
     reader: &impl Reader,
     continued: &Continued,
@@ -255,7 +255,7 @@ pub async fn standing(
         Err(Stopped::Page { code, detail }) => return Ok(Standing::refused(decide::refuse(*code, detail))),
         Err(Stopped::Client(turned)) => return Ok(Standing::refused(turned.refused.clone())),
     };
-    // Of whoever it was before.
+    // Reset what an earlier person of this flow determined.
     prepared.member = None;
     prepared.authority = prepared.asked.clone();
     if let (Some(hinted), Some(account)) = (continued.hinted, account)
@@ -285,7 +285,8 @@ pub async fn standing(
     }
     let policy = prepared.member.as_ref().map(|member| &member.organization.policy);
     let (level, max_age) = policy.map_or((Level::None, None), |policy| (policy.min_level, policy.max_age));
-    // Elsewhere the client's own is looked at when the flow begins; of a device's client nothing is known then.
+    // In other flows the client's default applies when the flow begins; in a device flow the client is not known
+    // then.
     let usual = prepared.client.metadata.default_max_age.filter(|_| prepared.device.is_some());
     let usual = usual.map(|usual| u32::try_from(usual).unwrap_or(u32::MAX));
     let max_age = max_age.into_iter().chain(usual).min();

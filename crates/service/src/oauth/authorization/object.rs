@@ -1,4 +1,4 @@
-//! Request objects (RFC 9101): the client's own signature over what it asks.
+//! Request objects (RFC 9101): authorization requests that the client signed.
 
 use porteiro_protocol::{
     authorization_request::{RawRequest, Refused, Source},
@@ -16,12 +16,12 @@ use super::{
 };
 use crate::{App, http::RequestContext, limits::Limited, store::StoreError};
 
-/// A clock may be this much ahead of ours.
+/// Accepted clock difference, in seconds.
 const AHEAD: i64 = 10;
 /// FAPI 2.0 Message Signing §5.3.1: at most an hour from `nbf` to `exp`, and `nbf` at most an hour ago.
 const LONGEST: i64 = 3_600;
 
-/// What stands against looking at the request: a signed one costs its network a verification, whoever it says to be from.
+/// Takes one verification from the limit of the network, if the request has a request object.
 pub async fn limited(
     app: &App,
     context: &RequestContext,
@@ -30,15 +30,16 @@ pub async fn limited(
     let (Ok(Source::Object(_)), Ok(addressee)) = (raw.source(), raw.addressee()) else { return Ok(None) };
     match app.directory.client(&app.store, addressee.client_id).await? {
         Some(client) => verifying::take(app, context, &client.id).await,
-        // Without a client there are no keys, and nothing is verified.
+        // Without a client there are no keys, so nothing is verified.
         None => Ok(None),
     }
 }
 
-/// The request inside, if its client signed it for us, now.
+/// The request in the object, if the client signed it for this issuer and it is valid now.
 ///
 /// # Errors
-/// `invalid_request_object`, or `temporarily_unavailable` while the keys cannot be fetched; the client may be told.
+/// `invalid_request_object`, or `temporarily_unavailable` while the keys cannot be fetched; the client may receive
+/// them.
 pub async fn open(
     app: &App,
     client: &Client,
@@ -66,7 +67,7 @@ pub async fn open(
     judge(client, &verified, outer, app.issuer(), now)
 }
 
-/// Not where everything must be signed: FAPI 2.0, and clients that said so themselves (RFC 9101 §10.5).
+/// Not where everything must be signed: FAPI 2.0, and clients that registered it (RFC 9101 §10.5).
 pub fn may_be_completed(client: &Client) -> bool {
     match client.profile {
         Profile::Default => client.metadata.require_signed_request_object != Some(true),
@@ -82,7 +83,7 @@ fn judge(
     now: i64,
 ) -> Result<RawRequest, Refused> {
     let refused = |text: &str| refuse(ErrorCode::InvalidRequestObject, text);
-    // RFC 9101 §10.8: typed as one, or at least not as something else.
+    // RFC 9101 §10.8: typed as a request object, or untyped.
     match verified.header["typ"].as_str() {
         None => {}
         Some(typ) if typ.eq_ignore_ascii_case("oauth-authz-req+jwt") || typ.eq_ignore_ascii_case("jwt") => {}
@@ -92,7 +93,7 @@ fn judge(
     if claims["iss"].as_str() != Some(client.id.as_str()) {
         return Err(refused("iss of the request object is not the client_id"));
     }
-    // RFC 9101 §10.8: else it could be a client assertion, or be used as one.
+    // RFC 9101 §10.8: otherwise it could be a client assertion, or be used as one.
     if claims["sub"].as_str() == Some(client.id.as_str()) {
         return Err(refused("sub of the request object must not be the client_id"));
     }

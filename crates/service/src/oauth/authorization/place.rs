@@ -1,5 +1,5 @@
-//! In which organization a person would act (docs/decisions/0034): named by the request, fixed by the client, the only one they
-//! have, or chosen. Asked only of somebody who is proved; whatever is wrong with one has one answer.
+//! The organization a person acts for (docs/decisions/0034): named by the request, fixed by the client, the person's
+//! only one, or chosen. Determined only after authentication; every unavailable organization gives the same error.
 
 use porteiro_protocol::{
     authorization_request::Refused,
@@ -26,20 +26,20 @@ use crate::{
     store::{Reader, StoreError},
 };
 
-/// Where the person would act.
+/// The organization a person acts for.
 #[derive(Debug)]
 pub(super) enum Place {
-    /// The request is about nobody but the person.
+    /// The request is for the account only.
     Nowhere,
     Here(Box<Member>),
-    /// They belong to several that would do. Suspended ones are among them, so that nobody looks for them in vain.
+    /// The person is a member of several usable ones. Suspended ones are listed too, so that the person finds them.
     Choose(Vec<Member>),
-    /// No such organization for them, and why is nobody's business; or they do not hold there what is asked.
+    /// No usable organization, with an error that does not say why; or the member does not hold the requested scopes.
     Refused(Refused, Box<Refusal>),
 }
 
 impl Place {
-    /// Whether an answer from here could name this subject. Where nothing will be answered, it does not matter.
+    /// Whether a response could have this subject. A refusal has none, so any subject is accepted.
     pub(super) fn may_be(&self, subject: Uuid, account: AccountId) -> bool {
         match self {
             Self::Nowhere => account.uuid() == subject,
@@ -50,7 +50,7 @@ impl Place {
     }
 }
 
-/// Whether this person is whom the request names, where it names anybody by what the answer would call them.
+/// Whether this person is the one whose subject the request names, if it names one.
 pub(super) async fn is_named(
     reader: &impl Reader,
     continued: &Continued,
@@ -63,7 +63,7 @@ pub(super) async fn is_named(
     }
 }
 
-/// Whether the request is about another organization than this one.
+/// Whether the request is for another organization than this one.
 pub(super) async fn is_elsewhere(
     reader: &impl Reader,
     prepared: &Prepared,
@@ -75,7 +75,7 @@ pub(super) async fn is_elsewhere(
     })
 }
 
-/// Whether the request can be answered without an organization.
+/// Whether the request needs an organization.
 pub(super) fn is_needed(prepared: &Prepared) -> bool {
     let Prepared { client, request, authority, api, .. } = prepared;
     request.organization.is_some()
@@ -87,7 +87,7 @@ pub(super) fn is_needed(prepared: &Prepared) -> bool {
         }
 }
 
-/// One answer, and what is remembered of it. An organization that is not theirs does not hear of them.
+/// The common error, and the recorded refusal. It is recorded in an organization only for its members.
 fn unavailable(prepared: &Prepared, member: Option<&Member>, rule: Rule, would_pass: &str) -> Place {
     let refused = refuse(ErrorCode::AccessDenied, "the organization is not available");
     Place::Refused(refused, Box::new(refusal(prepared, member, rule, would_pass.into())))
@@ -167,7 +167,7 @@ pub(super) async fn find(
 enum Wanted {
     This(OrganizationId),
     Any,
-    /// Named, and not there, or not the client's own.
+    /// The named organization does not exist, or is not the client's own.
     Unknown,
 }
 
@@ -188,7 +188,7 @@ async fn wanted(
     })
 }
 
-/// It counts there, and the organization lets the client in.
+/// The membership is usable, and the organization allows the client.
 async fn is_usable(reader: &impl Reader, client: &Client, member: &Member) -> Result<bool, StoreError> {
     Ok(member.held().is_ok() && client_policies::allows(reader, &member.organization, client).await?)
 }

@@ -1,4 +1,4 @@
-//! Authorizations as what a flow leads to.
+//! The flow purpose of an authorization request.
 
 use porteiro_protocol::{authorization_request::Refused, id::AccountId};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// A client sent the person, or asked for them without a browser.
+/// A client sent the person here, or called the challenge endpoint.
 #[derive(Debug)]
 pub struct AuthorizationPurpose;
 
@@ -37,7 +37,7 @@ impl Purpose for AuthorizationPurpose {
     }
 }
 
-/// An authorization request as it was read and checked.
+/// An authorization request, read and checked.
 #[derive(Debug)]
 pub struct Request {
     pub continued: Continued,
@@ -55,9 +55,9 @@ impl Request {
         Ok(Self { continued, outcome })
     }
 
-    /// The refusal and where it goes; `None` where nobody is told. A client nobody checked hears of the person's own no
-    /// and of nothing else, or a request that cannot be satisfied would send everybody who signs in to it (decision
-    /// 0022).
+    /// The refusal and its destination; `None` where no client may receive it. An unverified client receives only the
+    /// person's own denial: otherwise a request that cannot be met would redirect every person who signs in to it
+    /// (decision record 0022).
     pub fn turned(&self, refusal: Refusal, refused: Refused) -> Option<Turned> {
         let turned = match &self.outcome {
             Ok(prepared) => Turned::new(prepared, refused),
@@ -67,10 +67,10 @@ impl Request {
         (refusal == Refusal::Denied || decide::may_redirect_errors(&turned.client)).then_some(turned)
     }
 
-    /// The request, where it passed every check.
+    /// The request, if it passed every check.
     ///
     /// # Errors
-    /// Where it did not: then its flow cannot complete.
+    /// If it did not: then its flow cannot complete.
     pub fn good(&self) -> Result<&Prepared, StoreError> {
         let refused = |_: &Stopped| StoreError::Inconsistent("a completion whose request was refused".into());
         self.outcome.as_deref().map_err(refused)

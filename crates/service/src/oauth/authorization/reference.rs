@@ -1,5 +1,5 @@
-//! Request objects by reference (OpenID Connect Core §6.2, RFC 9101 §5.2): fetched only from an address the client has
-//! registered, for whoever sends the request, and never kept (docs/decisions/0037).
+//! Request objects by reference (OpenID Connect Core §6.2, RFC 9101 §5.2): fetched only from a URL that the client
+//! registered, at each request, and never cached (docs/decisions/0037).
 
 use std::sync::Arc;
 
@@ -21,10 +21,11 @@ use crate::{
     limits::{self, Bucket, REQUEST_OBJECT, REQUEST_OBJECT_CLIENT, Rule, network},
 };
 
-/// As much as a form may hold.
+/// The maximum size of a form.
 const LARGEST: usize = 64 * 1024;
 
-/// The request with its object, fetched where only a reference came. No connection to the database is held meanwhile.
+/// The request with its object, which is fetched if the request has a reference. No database connection is held
+/// meanwhile.
 pub(super) async fn brought(
     app: &Arc<App>,
     context: &RequestContext,
@@ -53,12 +54,12 @@ pub(super) async fn brought(
     }
 }
 
-/// The address to ask, if this client has registered it and could have signed what is there.
+/// The URL to fetch, if this client registered it and has keys to sign with.
 fn registered<'a>(client: &Client, uri: &'a str) -> Result<&'a str, Refused> {
     if decide::must_push(client) {
         return Err(refuse(ErrorCode::InvalidRequest, "this client must push its requests (RFC 9126)"));
     }
-    // The fragment is for caches (OpenID Connect Core §6.2); we keep nothing.
+    // The fragment is for caches (OpenID Connect Core §6.2); nothing is cached here.
     let address = without_fragment(uri);
     if !client.metadata.request_uris.iter().any(|known| without_fragment(known) == address) {
         return Err(refuse(ErrorCode::InvalidRequestUri, "request_uri is not registered for this client"));
@@ -73,7 +74,7 @@ fn without_fragment(uri: &str) -> &str {
     uri.split_once('#').map_or(uri, |(address, _)| address)
 }
 
-/// Whoever asks has proved nothing. By address, so that nobody can use up what another's browser needs.
+/// The sender is anonymous. Limited by address, so that one sender cannot exhaust another's limit.
 async fn limit(app: &App, context: &RequestContext, client: &Client) -> Result<(), FlowError> {
     let network = network(context.address);
     let both = [network.as_slice(), client.id.as_bytes()].concat();

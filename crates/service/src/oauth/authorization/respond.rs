@@ -1,4 +1,4 @@
-//! The answer on its way to the client: in the query, posted, or signed (JARM).
+//! The response to the client: in the query, posted, or signed (JARM).
 
 use porteiro_protocol::{
     authorization_request::{ResponseMode, redirect_response},
@@ -10,7 +10,7 @@ use serde_json::{Map, json};
 use super::{super::clients::Client, Turned};
 use crate::{App, flow::Delivery, oauth::keys::SignError};
 
-/// JARM §2.1: short, since it is read at once.
+/// JARM §2.1: short, since it is used at once.
 const SIGNED_SECONDS: i64 = 120;
 
 pub async fn deliver(
@@ -35,13 +35,13 @@ pub async fn deliver(
     for (name, value) in parameters {
         claims.insert((*name).to_owned(), json!(value));
     }
-    // The check of the pipeline saw to it that there is one.
+    // The response mode was checked, so the client has one.
     let algorithm = client.metadata.authorization_signed_response_alg.unwrap_or(Algorithm::Es256);
     let response = app.keys.current().signer(algorithm)?.jwt("JWT", &claims).await?;
     Ok(Delivery::Browser(redirect_response(redirect_uri, mode, app.issuer(), &[("response", &response)])))
 }
 
-/// A refusal, told to the client.
+/// The error response for the client.
 pub async fn refusal(app: &App, turned: &Turned) -> Result<Delivery, SignError> {
     let mut parameters = vec![
         ("error", turned.refused.code.as_str()),

@@ -1,4 +1,4 @@
-//! From a request that passed every check to the flow for it.
+//! Starts the flow of a request that passed every check.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     sessions::SignedIn,
 };
 
-/// Answered at once, or a flow for the person who must be asked.
+/// Returns a response at once, or a flow for the person.
 pub async fn start(
     app: &Arc<App>,
     context: &RequestContext,
@@ -28,7 +28,7 @@ pub async fn start(
         Transport::Browser => flow::current_session(app, context).await?,
         Transport::Api => None,
     };
-    // Whoever else is meant is not the one who is signed in.
+    // If the request names another person, the session is not used.
     let signed_in = match signed_in {
         Some(it) if place::is_named(&app.store, &continued, &prepared, it.account_id).await? => Some(it),
         Some(_) | None => None,

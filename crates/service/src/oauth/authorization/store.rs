@@ -8,12 +8,12 @@ use uuid::Uuid;
 use super::super::clients::Client;
 use crate::store::{Decode, Reader, StoreError, Tx};
 
-/// Whom a yes was for: an organization, or nobody but the person.
+/// The key of the organization in a consent; nil for the account itself.
 fn acting_for(organization: Option<OrganizationId>) -> Uuid {
     organization.map_or(Uuid::nil(), porteiro_protocol::id::Id::uuid)
 }
 
-/// What a person said yes to before, for this client and API, acting for the same.
+/// The scopes the person consented to before, for this client, API and organization.
 pub async fn remembered(
     reader: &impl Reader,
     account: AccountId,
@@ -34,7 +34,7 @@ pub async fn remembered(
     Ok(rows.first().map(read).transpose()?)
 }
 
-/// What was allowed before stays allowed beside it.
+/// Adds to the scopes of earlier consent.
 pub async fn remember(
     tx: &Tx,
     account: AccountId,
@@ -61,13 +61,13 @@ pub async fn remember(
     .map(|_| ())
 }
 
-/// Forgets what a person allowed a client.
+/// Deletes the person's consent for a client.
 pub async fn forget(tx: &Tx, account: AccountId, client_id: &str) -> Result<u64, StoreError> {
     tx.execute("DELETE FROM consent WHERE account_id = $1 AND client_id = $2", &[&account.uuid(), &client_id])
         .await
 }
 
-/// Forgets what a person allowed while acting for an organization: to one client, or to all.
+/// Deletes the consent a person gave for an organization: for one client, or for all.
 pub async fn forget_in_organization(
     tx: &Tx,
     account: AccountId,
@@ -82,7 +82,7 @@ pub async fn forget_in_organization(
     .await
 }
 
-/// Which clients a person has allowed something.
+/// The clients that have a consent of this person.
 pub async fn allowed_clients(reader: &impl Reader, account: AccountId) -> Result<Vec<String>, StoreError> {
     let rows = reader
         .rows(

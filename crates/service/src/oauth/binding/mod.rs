@@ -1,10 +1,11 @@
-//! Tokens that are of no use to a thief: bound to the client's certificate (RFC 8705 §3) or key (RFC 9449).
+//! Sender-constrained tokens, which are useless to a thief: bound to the client's certificate (RFC 8705 §3) or key
+//! (RFC 9449).
 //!
-//! 1. A proof that comes along must be good for this very request, fresh by a nonce of ours, and new on every node. That
-//!    it was used is remembered only where something genuine comes with it ([`Remember`]).
-//! 2. A client that registered for bound tokens, or lives by the `fapi2` profile, gets no others.
-//! 3. The binding goes into the token (`cnf`); for public clients also into the grant, so that a stolen refresh token is
-//!    of no use either.
+//! 1. A DPoP proof must match its request, have a current nonce of ours, and be new on every node. Its use is stored
+//!    only if it comes with a genuine code or token ([`Remember`]).
+//! 2. A client that registered for bound tokens, or has the `fapi2` profile, receives only bound tokens.
+//! 3. The binding is in the token (`cnf`); for public clients also in the grant, so that a stolen refresh token is
+//!    useless too.
 
 mod store;
 
@@ -28,10 +29,10 @@ use crate::{
     secrets::sha256,
 };
 
-/// What a token is bound to.
+/// The binding of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binding {
-    /// Whoever holds it may use it.
+    /// None: its holder may use it.
     Bearer,
     /// SHA-256 of the certificate.
     Certificate([u8; 32]),
@@ -74,25 +75,25 @@ impl Binding {
     }
 }
 
-/// Whether a used proof is remembered: each is a row (docs/decisions/0079).
+/// Whether the use of a DPoP proof is stored, as one row (docs/decisions/0079).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remember {
-    /// What comes with it is junk, and refused.
+    /// The code or token beside it is not genuine, and is refused.
     No,
-    /// For a client that is verified, or limited already.
+    /// For a client that is verified, or whose requests are limited elsewhere.
     Yes,
-    /// For whatever this is the id of, so often and no more.
+    /// Up to a limit for the row of this id.
     Within(Uuid),
 }
 
 impl Remember {
-    /// What comes with a proof is the row of this id.
+    /// For a DPoP proof that comes with the code or token of this row.
     pub fn within(client: &Client, row: Uuid) -> Self {
         if client.is_verified() && !client.is_public() { Self::Yes } else { Self::Within(row) }
     }
 }
 
-/// What the tokens of this request are bound to.
+/// The binding of the tokens of this request.
 pub async fn of_request(
     app: &App,
     context: &RequestContext,
@@ -118,13 +119,13 @@ pub async fn of_request(
         .ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "this client must present its certificate"))
 }
 
-/// The certificate that came with a request, by its hash.
+/// The hash of the certificate of a request.
 pub fn certificate(context: &RequestContext) -> Option<[u8; 32]> {
     let der = context.certificate.as_ref()?;
     Certificate::parse(der).ok().map(|certificate| certificate.thumbprint())
 }
 
-/// A good DPoP proof, not used up yet ([`spend`]); none where none came along.
+/// A valid DPoP proof, not yet consumed ([`spend`]); `None` if the request has none.
 pub async fn proof(
     app: &App,
     context: &RequestContext,
@@ -168,10 +169,10 @@ async fn verify(
     .await
 }
 
-/// Uses a proof up.
+/// Consumes a DPoP proof.
 ///
 /// # Errors
-/// When it was used before, or its owner uses too many.
+/// When it was used before, or the limit of its row is reached.
 pub async fn spend(app: &App, proof: &Proof, remember: Remember) -> Result<(), OAuthError> {
     let bucket = |whom: Uuid| Bucket { rule: PROOF, key: app.secrets.limit_key(PROOF.name, whom.as_bytes()) };
     let within = match remember {

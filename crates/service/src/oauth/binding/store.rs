@@ -5,7 +5,7 @@ use crate::{
     store::{Decode, Store, StoreError},
 };
 
-/// A proof as it is remembered.
+/// The stored use of a DPoP proof.
 #[derive(Debug)]
 pub(super) struct Used {
     pub key: [u8; 32],
@@ -16,12 +16,12 @@ pub(super) struct Used {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Spent {
     Now,
-    /// On whichever node.
+    /// Possibly on another node.
     Before,
     TooMany,
 }
 
-/// Uses a proof up, where there is a bucket only while that has room. One statement either way.
+/// Stores the use of a DPoP proof; with a bucket, only while that has room. One statement in both cases.
 pub(super) async fn use_proof(
     store: &Store,
     used: &Used,

@@ -36,7 +36,7 @@ async fn challenge(
         Turned::Flow(error) => error.into_response(),
     })?;
     let mut flow = answer.body;
-    // §5.2.2: the session of the challenge, beside why there is no code yet.
+    // §5.2.2: `auth_session` is returned beside the error.
     let auth_session = flow.as_object_mut().and_then(|flow| flow.remove("auth_session"));
     let body = json!({"error": "insufficient_authorization", "auth_session": auth_session, "flow": flow});
     let mut response = (StatusCode::FORBIDDEN, axum::Json(body)).into_response();

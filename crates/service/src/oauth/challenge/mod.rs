@@ -1,10 +1,11 @@
-//! The authorization challenge endpoint, for apps of the same house that have their own screens
-//! (OAuth 2.0 for First-Party Applications, draft-ietf-oauth-first-party-apps §4 and §5).
+//! The authorization challenge endpoint, for first-party clients that have their own screens (OAuth 2.0 for
+//! First-Party Applications, draft-ietf-oauth-first-party-apps §4 and §5).
 //!
-//! 1. The app proves itself as it registered and sends its request: the same parameters, the same checks, no redirect
-//!    URI. Only clients of the same house may, for the person types their secrets into the app.
-//! 2. The answer is `insufficient_authorization` with `auth_session` and the flow: the app drives it by its token.
-//! 3. When the flow completes, the code is in its answer.
+//! 1. The client authenticates and sends its request: the same parameters and checks, without redirect URI. Only
+//!    first-party clients may, because the person types credentials into the app.
+//! 2. The response is `insufficient_authorization` with `auth_session` and the flow, which the app continues with
+//!    that token.
+//! 3. When the flow completes, its answer contains the code.
 
 mod endpoint;
 
@@ -27,7 +28,7 @@ pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
-/// Why there is no flow.
+/// Why no flow was started.
 enum Turned {
     OAuth(OAuthError),
     Flow(FlowError),

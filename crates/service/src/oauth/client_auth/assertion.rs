@@ -1,4 +1,4 @@
-//! `private_key_jwt` (RFC 7523 §3, OpenID Connect Core §9): signed by the client, for us, once, now.
+//! `private_key_jwt` (RFC 7523 §3, OpenID Connect Core §9): signed by the client, for this issuer, used once.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use super::{
 use crate::{App, http::OAuthError, secrets::sha256};
 
 pub(super) const TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-/// The type that later drafts of RFC 7523 give them.
+/// The `typ` of client assertions in later drafts of RFC 7523.
 const TYPED: &str = "client-authentication+jwt";
-/// A clock may be this much ahead of ours (FAPI 2.0 §5.3.2.1).
+/// Accepted clock difference (FAPI 2.0 §5.3.2.1).
 const AHEAD_SECONDS: i64 = 10;
-/// An assertion is made for one request; none needs to live longer.
+/// The longest lifetime: an assertion is made for one request.
 const LONGEST_SECONDS: i64 = 600;
 
-/// Whose it claims to be, before anything is verified: only to know which keys to try.
+/// The client that the assertion names, before verification: only for finding its keys.
 pub(super) fn claimed_client(assertion: &str) -> Option<String> {
     let payload = URL_SAFE_NO_PAD.decode(assertion.split('.').nth(1)?).ok()?;
     let claims = porteiro_protocol::json::parse_strict(&payload, 8).ok()?;
@@ -40,7 +40,7 @@ pub(super) async fn verify(app: &Arc<App>, client: &Client, assertion: &str) -> 
         Err(Unverified::Wrong(_)) => return Ok(false),
         Err(Unverified::Unavailable) => return Err(keys_unavailable()),
     };
-    // A request object or proof of the same client is no assertion (RFC 8725 §3.11).
+    // A request object or DPoP proof of the same client is not an assertion (RFC 8725 §3.11).
     match verified.header["typ"].as_str() {
         None => {}
         Some(typ) if typ.eq_ignore_ascii_case("jwt") || typ.eq_ignore_ascii_case(TYPED) => {}
@@ -54,7 +54,7 @@ pub(super) async fn verify(app: &Arc<App>, client: &Client, assertion: &str) -> 
         .await?)
 }
 
-/// The claims, judged; the id and expiry of an acceptable assertion.
+/// Checks the claims; returns the id and expiry of an acceptable assertion.
 fn accept(
     claims: &Value,
     client: &Client,
@@ -65,7 +65,7 @@ fn accept(
     if text("iss") != Some(client.id.as_str()) || text("sub") != Some(client.id.as_str()) {
         return None;
     }
-    // One string, and ours (docs/decisions/0017): an array could name somebody else's server too.
+    // One string, equal to ours (docs/decisions/0017): an array could also name another server.
     let audience = text("aud")?;
     let token_endpoint = format!("{issuer}/connect/token");
     match client.profile {

@@ -1,8 +1,8 @@
-//! Who may issue the certificates of `tls_client_auth` (RFC 8705 §2.1).
+//! The certificate authorities of `tls_client_auth` (RFC 8705 §2.1).
 //!
-//! Asked here and not in the handshake: a certificate may come from a proxy, and one that is only there to bind a token
-//! (§3) needs no authority at all. No intermediate certificates travel with a request, so the file names whoever signs
-//! clients' certificates directly.
+//! Checked here and not in the handshake: a certificate may come from a proxy, and one that only binds a token (§3)
+//! needs no authority. Requests carry no intermediate certificates, so the file contains the authorities that sign
+//! client certificates directly.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ pub struct ClientAuthorities {
 
 impl ClientAuthorities {
     /// # Errors
-    /// What is wrong with the file, in words.
+    /// What is wrong with the file, as a sentence.
     pub fn from_file(file: &Path) -> Result<Self, String> {
         let wrong = |reason: &dyn std::fmt::Display| format!("{}: {reason}", file.display());
         let mut roots = RootCertStore::empty();
@@ -34,7 +34,7 @@ impl ClientAuthorities {
         Ok(Self { verifier })
     }
 
-    /// Whether one of them issued it, for clients, and it is valid now (RFC 5280 §6).
+    /// Whether one of them issued the certificate, for client authentication, and it is valid now (RFC 5280 §6).
     pub(super) fn vouch_for(&self, certificate: &[u8], now: OffsetDateTime) -> bool {
         let Ok(seconds) = u64::try_from(now.unix_timestamp()) else { return false };
         let now = UnixTime::since_unix_epoch(Duration::from_secs(seconds));

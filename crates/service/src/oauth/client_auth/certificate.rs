@@ -1,4 +1,5 @@
-//! Mutual TLS (RFC 8705 §2): the handshake proved that the client holds the key; here it is decided whose it is.
+//! Mutual TLS (RFC 8705 §2): the handshake proved possession of the key; here the certificate is matched with the
+//! client.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::{
     http::{OAuthError, RequestContext},
 };
 
-/// §2.1: issued by an authority of ours, for the subject that was registered.
+/// §2.1: issued by a configured authority, for the registered subject.
 pub(super) fn by_authority(app: &App, context: &RequestContext, client: &Client) -> bool {
     let Some(authorities) = &app.client_authorities else {
         tracing::warn!(client = client.id, "a client uses tls_client_auth, but mtls_ca_file is not set");
@@ -26,7 +27,7 @@ pub(super) fn by_authority(app: &App, context: &RequestContext, client: &Client)
     named && authorities.vouch_for(der, app.clock.now())
 }
 
-/// §2.2: one that the client registered itself; nobody else needs to vouch for it.
+/// §2.2: a certificate that the client registered; no authority is needed.
 pub(super) async fn by_key(
     app: &Arc<App>,
     context: &RequestContext,
@@ -40,7 +41,7 @@ pub(super) async fn by_key(
     }
     let keys = match clients::client_keys(app, client).await {
         Ok(known) if certificate.matches_jwks(&known) => return Ok(true),
-        // Perhaps the client has a new one.
+        // The client may have published a new one.
         Ok(_) => clients::newer_client_keys(app, client).await,
         Err(none) => Err(none),
     };

@@ -1,11 +1,11 @@
-//! How clients prove who they are, each by the method it registered ([`METHODS`](super::clients::METHODS)).
+//! Client authentication, by the method that the client registered ([`METHODS`](super::clients::METHODS)).
 //!
-//! 1. What was presented is read: a Basic header, a secret in the form, a signed assertion, or only a name, with which
-//!    a certificate may come (RFC 8705).
-//! 2. Two ways at once are refused (RFC 6749 §2.3). A certificate is none of them: it may be there to bind a token.
-//! 3. The way must be the one the client registered; then it is checked. Every failure is `invalid_client` with one text:
-//!    an unknown client, a wrong secret and a wrong method look alike. Keys that cannot be fetched are no failure of the
-//!    client's: it is told to try again.
+//! 1. The credentials are read: a Basic header, a secret in the form, a signed assertion, or only a client id, with
+//!    which a certificate may come (RFC 8705).
+//! 2. Two methods at once are refused (RFC 6749 §2.3). A certificate does not count: it may be there to bind a token.
+//! 3. The method must be the registered one; then it is checked. Every failure is `invalid_client` with one text, for
+//!    an unknown client, a wrong secret and a wrong method alike. If keys cannot be fetched, the client did not fail:
+//!    it is asked to try again.
 
 mod assertion;
 mod authorities;
@@ -29,13 +29,13 @@ use crate::{
     limits::{self, Bucket, CLIENT_FAILURE, CLIENT_SECRET, Rule, network},
 };
 
-/// A client that has proved itself. Only [`authenticate`] makes one.
+/// An authenticated client. Only [`authenticate`] creates one.
 #[derive(Debug)]
 pub struct AuthenticatedClient {
     pub client: Arc<Client>,
 }
 
-/// What a request brings to prove a client.
+/// The credentials in a request.
 enum Presented {
     Name(String),
     Basic { id: String, secret: String },
@@ -53,7 +53,7 @@ impl Presented {
     }
 }
 
-/// What a Basic header carries, if it is well-formed.
+/// The credentials of a Basic header, if it is well-formed.
 pub fn basic(context: &RequestContext) -> Option<(String, String)> {
     let (_, credentials) = context.authorization.as_ref().filter(|(scheme, _)| scheme == "basic")?;
     secret::basic(credentials)
@@ -65,7 +65,7 @@ fn refused(context: &RequestContext) -> OAuthError {
         .challenge(basic.then_some("Basic"))
 }
 
-/// Nothing was decided. `invalid_client` would have clients give up, or register anew.
+/// The client was not refused. With `invalid_client`, clients would give up or register again.
 fn keys_unavailable() -> OAuthError {
     OAuthError::new(ErrorCode::TemporarilyUnavailable, UNAVAILABLE)
 }
@@ -125,7 +125,7 @@ pub async fn authenticate(
     if let (true, Some(client)) = (proved, client) {
         return Ok(AuthenticatedClient { client });
     }
-    // Secrets are 256 bits, so guessing is hopeless; the buckets keep it from being loud.
+    // A 256-bit secret cannot be guessed; the buckets bound the load of attempts.
     if let Some(limited) = limits::take(&app.store, &failures).await? {
         app.empty.note(&limited.bucket, Instant::now());
         return Err(limited.into());
@@ -133,7 +133,8 @@ pub async fn authenticate(
     Err(refused(context))
 }
 
-/// What a failure takes from. Never by what was presented: a stranger would make a row of every text (docs/decisions/0079).
+/// The buckets of failures. Never keyed by the presented text: anonymous callers could create a row for every text
+/// (docs/decisions/0079).
 fn failures(app: &App, context: &RequestContext, client: Option<&Client>) -> Vec<Bucket> {
     let network = network(context.address);
     let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
@@ -143,8 +144,8 @@ fn failures(app: &App, context: &RequestContext, client: Option<&Client>) -> Vec
         .collect()
 }
 
-/// An assertion costs a signature: whether it is looked at is decided before. A verified client's counts only where it
-/// fails, so that its own requests cost no statement more.
+/// An assertion costs a signature check, so the limit is taken before. For a verified client only failures count, so
+/// that its own requests need no additional statement.
 async fn limit(
     app: &App,
     context: &RequestContext,
@@ -168,8 +169,8 @@ async fn limit(
     verifying::take(app, context, &client.id).await?.map_or(Ok(()), |limited| Err(limited.into()))
 }
 
-/// The registered method decides. A certificate accompanies any request, so it proves a client only where nothing else
-/// was shown and nothing else was registered.
+/// The registered method decides. A certificate may accompany any request, so it authenticates only if no other
+/// credential was sent and a certificate method is registered.
 async fn prove(
     app: &Arc<App>,
     context: &RequestContext,

@@ -1,9 +1,9 @@
-//! HTTP Basic, as OAuth reads it.
+//! HTTP Basic as OAuth defines it.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use porteiro_protocol::form::Parameters;
 
-/// RFC 6749 §2.3.1: both halves are form-encoded before they are joined. Strict: what does not decode is no credential.
+/// RFC 6749 §2.3.1: both parts are form-encoded before they are joined. Malformed encodings are refused.
 pub(super) fn basic(credentials: &str) -> Option<(String, String)> {
     let bytes = STANDARD.decode(credentials).ok()?;
     let text = String::from_utf8(bytes).ok()?;

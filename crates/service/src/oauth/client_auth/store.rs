@@ -2,7 +2,7 @@ use uuid::Uuid;
 
 use crate::store::{Store, StoreError};
 
-/// Uses an assertion up; `false` when it was used before, on whichever node.
+/// Stores the use of an assertion; `false` when it was used before, on any node.
 pub(super) async fn use_assertion(
     store: &Store,
     client_id: &str,

@@ -1,8 +1,8 @@
 //! Client credentials (OAuth 2.1 §4.2): a confidential client acts for itself.
 //!
-//! The API is named by `resource` (RFC 8707), or follows from the scopes. Every scope must be the API's, within what
-//! the client registered, and open to its trust; what is asked beyond is refused, never left out. Permissions in an
-//! organization need a membership of the client's own there, and are what its roles hold.
+//! The API is named by `resource` (RFC 8707), or follows from the scopes. Every scope must belong to the API, be
+//! registered by the client, and be open to its trust; other scopes are refused, never dropped. Permissions in an
+//! organization require that the client is a member there and holds them through its roles.
 
 use porteiro_protocol::error::ErrorCode;
 
@@ -38,7 +38,7 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
         details: &[],
         organization: None,
     };
-    // No client speaks for itself at our own API, whatever is stored (docs/decisions/0083).
+    // A client cannot act for itself at our own API (docs/decisions/0083).
     let requester = Requester::ClientItself(client);
     let Requested { api, authority } = requested_authority(requester, asked, &apis, app.issuer())?;
     let Some(member) = member(app, client, form.get("organization")).await? else {
@@ -65,12 +65,12 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     minting::access_token(app, &apis, &client.id, &speaker, &authority, request.binding).await
 }
 
-/// One answer for whatever is wrong with an organization.
+/// One error for every unavailable organization.
 fn unavailable() -> OAuthError {
     OAuthError::new(ErrorCode::InvalidTarget, "the organization is not available to this client")
 }
 
-/// What the client is in the organization it named, or is bound to.
+/// The client's membership in the organization that it named or belongs to.
 async fn member(app: &App, client: &Client, named: Option<&str>) -> Result<Option<Member>, OAuthError> {
     let organization = match (named, client.organization) {
         (None, None) => return Ok(None),

@@ -1,5 +1,4 @@
-//! What the command line does to clients (docs/decisions/0050): each change and its entry in the security log are one
-//! transaction.
+//! Commands for clients (docs/decisions/0050): each change and its entry in the security log are one transaction.
 
 use porteiro_protocol::{entropy::Entropy, time::OffsetDateTime};
 use serde_json::{Value, json};
@@ -30,7 +29,7 @@ async fn note(
     .await
 }
 
-/// Makes a client from its metadata (RFC 7591 §2).
+/// Creates a client from its metadata (RFC 7591 §2).
 pub async fn create_at_console(
     store: &Store,
     now: OffsetDateTime,

@@ -1,9 +1,9 @@
-//! The public keys of clients (RFC 7591 §2): registered by value, or fetched from where the client publishes them.
+//! The public keys of clients (RFC 7591 §2): registered by value, or fetched from `jwks_uri`.
 //!
-//! A fetched set is believed for ten minutes. When a token names a key that is not in it, the client may have a new
-//! one: the set is fetched again, at most twice a minute, whoever sends such tokens. A failure is not remembered, except
-//! that the next attempt waits a few seconds. Nothing is fetched until a client is asked to prove itself. Keys that cannot
-//! be fetched now say nothing about who asks: that is [`NoKeys::Unavailable`], and the client may try again.
+//! A fetched set is used for ten minutes. When a token names a key that is not in it, the client may have a new one:
+//! the set is fetched again, at most twice a minute, regardless of the sender. A failure is not cached, except that
+//! the next attempt waits a few seconds. Nothing is fetched before a client has to authenticate. Keys that cannot be
+//! fetched say nothing about the client: that is [`NoKeys::Unavailable`], and the client may try again.
 
 use std::{
     collections::HashMap,
@@ -32,16 +32,16 @@ const MOST_CLIENTS: usize = 1_000;
 
 pub type Jwks = Arc<Vec<Value>>;
 
-/// Why there are no keys to look at.
+/// Why no keys are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoKeys {
-    /// There are none, or none but those that are known.
+    /// There are none, or none besides the known ones.
     NoOthers,
     /// They cannot be fetched now.
     Unavailable,
 }
 
-/// Why a client did not sign something, as far as we know.
+/// Why the signature of a client was not verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unverified {
     Wrong(VerifyError),
@@ -58,16 +58,16 @@ impl From<NoKeys> for Unverified {
     }
 }
 
-/// What a client is told then.
+/// The description of the error for the client.
 pub const UNAVAILABLE: &str = "the client's keys cannot be fetched; try again later";
 
-/// Sets that were fetched, by client.
+/// Fetched sets, by client.
 #[derive(Debug, Default)]
 pub struct FetchedKeys {
     slots: Brief<HashMap<String, Arc<Mutex<Slot>>>>,
 }
 
-/// Locked while it is fetched: one fetch per client at a time.
+/// Locked during a fetch: one fetch per client at a time.
 #[derive(Debug, Default)]
 struct Slot {
     uri: String,
@@ -76,7 +76,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// It was tried a moment ago: what came of it still holds.
+    /// A fetch was tried recently: returns its result.
     fn without_trying(&self) -> NoKeys {
         let fetched = self.fetched.as_ref().map(|(at, _)| *at);
         if fetched == self.tried { NoKeys::NoOthers } else { NoKeys::Unavailable }
@@ -85,9 +85,9 @@ impl Slot {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Want {
-    /// What is known, while it is believed.
+    /// The cached keys, while they are fresh.
     Known,
-    /// Something was missing from what is known.
+    /// A key is missing from the cached ones.
     Newer,
 }
 
@@ -99,15 +99,15 @@ pub async fn client_keys(app: &App, client: &Client) -> Result<Jwks, NoKeys> {
     keys(app, client, Want::Known).await
 }
 
-/// A client's keys, fetched again because the one that was looked for is not among the known ones.
+/// A client's keys, fetched again because a key is not among the cached ones.
 ///
 /// # Errors
-/// When they are registered by value, were fetched a moment ago, or cannot be fetched.
+/// When they are registered by value, were fetched recently, or cannot be fetched.
 pub async fn newer_client_keys(app: &App, client: &Client) -> Result<Jwks, NoKeys> {
     keys(app, client, Want::Newer).await
 }
 
-/// Whether this client signed it. What it says is still to be checked.
+/// Verifies that this client signed the token. The claims are not checked.
 ///
 /// # Errors
 /// As [`verify_compact`], and when the keys cannot be fetched now.
@@ -192,7 +192,7 @@ impl FetchedKeys {
     }
 }
 
-/// The keys of a set (RFC 7517 §5). Symmetric ones stay behind: no client shares a key with us by publishing it.
+/// The keys of a set (RFC 7517 §5). Symmetric ones are dropped: a published key is not a shared secret.
 fn public_keys(set: &Value) -> Option<Vec<Value>> {
     let keys = set["keys"].as_array().filter(|keys| keys.len() <= MOST_KEYS)?;
     Some(keys.iter().filter(|key| key.is_object() && key["kty"] != "oct").cloned().collect())
@@ -206,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    /// A client's server that counts how often it is asked.
+    /// A client's server that counts requests.
     struct Server {
         sets: FetchedKeys,
         asked: Cell<u32>,

@@ -1,4 +1,4 @@
-//! When a client was last used, to the day: clients that registered themselves and are not used expire.
+//! When a client was last used, to the day: self-registered clients that are not used expire.
 
 use std::sync::{
     Arc,
@@ -9,7 +9,7 @@ use porteiro_protocol::time::OffsetDateTime;
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// A moment of the last day on which tokens were issued, as far as this node knows. Copies of a client share it.
+/// A time on the last day with issued tokens, as far as this node knows. Copies of a client share it.
 #[derive(Debug, Clone, Default)]
 pub struct LastUse(Arc<AtomicI64>);
 
@@ -18,14 +18,14 @@ impl LastUse {
         Self(Arc::new(AtomicI64::new(moment.map_or(0, OffsetDateTime::unix_timestamp))))
     }
 
-    /// Whether this use is to be written down: the first of a day, and for one caller of many.
+    /// Whether to store this use: the first of a day, for one of concurrent callers.
     pub fn is_due(&self, now: OffsetDateTime) -> bool {
         let (seen, now) = (self.0.load(Ordering::Relaxed), now.unix_timestamp());
         now - seen >= DAY_SECONDS
             && self.0.compare_exchange(seen, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// It could not be written down; the next use tries again.
+    /// Storing failed; the next use tries again.
     pub fn forget(&self) {
         self.0.store(0, Ordering::Relaxed);
     }

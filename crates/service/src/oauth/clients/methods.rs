@@ -1,4 +1,4 @@
-//! The methods by which clients prove who they are. One line in [`METHODS`], and discovery and registration follow.
+//! The methods of client authentication. Discovery and registration follow from [`METHODS`].
 
 use crate::{settings::Settings, store::text_enum};
 
@@ -14,7 +14,7 @@ text_enum! {
     }
 }
 
-/// One method, and whether these settings are enough to serve it.
+/// One method, and whether these settings suffice to support it.
 #[derive(Debug)]
 pub struct Method {
     pub name: &'static str,
@@ -25,7 +25,7 @@ const fn method(method: AuthMethod, served: fn(&Settings) -> bool) -> Method {
     Method { name: method.as_str(), served }
 }
 
-/// Every method there is.
+/// Every supported method.
 pub const METHODS: &[Method] = &[
     method(AuthMethod::None, |_| true),
     method(AuthMethod::SecretBasic, |_| true),

@@ -1,4 +1,4 @@
-//! Clients: applications, services and agents. What they registered, how far we trust them, how they prove themselves.
+//! Clients: applications, services and agents. Their registration, trust and credentials.
 
 mod console;
 mod keys;
@@ -51,7 +51,8 @@ impl Client {
         self.metadata.is_public()
     }
 
-    /// Whether an administrator has vouched for it. Anybody may have registered any other.
+    /// Whether an administrator has checked the client. Any other client may have been registered by an anonymous
+    /// caller.
     pub const fn is_verified(&self) -> bool {
         match self.trust {
             Trust::Unverified => false,
@@ -59,7 +60,7 @@ impl Client {
         }
     }
 
-    /// Whether this text is the client's secret: 256 bits of ours, compared as hashes.
+    /// Whether this is the client's secret: 256 random bits, compared as hashes.
     pub fn has_secret(&self, presented: &str) -> bool {
         let (Some(stored), Ok(secret)) = (&self.secret_hash, ClientSecret::parse(presented)) else {
             return false;
@@ -67,8 +68,8 @@ impl Client {
         stored.as_slice().ct_eq(secret.hash().as_bytes().as_slice()).into()
     }
 
-    /// The scopes it may never go beyond: those it registered, once somebody has checked it. What a stranger says of
-    /// itself is a default and binds nobody (decision record 0055).
+    /// The maximum scope: the registered one, for a verified or first-party client. The registration of an unverified
+    /// client is only a default (decision record 0055).
     pub fn ceiling(&self) -> Option<&Scope> {
         match self.trust {
             Trust::Unverified => None,
@@ -76,7 +77,7 @@ impl Client {
         }
     }
 
-    /// Whether an organization may know that it exists: another organization's private client is unknown to it.
+    /// Whether an organization may know that the client exists: private clients of other organizations are hidden.
     pub fn is_known_to(&self, organization: OrganizationId) -> bool {
         self.organization.is_none_or(|own| own == organization)
     }
@@ -86,8 +87,8 @@ impl Client {
     }
 }
 
-/// Whether a client may do less after a change of its trust and mode than before. Then what it was given is over: it must
-/// not come back when the change is undone.
+/// Whether a change of trust and mode reduces what a client may do. Then its grants end: they must not become valid
+/// again when the change is undone.
 pub const fn narrows(before: (Trust, OrganizationMode), after: (Trust, OrganizationMode)) -> bool {
     let trust = match (before.0, after.0) {
         (Trust::FirstParty, Trust::Verified | Trust::Unverified) | (Trust::Verified, Trust::Unverified) => {
@@ -108,8 +109,8 @@ pub const fn narrows(before: (Trust, OrganizationMode), after: (Trust, Organizat
     trust || mode
 }
 
-/// Tokens were issued to this client. One statement a day and node, however many are issued at once; a failure costs
-/// nobody their tokens.
+/// Records that tokens were issued to this client. One statement per day and node, for any number of tokens; a
+/// failure does not affect the tokens.
 pub async fn used(app: &App, client: &Client) {
     if !client.last_use.is_due(app.clock.now()) {
         return;
@@ -120,7 +121,7 @@ pub async fn used(app: &App, client: &Client) {
     }
 }
 
-/// What the tables serve: a client can ask for nothing else.
+/// What the registers support: a client cannot register anything else.
 pub const ALLOWED: Allowed<'static> = Allowed {
     auth_methods: METHOD_NAMES,
     grant_types: grant_types::NAMES,
@@ -137,14 +138,14 @@ pub enum CreateError {
     Store(#[from] StoreError),
 }
 
-/// A client that was just made; its secret is here and nowhere else.
+/// A new client; the only copy of its secret is here.
 #[derive(Debug)]
 pub struct Created {
     pub client_id: String,
     pub secret: Option<ClientSecret>,
 }
 
-/// Makes a client from its metadata (RFC 7591 §2), with the trust of whoever makes it.
+/// Creates a client from its metadata (RFC 7591 §2), with the given trust.
 pub async fn create(
     store: &Store,
     entropy: &dyn Entropy,
@@ -154,7 +155,7 @@ pub async fn create(
     create_under(store, entropy, metadata, trust, Profile::Default).await
 }
 
-/// The same under the rules of a profile.
+/// The same with a profile.
 pub async fn create_under(
     store: &Store,
     entropy: &dyn Entropy,
@@ -167,7 +168,7 @@ pub async fn create_under(
     Ok(made.shown())
 }
 
-/// A client that is ready to be written.
+/// A client that is ready to be stored.
 struct Ready {
     id: String,
     metadata: ClientMetadata,
@@ -195,14 +196,14 @@ fn new(entropy: &dyn Entropy, metadata: &Value, profile: Profile) -> Result<Read
     Ok(Ready { id, metadata, secret, secret_hash })
 }
 
-/// What no client may register, whoever makes it.
+/// Rules for every registration.
 pub(crate) fn check(profile: Profile, metadata: &ClientMetadata) -> Result<(), MetadataError> {
     subject::check(metadata)?;
     profile::check(profile, metadata)
         .map_err(|detail| MetadataError { code: ErrorCode::InvalidClientMetadata, detail })
 }
 
-/// Whether a method rests on a secret we hand out.
+/// Whether the method uses a secret that we generate.
 pub(crate) fn needs_secret(metadata: &ClientMetadata) -> bool {
     matches!(metadata.token_endpoint_auth_method.as_str(), "client_secret_basic" | "client_secret_post")
 }

@@ -1,4 +1,4 @@
-//! What a profile asks of a client's registration, beyond what holds for everybody.
+//! What a profile requires of a client's registration, in addition to the general rules.
 
 use porteiro_protocol::{client_metadata::ClientMetadata, jose::Algorithm};
 
@@ -9,7 +9,7 @@ const FAPI2_METHODS: &[&str] = &["private_key_jwt", "tls_client_auth", "self_sig
 pub const FAPI2_ALGORITHMS: &[Algorithm] = &[Algorithm::Ps256, Algorithm::Es256, Algorithm::EdDsa];
 
 /// # Errors
-/// Which rule is broken, naming the member and never its value.
+/// The rule that is broken, with the member and never its value.
 pub fn check(profile: Profile, metadata: &ClientMetadata) -> Result<(), String> {
     match profile {
         Profile::Default => Ok(()),
@@ -33,7 +33,7 @@ fn fapi2(metadata: &ClientMetadata) -> Result<(), String> {
             || metadata.dpop_bound_access_tokens == Some(true),
         "tls_client_certificate_bound_access_tokens or dpop_bound_access_tokens must be true",
     )?;
-    // Rotation and the retry the profile asks for exclude each other (docs/decisions/0020).
+    // Rotation and the retry that the profile requires exclude each other (docs/decisions/0020).
     demand(!metadata.has_grant("refresh_token"), "grant_types must not have refresh_token")?;
     let chosen = [
         ("id_token_signed_response_alg", metadata.id_token_signed_response_alg),
@@ -46,7 +46,7 @@ fn fapi2(metadata: &ClientMetadata) -> Result<(), String> {
         let fits = algorithm.is_none_or(|algorithm| FAPI2_ALGORITHMS.contains(&algorithm));
         demand(fits, &format!("{member} must be PS256, ES256 or EdDSA"))?;
     }
-    // Where a code is asked for, the default of everybody else would be RS256.
+    // For clients with a code grant, the general default would be RS256.
     demand(
         !metadata.has_grant("authorization_code") || metadata.id_token_signed_response_alg.is_some(),
         "id_token_signed_response_alg must be PS256, ES256 or EdDSA",

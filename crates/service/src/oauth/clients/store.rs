@@ -27,13 +27,13 @@ pub struct Client {
     pub metadata: ClientMetadata,
     pub secret_hash: Option<Vec<u8>>,
     pub created_at: OffsetDateTime,
-    /// Another row of the same client has another one.
+    /// Changes with every change of the row.
     pub changed_at: OffsetDateTime,
-    /// What was granted before counts no more.
+    /// Grants from before this time are invalid.
     pub grants_from: OffsetDateTime,
     pub last_use: LastUse,
     pub organization_mode: OrganizationMode,
-    /// It belongs to this organization, and speaks for no other.
+    /// The organization it belongs to; it acts for no other.
     pub organization: Option<OrganizationId>,
 }
 
@@ -57,7 +57,7 @@ impl TryFrom<&Row> for Client {
     }
 }
 
-/// A living client. A disabled one does not exist for anybody who asks.
+/// An enabled client. A disabled one is not found.
 pub async fn find(reader: &impl Reader, client_id: &str) -> Result<Option<Client>, StoreError> {
     let rows = reader
         .rows(
@@ -95,7 +95,7 @@ pub(super) async fn insert_in(tx: &Tx, client: &NewClient<'_>) -> Result<(), Sto
     .map(|_| ())
 }
 
-/// What a client was given while it was trusted further counts no more, and does not come back with its trust
+/// Grants from before a reduction of trust become invalid, and stay so when the trust is raised again
 /// (docs/decisions/0074).
 pub async fn set_trust(store: &Store, client_id: &str, trust: Trust) -> Result<bool, StoreError> {
     let before =
@@ -103,7 +103,7 @@ pub async fn set_trust(store: &Store, client_id: &str, trust: Trust) -> Result<b
     Ok(before.await?.is_some())
 }
 
-/// How far it was trusted before; none where there is no such client.
+/// Returns the trust before; `None` where there is no such client.
 pub(super) async fn set_trust_in(
     tx: &Tx,
     client_id: &str,
@@ -133,8 +133,8 @@ pub async fn disable(store: &Store, client_id: &str) -> Result<bool, StoreError>
     store.run_tx("clients.disable", |tx| async move { disable_in(&tx, client_id).await }).await
 }
 
-/// From this statement on the client does not exist for anybody who asks, and what it was given as a member of an
-/// organization counts no more. `false` when it was disabled before.
+/// From this statement on the client is not found, and tokens of its own memberships are invalid. `false` when it was
+/// disabled before.
 pub async fn disable_in(tx: &Tx, client_id: &str) -> Result<bool, StoreError> {
     let rows = tx
         .query(
@@ -157,8 +157,8 @@ pub async fn enable(store: &Store, client_id: &str) -> Result<bool, StoreError> 
     store.run_tx("clients.enable", |tx| async move { enable_in(&tx, client_id).await }).await
 }
 
-/// It exists again. What was granted before stays over, and so does what slipped through while the last nodes had not
-/// yet heard that it was disabled. `false` when it was enabled.
+/// Enables the client. Earlier grants stay ended, including any that were written while other nodes had not yet
+/// noticed that it was disabled. `false` when it was enabled.
 pub async fn enable_in(tx: &Tx, client_id: &str) -> Result<bool, StoreError> {
     let rows = tx
         .query(
@@ -177,7 +177,8 @@ pub async fn enable_in(tx: &Tx, client_id: &str) -> Result<bool, StoreError> {
     Ok(!rows.is_empty())
 }
 
-/// Remembers that it was used, unless that is remembered for less than a day. Nobody compares this: `changed_at` stays.
+/// Stores that the client was used, unless a use within the last day is stored. `changed_at` stays: no copy is
+/// outdated by this.
 pub(super) async fn remember_use(store: &Store, client_id: &str) -> Result<(), StoreError> {
     store
         .write(

@@ -4,7 +4,7 @@ use porteiro_protocol::{
     error::ErrorCode,
 };
 
-/// Whose certificate a client of `tls_client_auth` shows (RFC 8705 §2.1.2): exactly one member says it.
+/// The certificate subject of a client of `tls_client_auth` (RFC 8705 §2.1.2): exactly one member names it.
 pub fn subject(metadata: &ClientMetadata) -> Option<Subject> {
     let mut named = [
         ("tls_client_auth_subject_dn", &metadata.tls_client_auth_subject_dn),
@@ -21,7 +21,7 @@ pub fn subject(metadata: &ClientMetadata) -> Option<Subject> {
     }
 }
 
-/// A subject that no certificate could have is refused when it is registered, not when it is first needed.
+/// A subject that no certificate can have is refused at registration, not at its first use.
 pub(super) fn check(metadata: &ClientMetadata) -> Result<(), MetadataError> {
     match subject(metadata) {
         Some(subject) if !subject.is_well_formed() => Err(MetadataError {

@@ -1,10 +1,10 @@
 //! Redeeming an authorization code (OAuth 2.1 §4.1.3): once, by its client, with the verifier, within a minute.
 //!
-//! 1. Junk is refused without asking the database; so is a missing verifier.
-//! 2. One statement redeems the code, or finds that it was redeemed before and revokes what it led to. A request that is
-//!    not valid in itself changes nothing: a thief without the verifier cannot end somebody's grant.
-//! 3. The client gets an access token, an ID token where a person was asked who they are, and a refresh token where it
-//!    registered to use them.
+//! 1. A malformed code or a missing verifier is refused without the database.
+//! 2. One statement redeems the code, or finds that it was redeemed before and revokes its grant. An invalid request
+//!    changes nothing: a thief without the verifier cannot end a grant.
+//! 3. The client receives an access token, an ID token for an OpenID request, and a refresh token if it registered to
+//!    use them.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     redeem(request, &handle, shown).await
 }
 
-/// Redeems what is genuine: a code, or the device code that stands for one.
+/// Redeems a genuine code, or a device code in its place.
 pub(super) async fn redeem(
     request: TokenRequest<'_>,
     handle: &Presented,
@@ -66,7 +66,7 @@ pub(super) async fn redeem(
     Ok(response)
 }
 
-/// What can be refused before the code is presented.
+/// Refusals before the code is presented.
 async fn narrowing(
     request: TokenRequest<'_>,
     handle: &Presented,
@@ -76,7 +76,7 @@ async fn narrowing(
     narrowed(request, handle, apis).await
 }
 
-/// Rotation and the retry FAPI 2.0 asks for exclude each other (docs/decisions/0020).
+/// Rotation and the retry that FAPI 2.0 requires exclude each other (docs/decisions/0020).
 fn may_refresh(request: &TokenRequest<'_>) -> bool {
     match request.client.profile {
         Profile::Default => request.client.may_use_grant("refresh_token"),

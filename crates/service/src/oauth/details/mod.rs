@@ -1,9 +1,10 @@
-//! Authorization details (RFC 9396) against the types their API registered: the costly part, kept apart.
+//! Authorization details (RFC 9396) and the types their API registered: the expensive checks.
 //!
-//! 1. What is cheap was asked before: number and size (`authorization_details::read`), and whether each type is one the
-//!    client registered and the API knows ([`check_types`]).
-//! 2. Comparing and validating leave the async threads, so many at a time; beyond that callers are told to come back.
-//! 3. A schema is compiled once for each version of a type, whoever asks first ([`schemas`]).
+//! 1. The cheap checks come before: number and size (`authorization_details::read`), and whether the client
+//!    registered each type and the API knows it ([`check_types`]).
+//! 2. Comparing and validating run off the async threads, a bounded number at a time; further callers are asked to
+//!    try again.
+//! 3. A schema is compiled once for each version of a type ([`schemas`]).
 
 mod schemas;
 
@@ -25,17 +26,17 @@ use super::{
 };
 use crate::{http::OAuthError, store::StoreError};
 
-/// Callers per core that may wait before others are turned away.
+/// Callers per core that may wait before others are refused.
 const QUEUE_PER_CORE: usize = 32;
 
-/// Why details go no further.
+/// Why details are refused.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// Not as the schema says, in words for the client.
+    /// They do not match the schema; the text is for the client.
     Invalid(String),
-    /// More than was granted.
+    /// They exceed the grant.
     Wider,
-    /// Too many others are being looked at.
+    /// Too many other checks are running.
     Busy,
 }
 
@@ -46,7 +47,7 @@ pub struct Details {
     running: Arc<Semaphore>,
 }
 
-/// Details that were found to be less than what was held.
+/// Details that were found to narrow the held ones.
 #[derive(Debug)]
 pub struct Narrowed {
     held: Vec<Value>,
@@ -58,7 +59,7 @@ impl Narrowed {
         &self.asked
     }
 
-    /// Whether it was this that was compared.
+    /// Whether these are the details that were compared.
     pub fn is_of(&self, held: &[Value], asked: &[Value]) -> bool {
         self.held == held && self.asked == asked
     }
@@ -76,7 +77,7 @@ impl Default for Details {
 }
 
 impl Details {
-    /// Whether each detail is as its type's schema says today.
+    /// Whether each detail matches the current schema of its type.
     pub async fn check(&self, apis: &Arc<Apis>, authority: &Authority) -> Result<(), Unfit> {
         if authority.details().is_empty() {
             return Ok(());
@@ -86,7 +87,7 @@ impl Details {
         self.off_thread(work).await?.map_err(Unfit::Invalid)
     }
 
-    /// Less than is held, and valid in itself (RFC 9396 §6).
+    /// Whether the details narrow the held ones and are valid themselves (RFC 9396 §6).
     pub async fn narrow(
         &self,
         apis: &Arc<Apis>,
@@ -111,7 +112,7 @@ impl Details {
         self.off_thread(move || api.check(&issuer)).await
     }
 
-    /// How many schemas were compiled so far.
+    /// The number of schemas compiled so far.
     pub fn compiled(&self) -> u64 {
         self.schemas.compiled()
     }
@@ -135,7 +136,7 @@ fn types<'a>(apis: &'a Apis, authority: &Authority) -> &'a [DetailType] {
     apis.find(authority.audience()).map(|api| api.details.as_slice()).unwrap_or_default()
 }
 
-/// Whether the client registered every type, and the API knows it. What nobody registered is refused (RFC 9396 §5).
+/// Whether the client registered every type, and the API knows it. Unknown types are refused (RFC 9396 §5).
 pub fn check_types(client: &Client, api: Option<&Api>, details: &[Value]) -> Result<(), Refused> {
     let refused =
         |text: &str| Refused { code: ErrorCode::InvalidAuthorizationDetails, description: text.to_owned() };
@@ -155,7 +156,7 @@ pub fn check_types(client: &Client, api: Option<&Api>, details: &[Value]) -> Res
 
 const BUSY: &str = "too many authorization details are being validated; try again later";
 
-/// For endpoints at which the client is the caller.
+/// For endpoints that the client itself calls.
 impl From<Unfit> for OAuthError {
     fn from(unfit: Unfit) -> Self {
         match unfit {
@@ -170,7 +171,7 @@ impl From<Unfit> for OAuthError {
 }
 
 impl Unfit {
-    /// As an authorization request tells it: a refusal for the client, or a fault that passes.
+    /// For authorization requests: a refusal for the client, or a temporary fault.
     pub fn refused(self) -> Result<Refused, StoreError> {
         match self {
             Self::Busy => Err(StoreError::Unavailable(BUSY.into())),

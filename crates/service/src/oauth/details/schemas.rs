@@ -1,5 +1,5 @@
-//! Compiled schemas, by what they were compiled from. A type that changes is another entry, so nothing is ever out of
-//! date; when there are too many, any of them goes.
+//! Compiled schemas, keyed by their source. A changed type is a new entry, so no entry is outdated; when there are
+//! too many, arbitrary ones are removed.
 
 use std::{
     collections::HashMap,
@@ -17,7 +17,7 @@ use crate::secrets::sha256;
 /// An installation has a handful of types.
 const MOST: usize = 256;
 
-/// Compiled by whoever comes first; others wait for that one schema alone.
+/// The first user compiles; others wait for that schema only.
 type Slot = Arc<OnceLock<Result<DetailValidator, String>>>;
 
 #[derive(Debug, Default)]
@@ -31,10 +31,10 @@ impl Schemas {
         self.compiled.load(Ordering::Relaxed)
     }
 
-    /// Each detail against the schema of its type.
+    /// Validates each detail against the schema of its type.
     ///
     /// # Errors
-    /// In words for the client, about the first that does not fit.
+    /// About the first detail that does not match, for the client.
     pub fn validate(&self, types: &[DetailType], details: &[Value]) -> Result<(), String> {
         let mut ready: Vec<(&str, Slot)> = Vec::new();
         for detail in details {

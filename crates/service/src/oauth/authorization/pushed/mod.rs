@@ -1,4 +1,4 @@
-//! Requests that were pushed before (RFC 9126), until the authorization endpoint uses them.
+//! Pushed authorization requests (RFC 9126), until the authorization endpoint uses them.
 
 mod store;
 
@@ -11,17 +11,17 @@ pub use store::{consume, insert, keep, sweep};
 use crate::{App, secrets::HandleKind, store::StoreError};
 
 pub const PREFIX: &str = "urn:ietf:params:oauth:request_uri:";
-/// How long a client may take from pushing to sending the person.
+/// How long a pushed request is valid before it is used.
 pub const SECONDS: i32 = 90;
 
-/// What is kept.
+/// The stored form.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Stored {
     pub request: RawRequest,
     pub signed: bool,
 }
 
-/// A pushed request that may be used now.
+/// A pushed request that is valid now.
 #[derive(Debug)]
 pub struct Found {
     pub id: Uuid,
@@ -29,7 +29,7 @@ pub struct Found {
     pub signed: bool,
 }
 
-/// The request behind an address, if it is this client's and still good.
+/// The request of this `request_uri`, if it belongs to this client and is valid.
 pub async fn find(app: &App, uri: &str, client_id: &str) -> Result<Option<Found>, StoreError> {
     let presented =
         uri.strip_prefix(PREFIX).and_then(|text| app.secrets.handles.open(HandleKind::Pushed, text));

@@ -42,7 +42,7 @@ pub(super) async fn find(
     Ok(rows.first().map(read).transpose()?)
 }
 
-/// Keeps it for as long as the flow that was opened with it may take: completing the flow uses it up.
+/// Extends the request to the lifetime of the flow that it opened; completing the flow consumes it.
 pub async fn keep(tx: &Tx, id: Uuid, seconds: f64) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE pushed_request SET kept_until = greatest(kept_until, now() + make_interval(secs => $2))
@@ -53,7 +53,7 @@ pub async fn keep(tx: &Tx, id: Uuid, seconds: f64) -> Result<(), StoreError> {
     .map(|_| ())
 }
 
-/// Uses it up, once. How long the person took to get here does not matter.
+/// Consumes the request, once. The time since it was pushed does not matter.
 pub async fn consume(tx: &Tx, id: Uuid, client_id: &str) -> Result<bool, StoreError> {
     let used = tx
         .execute(
@@ -64,8 +64,8 @@ pub async fn consume(tx: &Tx, id: Uuid, client_id: &str) -> Result<bool, StoreEr
     Ok(used == 1)
 }
 
-/// Forgets what nobody can use any more. One by one, unlike everything else that is partitioned: a day is too long to keep
-/// what strangers send.
+/// Deletes expired requests, row by row and not by partition: a day is too long to keep requests of anonymous
+/// callers.
 pub async fn sweep(store: &Store) -> Result<u64, StoreError> {
     store
         .sweep(
