@@ -159,7 +159,7 @@ impl<'de> Deserialize<'de> for ActorChain {
     }
 }
 
-/// As records show it today: only somebody of the platform acts.
+/// The schema of records today, in which the only actor is a platform administrator.
 impl schemars::JsonSchema for ActorChain {
     fn inline_schema() -> bool {
         true

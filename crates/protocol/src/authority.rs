@@ -102,8 +102,8 @@ impl Authority {
         &self.details
     }
 
-    /// The requested authority, or a refusal. Only the type of a detail can compare two details: `narrows(held,
-    /// asked)`.
+    /// The requested authority, or a refusal. Only the type of a detail can compare two details:
+    /// `narrows(held, asked)`.
     ///
     /// # Errors
     /// When the request goes beyond the grant.

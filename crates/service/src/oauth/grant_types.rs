@@ -1,5 +1,5 @@
-//! The grant types. One line here, and discovery, registration and the per-client permission follow; what serves a grant
-//! is one line in `registers.rs`.
+//! The grant types. Discovery, registration and the permission per client follow from one line here; `registers.rs`
+//! names the code that serves it.
 
 use crate::{secrets::HandleKind, settings::Settings};
 
@@ -10,12 +10,12 @@ pub const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 pub struct GrantType {
     /// The value of `grant_type`.
     pub name: &'static str,
-    /// The `response_type` it needs at the authorization endpoint, if it begins there.
+    /// The `response_type` it needs, if it begins at the authorization endpoint.
     pub response_type: Option<&'static str>,
-    /// Whether a client that nobody has checked may use it. Acting for itself, or for somebody who is not there, is
-    /// given by people.
+    /// Whether an unverified client may use it. Acting for itself, or for an absent person, is assigned by an
+    /// administrator.
     pub open_to_unverified: bool,
-    /// The parameter in which something of ours is presented, and what it must be.
+    /// The parameter that carries a handle of ours, and the handle's kind.
     pub presents: Option<(&'static str, HandleKind)>,
     /// Whether this deployment can serve it.
     pub served: fn(&Settings) -> bool,
@@ -27,7 +27,7 @@ impl std::fmt::Debug for GrantType {
     }
 }
 
-/// Every grant that is served.
+/// Every grant type that is served.
 pub const GRANT_TYPES: &[GrantType] = &[
     GrantType {
         name: "authorization_code",
@@ -53,14 +53,14 @@ pub const GRANT_TYPES: &[GrantType] = &[
     GrantType {
         name: DEVICE_CODE,
         response_type: None,
-        // A stranger could ask in the name of a device nobody has (decision record 0064).
+        // An attacker could send requests in the name of a device that does not exist (decision record 0064).
         open_to_unverified: false,
         presents: Some(("device_code", HandleKind::DeviceCode)),
         served: |settings| settings.device_page_path.is_some(),
     },
 ];
 
-/// Their names, for what clients may ask for.
+/// Their names, for client registration.
 pub const NAMES: &[&str] = &names();
 pub const RESPONSE_TYPES: &[&str] = &["code"];
 

@@ -1,14 +1,15 @@
-//! The standard scopes (OpenID Connect Core §5.4). One line here, and discovery announces it.
+//! The standard scopes (OpenID Connect Core §5.4). Discovery follows from the table.
 
-/// A scope that belongs to no API: of a standard, or of our own account API; in a person's words.
+/// A scope of a standard or of our own account API, which belongs to no registered API; with its description for
+/// people.
 #[derive(Debug)]
 pub struct StandardScope {
     pub name: &'static str,
     pub en: &'static str,
     pub pt: &'static str,
-    /// What userinfo says for it.
+    /// The claims that userinfo returns for it.
     pub claims: &'static [&'static str],
-    /// Only for clients of the same house.
+    /// Only for first-party clients.
     pub first_party: bool,
 }
 
@@ -63,7 +64,7 @@ pub fn is_standard(name: &str) -> bool {
     STANDARD_SCOPES.iter().any(|scope| scope.name == name)
 }
 
-/// Whether a client that nobody has checked may ask for a standard's scope.
+/// Whether an unverified client may request a standard scope.
 pub fn is_open(name: &str) -> bool {
     STANDARD_SCOPES.iter().any(|scope| scope.name == name && !scope.first_party)
 }

@@ -1,4 +1,4 @@
-//! A token request (OAuth 2.1 §3.2) between the endpoint and the grants: what a grant is given, and what it answers.
+//! A token request (OAuth 2.1 §3.2) between the endpoint and the grant types: their input and their result.
 
 use std::{pin::Pin, sync::Arc};
 
@@ -12,7 +12,7 @@ use crate::{
     http::{OAuthError, RequestContext},
 };
 
-/// A token request whose client has proved itself.
+/// A token request of an authenticated client.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenRequest<'a> {
     pub app: &'a Arc<App>,
@@ -33,10 +33,10 @@ pub struct TokenResponse {
     pub refresh_token: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id_token: Option<String>,
-    /// The organization the token speaks for.
+    /// The organization of the token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization: Option<OrganizationId>,
-    /// What was granted, as RFC 9396 §7 wants it told.
+    /// The granted details (RFC 9396 §7).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub authorization_details: Vec<Value>,
 }
@@ -49,7 +49,7 @@ impl std::fmt::Debug for TokenResponse {
 
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<TokenResponse, OAuthError>> + Send + 'a>>;
 
-/// What serves a grant type; listed in `registers.rs`.
+/// The code that serves a grant type; listed in `registers.rs`.
 pub struct Grant {
     /// As in [`GRANT_TYPES`](super::grant_types::GRANT_TYPES).
     pub name: &'static str,

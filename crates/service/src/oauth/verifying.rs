@@ -1,8 +1,8 @@
-//! Signatures of strangers: how many are verified, and where.
+//! Limits on the verification of signatures by unauthenticated senders.
 //!
-//! Whoever sends a request object or an assertion has proved nothing yet. So a network has so many verifications, taken
-//! before the first byte is verified, and those with RSA keys run beside the async threads, a few at a time
-//! (docs/decisions/0080).
+//! The sender of a request object or an assertion is not authenticated yet. So each network has a number of
+//! verifications, taken before the first byte is verified, and those with RSA keys run off the async threads, a few
+//! at a time (docs/decisions/0080).
 
 use porteiro_protocol::jose::is_slow_to_verify;
 use tokio::sync::Semaphore;
@@ -14,10 +14,10 @@ use crate::{
     store::StoreError,
 };
 
-/// How many are verified at once beside the async threads; the others wait.
+/// How many verifications run at once off the async threads; the others wait.
 static PLACES: Semaphore = Semaphore::const_new(4);
 
-/// Takes one verification of this client's signatures from what the network has.
+/// Takes one verification of this client's signatures from the network's limit.
 pub async fn take(
     app: &App,
     context: &RequestContext,
@@ -30,7 +30,7 @@ pub async fn take(
     limits::take(&app.store, &buckets).await
 }
 
-/// Verifies a token: here where that is quick, else on a thread for such work. `None` when the node is stopping.
+/// Verifies a token: here if that is fast, otherwise on a blocking thread. `None` when the node is stopping.
 pub async fn run<T: Send + 'static>(token: &str, verify: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     if !is_slow_to_verify(token) {
         return Some(verify());

@@ -1,4 +1,4 @@
-//! A device polls (RFC 8628 §3.4 and §3.5).
+//! Polling by a device (RFC 8628 §3.4 and §3.5).
 
 use porteiro_protocol::error::ErrorCode;
 
@@ -20,7 +20,7 @@ pub const GRANT: Grant = Grant { name: DEVICE_CODE, run: |request| Box::pin(gran
 async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     let app = request.app;
     match request.client.trust {
-        // What a client may do is what it may do now, not when it asked.
+        // The client's current trust decides, not the trust at the time of the request.
         Trust::Unverified => {
             let text = "this grant type is not available to unverified clients";
             return Err(OAuthError::new(ErrorCode::UnauthorizedClient, text));
@@ -54,11 +54,11 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
         (State::Approved, Some((account, grant))) => {
             let route = Route { owner: account, row: grant, generation: 0 };
             let code = Presented { route, hash: handle.hash };
-            // What is secret in the device code is its own verifier.
+            // The secret part of the device code is its own verifier.
             let shown = Shown { challenge: Some(handle.hash), ..Shown::default() };
             code_grant::redeem(request, &code, shown).await
         }
-        // The table does not have such rows.
+        // A constraint of the table excludes this.
         (State::Approved, None) => Err(invalid_grant()),
     }
 }

@@ -1,4 +1,4 @@
-//! A person types the code a device shows them: a step of a flow.
+//! The step of a flow in which a person enters the user code.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ use crate::{
     oauth::authorization::{self, Asking},
 };
 
-/// One answer for what was never given out, has expired, was decided, or is somebody else's.
+/// One error for a code that is unknown, expired, decided, or claimed by another person.
 fn unknown() -> Stopped {
     let detail = "is not waiting for confirmation; get a new one from the device".into();
     Stopped::Invalid { field: "user_code", detail }
@@ -37,7 +37,7 @@ pub(super) async fn look(step: &Step<'_>, input: &Value) -> Result<Effect, Stopp
         at: found.created_at,
     };
     let continued = continued(found.request, asking);
-    // Nobody is shown what would be refused in the end: the client may be gone, or may not ask this any more.
+    // A request that would be refused in the end is not shown: its client may be gone, or may no longer request this.
     let prepared = authorization::prepare(app, &app.store, &continued).await?.map_err(|_| unknown())?;
     let continuation = Box::new(Continuation::new(DevicePurpose::NAME, &continued)?);
     Ok(Effect::Found { level: prepared.level, continuation, code: code.to_string() })

@@ -1,13 +1,14 @@
-//! Device authorization (RFC 8628): something without a browser is let in by a person who has one.
+//! Device authorization (RFC 8628): a person with a browser authorizes a device without one.
 //!
-//! 1. The client proves itself as it registered and asks; every check of the authorization endpoint runs now. It gets a
-//!    device code to poll with and a user code to show.
-//! 2. A person signs in, types the user code and sees who asks, from where and for what ([`look`], a step of a flow of the
-//!    kind `confirm_device`). Signing in comes first: nobody probes codes without a name. Whoever looked it up decides it.
-//! 3. Their yes writes the grant in the transaction that completes the flow, as for any authorization; its code is the
+//! 1. The client authenticates and sends the request; every check of the authorization endpoint runs now. It receives
+//!    a device code for polling and a user code to display.
+//! 2. A person signs in, enters the user code and sees the client, the origin and the scopes of the request
+//!    ([`look`], a step of a flow of the kind `confirm_device`). Signing in comes first, so that codes cannot be
+//!    probed anonymously. The person who looked the code up decides.
+//! 3. Approval writes the grant in the transaction that completes the flow, as for any authorization; its code is the
 //!    device code, which is also its own verifier.
-//! 4. Meanwhile the device polls ([`grant`]): one statement says whether to wait, to slow down, or that it is over; the
-//!    first poll after a yes redeems the code through the same statement as any other.
+//! 4. Meanwhile the device polls ([`grant`]): one statement decides whether it has to wait or slow down, or the
+//!    request is over; the first poll after approval redeems the code by the same statement as any other.
 
 mod endpoint;
 mod grant;
@@ -48,37 +49,38 @@ pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
-/// The job that removes requests whose time is over.
+/// The job that deletes expired requests.
 pub const SWEEPING: JobKind<App> = JobKind::<App>::new("device_requests.sweep", |app, _| {
     Box::pin(async move { Ok(sweep(&app.store).await.map(|_| ())?) })
 })
 .every(|_| 600);
 
-/// How long a person may take to confirm.
+/// How long a person has to confirm.
 const SECONDS: i32 = 300;
-/// How long after their yes the device may take to notice: as long as it may be told to wait, and again.
+/// How long the device has to fetch its tokens after approval: twice the longest polling interval.
 const NOTICED_SECONDS: f64 = 120.0;
-/// RFC 8628 §3.2: between two polls, unless the device is told otherwise.
+/// RFC 8628 §3.2: the initial interval between two polls.
 const INTERVAL: i32 = 5;
 
 text_enum! {
-    /// What became of it.
+    /// The state of a device authorization request.
     State { Pending = "pending", Approved = "approved", Denied = "denied" }
 }
 
-/// Where a request came from, as it is kept.
+/// The stored origin of a request.
 #[derive(Debug, Serialize, Deserialize)]
 struct AskedFrom {
     address: String,
     user_agent: String,
 }
 
-/// A request for a device, which is not bound to any person yet.
+/// The request of a device, not bound to a person yet.
 fn continued(request: RawRequest, device: Asking) -> Continued {
     Continued { device: Some(device), ..Continued::plain(request) }
 }
 
-/// Their no. The later word counts: it also ends what the same person said yes to a moment ago, in another window.
+/// The person's denial. The later decision wins: it also ends a grant that the same person approved in another
+/// window.
 async fn refuse(
     app: &App,
     tx: &Tx,
@@ -96,7 +98,7 @@ async fn refuse(
     }
 }
 
-/// What a device is told.
+/// The content of the device authorization response.
 #[derive(Debug)]
 struct Begun {
     device_code: Issued,
@@ -104,13 +106,13 @@ struct Begun {
     page: String,
 }
 
-/// The row of a user code. Keyed, so that who reads the table cannot type what is in it.
+/// The row id of a user code. Keyed, so that codes cannot be recovered from the table.
 fn row(secrets: &Secrets, code: &UserCode) -> Uuid {
     let key = secrets.identifier_key("user_code", code.as_bytes());
     Uuid::from_slice(&key[..16]).unwrap_or_default()
 }
 
-/// Takes a request in.
+/// Stores a device authorization request.
 async fn begin(
     app: &Arc<App>,
     context: &RequestContext,
@@ -131,7 +133,7 @@ async fn begin(
         }
     }
     let from = AskedFrom { address: context.address.to_string(), user_agent: context.user_agent.clone() };
-    // Two living codes are the same once in ten thousand million: another draw, and the device never knows.
+    // Two pending codes collide once in ten thousand million: then another one is drawn.
     for _ in 0..3 {
         let (user_code, row, device_code) = draw(app, &*app.entropy)?;
         let request = RawRequest::of_device(form, &client.id, &device_code.hash);

@@ -1,4 +1,4 @@
-//! A device to be let in, as what a flow leads to: an authorization whose answer waits for the device.
+//! The flow purpose of confirming a device: an authorization whose response waits for the device.
 
 use porteiro_protocol::{
     authorization_request::Refused, error::ErrorCode, id::AccountId, user_code::UserCode,
@@ -26,7 +26,7 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// A person lets a device in.
+/// A person confirms a device.
 #[derive(Debug)]
 pub struct DevicePurpose;
 
@@ -44,7 +44,7 @@ const LOOK: Action = Action::new(&Definition {
 static OPENING: Opening = Opening {
     stage: Stage::Device,
     actions: &[(LOOK, |step, input| Box::pin(look::look(step, input)))],
-    // Shown to be compared, not looked up.
+    // Displayed for comparison, not looked up.
     brought: |request| request.user_code.as_deref().and_then(UserCode::parse).map(|code| code.to_string()),
     shown_as: "user_code",
 };
@@ -93,16 +93,16 @@ struct DeviceRequest {
     asking: Asking,
 }
 
-/// What a person's word about a device came to.
+/// The result of a person's decision about a device.
 enum Decided {
     Now,
-    /// They had said yes already, in another window.
+    /// The person approved it before, in another window.
     Before,
     Not(ErrorCode),
 }
 
 impl Decided {
-    /// The device hears of it when it polls; the person is told at once.
+    /// The device learns of it when it polls; the person sees it at once.
     fn delivery(&self) -> Delivery {
         Delivery::Elsewhere(match self {
             Self::Now | Self::Before => json!({"type": "device", "outcome": "approved"}),
@@ -146,7 +146,7 @@ impl flow::Prepared for DeviceRequest {
             match decided {
                 Decided::Now => self.notify(app, tx, account, completing.locale).await?,
                 Decided::Before | Decided::Not(ErrorCode::ExpiredToken) => {}
-                // What turned out to be impossible is a no.
+                // An approval that turned out to be impossible counts as denial.
                 Decided::Not(_) => refuse(app, tx, context, self.asking.id, account).await?,
             }
             Ok(decided.delivery())
@@ -196,7 +196,7 @@ impl DeviceRequest {
         Ok(Decided::Now)
     }
 
-    /// Too late, or in another window: what they said there holds.
+    /// Expired, or decided in another window: the earlier decision stands.
     async fn decided_before(
         &self,
         tx: &Tx,
@@ -209,11 +209,12 @@ impl DeviceRequest {
         })
     }
 
-    /// Whoever was talked into typing a stranger's code learns of it, and how to take it back.
+    /// Notifies the person, who may have been tricked into entering an attacker's code, and says how to revoke
+    /// access.
     async fn notify(&self, app: &App, tx: &Tx, account: AccountId, locale: &str) -> Result<(), StoreError> {
         let client = &self.request.good()?.client;
         let client = client.metadata.client_name.as_deref().unwrap_or(&client.id);
-        // What the device calls itself is not ours to repeat.
+        // The device's own name is untrusted and is not repeated.
         let what = Happening { place: Some(&self.asking.address), ..happening(app, None) };
         tell(app, tx, account, locale, |locale| templates::device_connected(locale, client, &what)).await
     }

@@ -15,7 +15,7 @@ pub(super) struct New<'a> {
     pub from: &'a AskedFrom,
 }
 
-/// `false` where another device has that code.
+/// `false` where another pending request has that code.
 pub(super) async fn insert(store: &Store, new: &New<'_>) -> Result<bool, StoreError> {
     let json = |error: serde_json::Error| StoreError::Inconsistent(error.to_string());
     let request = serde_json::to_value(new.request).map_err(json)?;
@@ -41,19 +41,19 @@ pub(super) async fn insert(store: &Store, new: &New<'_>) -> Result<bool, StoreEr
     Ok(!rows.is_empty())
 }
 
-/// What a poll finds.
+/// The result of a poll.
 #[derive(Debug)]
 pub(super) struct Polled {
     pub state: State,
     pub expired: bool,
     pub too_soon: bool,
     pub interval_seconds: i32,
-    /// Whose grant it became.
+    /// The account and the id of the grant.
     pub granted: Option<(Uuid, Uuid)>,
 }
 
-/// Notes the poll, and that it came too soon where it did (RFC 8628 §3.5: five seconds more from then on; at most a
-/// minute, so that nobody waits longer than an answer is kept). Half a second is forgiven: the network has its own pace.
+/// Records the poll, and whether it came too soon (RFC 8628 §3.5: the interval then grows by five seconds, to at most
+/// a minute, so that it stays shorter than an approval is kept). Half a second is tolerated for network jitter.
 pub(super) async fn poll(
     store: &Store,
     id: Uuid,
@@ -91,7 +91,7 @@ pub(super) async fn poll(
     Ok(rows.first().map(read).transpose()?)
 }
 
-/// A device that waits, for somebody who may decide about it.
+/// A pending request that this person may decide.
 #[derive(Debug)]
 pub(super) struct Found {
     pub request: RawRequest,
@@ -120,7 +120,7 @@ pub(super) async fn find(store: &Store, id: Uuid, account: Uuid) -> Result<Optio
     Ok(rows.first().map(read).transpose()?)
 }
 
-/// It is theirs to decide from here on.
+/// Only this person may decide the request from now on.
 pub(super) async fn claim(tx: &Tx, id: Uuid, account: AccountId) -> Result<bool, StoreError> {
     let claimed = tx
         .execute(
@@ -133,7 +133,7 @@ pub(super) async fn claim(tx: &Tx, id: Uuid, account: AccountId) -> Result<bool,
     Ok(claimed == 1)
 }
 
-/// They are somebody else: whoever they are may look it up.
+/// The flow continues with another person: any person may look the request up again.
 pub(super) async fn release(tx: &Tx, id: Uuid, account: AccountId) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE device_request SET account_id = NULL
@@ -144,7 +144,7 @@ pub(super) async fn release(tx: &Tx, id: Uuid, account: AccountId) -> Result<(),
     .map(|_| ())
 }
 
-/// Their yes. `false` where it came too late.
+/// Approval. `false` where it came too late.
 pub(super) async fn approve(
     tx: &Tx,
     id: Uuid,
@@ -161,7 +161,7 @@ pub(super) async fn approve(
     Ok(approved == 1)
 }
 
-/// Their no, as long as nobody else looked it up. `false` where there was nothing left to say no to.
+/// Denial, unless another person claimed the request. `false` where it was not pending.
 pub(super) async fn deny(tx: &Tx, id: Uuid, account: AccountId) -> Result<bool, StoreError> {
     let denied = tx
         .execute(
@@ -173,7 +173,7 @@ pub(super) async fn deny(tx: &Tx, id: Uuid, account: AccountId) -> Result<bool, 
     Ok(denied == 1)
 }
 
-/// The grant it became by their own yes, and whose it is.
+/// The grant that the same person approved, and its client.
 pub(super) async fn approved(
     tx: &Tx,
     id: Uuid,
@@ -193,7 +193,7 @@ pub(super) async fn approved(
     Ok(rows.first().map(read).transpose()?)
 }
 
-/// What they decided before; none where they did not.
+/// The earlier decision of this person, if any.
 pub(super) async fn outcome(tx: &Tx, id: Uuid, account: AccountId) -> Result<Option<State>, StoreError> {
     let rows = tx
         .query(
@@ -205,7 +205,7 @@ pub(super) async fn outcome(tx: &Tx, id: Uuid, account: AccountId) -> Result<Opt
     Ok(rows.first().map(read).transpose()?)
 }
 
-/// Forgets what nobody can use any more.
+/// Deletes expired requests.
 pub async fn sweep(store: &Store) -> Result<u64, StoreError> {
     store
         .sweep(

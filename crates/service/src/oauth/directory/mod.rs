@@ -1,13 +1,13 @@
-//! Clients and APIs in memory: whoever is asked for all the time costs the database nothing.
+//! A cache of clients and APIs, so that frequent reads cost the database nothing.
 //!
-//! 1. Nothing is served from memory unless the database was asked within the last second what has changed
-//!    ([`LATEST`]). If it does not answer, memory does not either.
-//! 2. The first request that comes [`SOON`] after the last look takes the next one: a statement per node and quarter
-//!    of a second, whatever the load, and none without load.
-//! 3. A look names rows and when they changed; what is remembered with another date is forgotten and read again when
-//!    asked for.
+//! 1. The cache is used only if the database reported changes within the last second ([`LATEST`]). If the database
+//!    does not answer, the cache does not either.
+//! 2. The first request later than [`SOON`] after the last check reads the changes: one statement per node and
+//!    quarter of a second under any load, and none without load.
+//! 3. A check returns rows and their change times; cached rows with another time are removed and read again when
+//!    needed.
 //!
-//! So a change is noticed by every node within a second. Who does not exist is never remembered.
+//! So every node notices a change within a second. Missing clients are not cached.
 
 mod store;
 
@@ -29,19 +29,19 @@ use crate::store::{Store, StoreError};
 
 const SOON: Duration = Duration::from_millis(250);
 const LATEST: Duration = Duration::from_secs(1);
-/// About two kilobytes each.
+/// An entry has about two kilobytes.
 const MOST_CLIENTS: usize = 10_000;
 
 #[derive(Debug, Default)]
 pub struct Directory {
     known: RwLock<Known>,
-    /// Held by whoever is looking: one at a time.
+    /// Held during a check: one at a time.
     looking: Mutex<Looking>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
-    /// When the last look that worked was begun.
+    /// When the last successful check began.
     looked: Option<Instant>,
     clients: HashMap<String, Arc<Client>>,
     apis: Option<KnownApis>,
@@ -55,14 +55,14 @@ struct KnownApis {
 
 #[derive(Debug, Default)]
 struct Looking {
-    /// The database's time at the last look that worked.
+    /// The database's time at the last successful check.
     since: Option<OffsetDateTime>,
-    /// When the last look failed.
+    /// When the last check failed.
     failed: Option<Instant>,
 }
 
 impl Directory {
-    /// A living client; see [`clients::find`].
+    /// An enabled client; see [`clients::find`].
     pub async fn client(&self, store: &Store, id: &str) -> Result<Option<Arc<Client>>, StoreError> {
         self.refresh(store).await?;
         if let Some(client) = self.read(|known| known.clients.get(id).cloned()) {
@@ -88,7 +88,7 @@ impl Directory {
         Ok(apis)
     }
 
-    /// For the node that changes a client: it need not wait for the next look.
+    /// For the node that changes a client: it need not wait for the next check.
     pub fn forget(&self, id: &str) {
         self.change(|known| drop(known.clients.remove(id)));
     }
@@ -100,12 +100,12 @@ impl Directory {
             Some(age) if age <= SOON => return Ok(()),
             Some(age) if age <= LATEST => match self.looking.try_lock() {
                 Ok(looking) => looking,
-                // Somebody is looking; what we know is recent enough to go on with.
+                // Another task is checking; the cache is recent enough to use.
                 Err(_) => return Ok(()),
             },
             Some(_) | None => self.looking.lock().await,
         };
-        // While we waited somebody looked, or tried to: a queue of attempts would only make it worse.
+        // Another task checked while this one waited, or tried to: repeating it would only add load.
         if self.read(|known| known.looked).is_some_and(|looked| looked + SOON >= arrived) {
             return Ok(());
         }

@@ -2,21 +2,21 @@ use porteiro_protocol::time::OffsetDateTime;
 
 use crate::store::{Decode, Store, StoreError};
 
-/// What a row is called and when it last changed.
+/// The id of a row and the time of its last change.
 pub(super) type Dated = (String, OffsetDateTime);
 
-/// What changed lately, by the database's clock.
+/// Recent changes, by the database's clock.
 #[derive(Debug)]
 pub(super) struct Look {
     pub at: OffsetDateTime,
-    /// Clients that changed since the look before, and some that changed a little earlier.
+    /// Clients that changed since the last check, and some that changed shortly before.
     pub clients: Vec<Dated>,
     /// Every API.
     pub apis: Vec<Dated>,
 }
 
-/// A change carries the time of its statement and is seen after its commit: looking back half a minute further finds
-/// those that took their time. The smaller of both clocks counts, should the database's be set back.
+/// A change has the time of its statement and is visible after its commit: reading half a minute further back finds
+/// slow commits. The smaller of both clocks is used, in case the database's is set back.
 pub(super) async fn look(store: &Store, since: Option<OffsetDateTime>) -> Result<Look, StoreError> {
     let rows = store
         .read(

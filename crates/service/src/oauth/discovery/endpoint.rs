@@ -1,4 +1,4 @@
-//! The well-known documents. Any other well-known path is a plain 404.
+//! The well-known documents. Any other well-known path is a 404.
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Discovery: OpenID Connect Discovery 1.0, RFC 8414, RFC 9728.
 //!
-//! Nothing is written here by hand. Grants, client authentication methods, scopes, algorithms and endpoints come
-//! from the tables that serve them, so what is announced is what is served. Each document also carries itself as
-//! a signed JWT (`signed_metadata`, RFC 8414 §2.1, RFC 9728 §2.2), signed with EdDSA: deterministic, so every node
-//! publishes the same bytes. It is written once for the keys a node has seen (`keys::Rings::documents`): other keys, other
-//! rings, another document.
+//! Nothing is written here by hand. Grants, client authentication methods, scopes, algorithms and endpoints come from
+//! the registers that serve them, so the documents announce what is served. Each document also contains itself as a
+//! signed JWT (`signed_metadata`, RFC 8414 §2.1, RFC 9728 §2.2), signed with EdDSA: deterministic, so every node
+//! publishes the same bytes. It is created once per key rings of a node (`keys::Rings::documents`); new rings get a
+//! new document.
 
 mod endpoint;
 
@@ -34,7 +34,7 @@ pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
-/// A document together with its signed self.
+/// A document with its signed form.
 #[derive(Debug, Serialize)]
 struct Signed<T> {
     #[serde(flatten)]
@@ -49,14 +49,14 @@ struct Claims<'a, T> {
     document: &'a T,
 }
 
-/// Written by whoever asks first; of two at once, both write the same and one is kept.
+/// Created at the first request; of two concurrent results, which are equal, one is kept.
 async fn signed<T: Serialize>(
     app: &App,
     kept: impl Fn(&Documents) -> &OnceLock<Document>,
     document: impl FnOnce(&App) -> T,
 ) -> Result<Document, SignError> {
     let rings = app.keys.current();
-    // Asked each time: keys that were not looked at for too long sign nothing, not even what they have signed.
+    // Checked each time: a node with stale keys must not publish even an existing signature.
     let signer = rings.signer(Algorithm::EdDsa)?;
     let kept = kept(&rings.documents);
     if let Some(written) = kept.get() {
@@ -138,7 +138,7 @@ fn endpoints(app: &App, base: &str) -> Endpoints {
     }
 }
 
-/// RFC 8705 §5: where a certificate counts, whether it proves the client or binds a token.
+/// RFC 8705 §5: the endpoints where a certificate authenticates the client or binds a token.
 fn aliases(app: &App) -> Option<Endpoints> {
     let base = app.checked.settings.mtls_base_url.as_deref()?.trim_end_matches('/');
     Some(Endpoints {

@@ -1,11 +1,12 @@
-//! Whoever waits for the database at the same moment shares one statement (measured in docs/performance.md).
+//! Groups concurrent presentations of codes and refresh tokens into one statement (measured in docs/performance.md).
 //!
-//! 1. While [`LANES`] groups are with the database the next one forms: one computes while the other's commit is on its way
-//!    to the disk. Nobody waits for a group to fill: alone means at once.
-//! 2. A group of one is the plain statement. In a larger one every grant is named once; whoever presents it again waits
-//!    for the next group, where the row says what that means. Ordered by id, so that two nodes lock in one order.
-//! 3. What PostgreSQL refused changed nothing: then each is presented alone. After a broken connection nothing is
-//!    repeated: the outcome is unknown to everybody in the group.
+//! 1. While [`LANES`] groups are at the database the next one forms: one computes while the other's commit is written
+//!    to disk. No presentation waits for a group to fill: a single one is executed at once.
+//! 2. A group of one is the plain statement. A larger one contains each grant once; a second presentation of a grant
+//!    waits for the next group, where the row decides. Groups are ordered by id, so that two nodes lock in the same
+//!    order.
+//! 3. A group that PostgreSQL refused changed nothing: then each presentation is executed alone. After a broken
+//!    connection nothing is repeated: the outcome of the group is unknown.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -22,17 +23,17 @@ use super::{Outcome, Presentation, store};
 use crate::store::{Row, Store, StoreError};
 
 const LARGEST: usize = 128;
-/// How many groups may be with the database at once.
+/// How many groups may be at the database at once.
 const LANES: usize = 2;
-/// A row that somebody else holds keeps its group waiting; after this long the next group goes beside it.
+/// A row that is locked elsewhere delays its group; after this time the next group starts beside it.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 type Answer = Result<Option<Row>, StoreError>;
 
-/// Through which every code and refresh token is presented.
+/// Presents every code and refresh token.
 #[derive(Clone)]
 pub struct Presenter {
-    /// `None`: each alone.
+    /// `None`: each is presented alone.
     queue: Option<Arc<Queue>>,
 }
 
@@ -50,8 +51,8 @@ struct Queue {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waiting>,
-    /// How many are with the database and will see to those who wait. Nobody is while nobody waits, so nothing outlives
-    /// the work.
+    /// The number of lanes in use; each also serves the waiting presentations. A lane is freed when none waits, so no
+    /// task outlives the work.
     serving: usize,
 }
 
@@ -60,14 +61,14 @@ struct Waiting {
     reply: oneshot::Sender<Answer>,
 }
 
-/// Where somebody who comes finds themselves.
+/// The position of a new presentation.
 enum Place {
-    /// Nobody is before them: they go at once, and alone.
+    /// A lane is free: it is executed at once, alone.
     First(Box<Presentation>),
     Waiting(oneshot::Receiver<Answer>),
 }
 
-/// Held by the first; when it is over, given up or taking long, whoever waits meanwhile is served.
+/// Held by the first presentation; when that ends, is cancelled or takes long, the waiting ones are served.
 struct Turn<'a> {
     queue: &'a Arc<Queue>,
     store: &'a Store,
@@ -127,7 +128,7 @@ impl Queue {
         Place::Waiting(answer)
     }
 
-    /// Group after group until nobody waits. A task of its own: any request may be given up.
+    /// Executes groups until none waits. A separate task, because any request may be cancelled.
     async fn serve(self: Arc<Self>, store: Store) {
         while let Some(group) = self.next_group() {
             let work = tokio::spawn(present_all(store.clone(), group));
@@ -135,7 +136,7 @@ impl Queue {
         }
     }
 
-    /// Whether somebody waits; if not, the lane is free for the next to come.
+    /// Whether a presentation waits; if not, frees the lane.
     fn is_awaited(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let awaited = !state.waiting.is_empty();
@@ -152,7 +153,7 @@ impl Queue {
 }
 
 impl State {
-    /// The first who wait, each grant once, without those who have given up.
+    /// The first waiting presentations, each grant once, without cancelled ones.
     fn take_group(&mut self) -> Vec<Waiting> {
         let (mut group, mut again) = (Vec::new(), Vec::new());
         let mut grants = HashSet::new();
@@ -196,7 +197,7 @@ async fn present_all(store: Store, group: Vec<Waiting>) {
     }
 }
 
-/// To each the row of its grant; no row means refused.
+/// Sends each presentation the row of its grant; no row means refused.
 fn answer(presentations: &[Presentation], replies: Vec<oneshot::Sender<Answer>>, rows: Vec<(Uuid, Row)>) {
     let mut rows: HashMap<Uuid, Row> = rows.into_iter().collect();
     for (presentation, reply) in presentations.iter().zip(replies) {

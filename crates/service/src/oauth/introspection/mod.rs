@@ -1,10 +1,9 @@
 //! Introspection (RFC 7662).
 //!
-//! 1. The caller proves itself; public clients cannot.
-//! 2. A token is told only to the client it was issued to and to those that speak for the API it is for. To everybody
-//!    else, as for anything that is not good now, the answer is `{"active": false}` and nothing else.
-//! 3. Alive means asked of the database: the grant, the account behind it, the client, and what the organization asks of
-//!    people now.
+//! 1. The caller authenticates; public clients cannot.
+//! 2. Only the client a token was issued to and clients of its API receive its claims. For all others, and for a
+//!    token that is not valid now, the answer is `{"active": false}`.
+//! 3. Validity is read from the database: the grant, the account, the client, and the organization's policy.
 
 mod endpoint;
 mod store;
@@ -34,7 +33,7 @@ pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
-/// What is told of an access token: its claims, and that it is good (§2.2).
+/// The response for a valid access token: its claims and `active` (§2.2).
 #[derive(Serialize)]
 struct Told<'a> {
     #[serde(flatten)]
@@ -59,7 +58,7 @@ async fn introspect(
     }
     let token =
         form.get("token").ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "token is missing"))?;
-    // `token_type_hint` could only mislead: what a token is, it says itself.
+    // `token_type_hint` is ignored: a token identifies its own type.
     if let Some(handle) = app.secrets.handles.open(HandleKind::Refresh, token) {
         let found = store::refresh_token(&app.store, &handle, caller).await?;
         let found = found.filter(|found| found.is_admitted(app.clock.now()));

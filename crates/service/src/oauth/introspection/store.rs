@@ -13,7 +13,7 @@ use crate::{
 
 #[derive(Debug)]
 pub(super) struct RefreshToken {
-    /// As tokens name the person.
+    /// The subject of its tokens.
     pub(super) subject: Uuid,
     pub(super) organization: Option<Uuid>,
     pub(super) client_id: String,
@@ -21,18 +21,18 @@ pub(super) struct RefreshToken {
     pub(super) audience: String,
     pub(super) issued_at: OffsetDateTime,
     pub(super) expires_at: OffsetDateTime,
-    /// In an organization: what it asks of people, and what this one proved.
+    /// In an organization: its policy, and what the person proved.
     asked: Option<(Policy, Terms)>,
 }
 
 impl RefreshToken {
-    /// Whether a refresh would be refused for what the person proved.
+    /// Whether the proof meets the policy; otherwise a refresh would be refused.
     pub(super) fn is_admitted(&self, now: OffsetDateTime) -> bool {
         self.asked.as_ref().is_none_or(|(policy, terms)| policy.admits(&terms.proved(now)).is_ok())
     }
 }
 
-/// What introspecting a refresh token asks, in one statement.
+/// The statement of introspecting a refresh token.
 pub const STATEMENT: &str = concat!(
     "SELECT g.scope, g.audience, g.rotated_at, g.expires_at, g.organization_id,
             coalesce(g.membership_id, g.account_id) AS subject, o.policy,
@@ -48,7 +48,7 @@ pub const STATEMENT: &str = concat!(
     not_ended_there!()
 );
 
-/// The current token of a living grant. Looking at one that was used does not count as using it.
+/// The current token of a valid grant. Introspecting a superseded one is not reuse.
 pub(super) async fn refresh_token(
     store: &Store,
     handle: &Presented,

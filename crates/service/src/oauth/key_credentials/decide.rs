@@ -1,4 +1,4 @@
-//! For which organization a key may have a token. Pure.
+//! The organization for which a key may have a token. Pure.
 
 use porteiro_protocol::error::ErrorCode;
 
@@ -7,7 +7,7 @@ use crate::{
     organizations::{Name, Organization},
 };
 
-/// A key belongs to one organization; naming it again is allowed, naming another is not.
+/// A key belongs to one organization; a request may name that one and no other.
 pub fn names(organization: &Organization, named: Option<&str>) -> Result<(), OAuthError> {
     let same = match named.map(Name::parse) {
         None => true,

@@ -1,10 +1,11 @@
-//! API keys as clients (OAuth 2.1 §4.2, docs/decisions/0048): a key never goes to an API, it gets a token for it.
+//! API keys as clients (OAuth 2.1 §4.2, docs/decisions/0048): a key is never sent to an API, it obtains a token for
+//! it.
 //!
-//! 1. HTTP Basic, the key's id as the user; as the password its secret, or the whole key. No client has such an id.
-//! 2. `client_credentials` and nothing else, at the token endpoint and nowhere else.
-//! 3. One API whose scopes are permissions; every scope asked for is held by the key, or nothing is issued.
-//! 4. The token speaks for the key's organization: as the member it belongs to, or as itself. It lives five minutes at
-//!    most, never longer than the key, and counts only while the key does (`api_keys::token_alive`).
+//! 1. HTTP Basic, with the key's id as user name; as password its secret, or the whole key. No client has such an id.
+//! 2. Only `client_credentials`, and only at the token endpoint.
+//! 3. One organizational API; the key must hold every requested scope, or no token is issued.
+//! 4. The token is for the key's organization: its subject is the member the key belongs to, or the key itself. It is
+//!    valid for five minutes at most, never longer than the key, and only while the key is (`api_keys::token_alive`).
 
 mod decide;
 
@@ -35,7 +36,7 @@ use crate::{
 
 const GRANT: &str = "client_credentials";
 
-/// Somebody presents a key, or what should be one.
+/// A presented key, possibly malformed.
 pub struct Presented {
     id: String,
     key: Option<ApiKey>,
@@ -47,7 +48,7 @@ impl std::fmt::Debug for Presented {
     }
 }
 
-/// Whether the request comes from a key: its Basic user is a key's id.
+/// The key of the request, if its Basic user name is a key id.
 pub fn presented(context: &RequestContext) -> Option<Presented> {
     let (id, password) = client_auth::basic(context).filter(|(id, _)| api_key::is_id(id))?;
     let key = ApiKey::from_basic(&id, &password);
@@ -99,7 +100,7 @@ pub async fn respond(
     minting::access_token(app, &apis, &usable.key.id, &speaker, &authority, binding).await
 }
 
-/// Whether the key would get a token's scopes at its API today: either may have been narrowed since.
+/// Whether the key would still get the token's scopes at its API: key or API may have been narrowed since.
 pub fn still_given(app: &App, usable: &Usable, apis: &[Api], claims: &Claims) -> bool {
     let asked = Asked {
         resource: Some(&claims.audience),
@@ -110,7 +111,7 @@ pub fn still_given(app: &App, usable: &Usable, apis: &[Api], claims: &Claims) ->
     requested_authority(Requester::Key(&usable.held), asked, apis, app.issuer()).is_ok()
 }
 
-/// One answer for whatever is wrong with a key. What is not one, down to the checksum, is not looked for.
+/// One error for every invalid key. A malformed key, including a wrong checksum, is not looked up.
 async fn authenticate(
     app: &App,
     context: &RequestContext,

@@ -1,11 +1,11 @@
-//! What a ring allows, given its keys and their ages by the database's clock.
+//! Rotation rules of a ring, given its keys and their ages by the database's clock.
 
 use porteiro_protocol::jose::Algorithm;
 
 use super::store::{KeyRecord, KeyState, Origin};
 use crate::settings::Settings;
 
-/// Whether the waiting times hold, or an operator overrules them because a key leaked.
+/// Whether the waiting times apply, or an operator overrides them because a key leaked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rotation {
     WhenDue,
@@ -29,7 +29,7 @@ pub enum RotationRefused {
     NotRetirable,
 }
 
-/// A rotation that may be carried out: which key follows which.
+/// A rotation that is allowed: which key replaces which.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step {
     pub active: String,
@@ -63,7 +63,7 @@ pub fn is_due_for_retirement(key: &KeyRecord, settings: &Settings) -> bool {
     key.state == KeyState::Retiring && key.in_state_seconds >= i64::from(settings.key_verify_seconds)
 }
 
-/// What production will not start with (docs/decisions/0005).
+/// Why production refuses to start (docs/decisions/0005).
 pub fn unfit_for_production(keys: &[KeyRecord]) -> Option<String> {
     let live = || keys.iter().filter(|key| key.state != KeyState::Retired);
     if let Some(key) = live().find(|key| key.origin == Origin::Dev) {

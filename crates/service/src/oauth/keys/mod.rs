@@ -1,13 +1,13 @@
 //! Signing keys: a ring per algorithm (RFC 7517, RFC 7518, RFC 8037).
 //!
-//! 1. *next*: published, does not sign yet. Published long enough that every cache has seen it.
+//! 1. *next*: published, does not sign yet. It is published long enough that every cache has it.
 //! 2. *active*: signs. One per algorithm.
-//! 3. *retiring*: signs no more, stays published until the last token it signed is dead.
+//! 3. *retiring*: no longer signs, stays published until the last token it signed has expired.
 //! 4. *retired*: unpublished; the private key is erased.
 //!
-//! Every step is a statement that names the state it starts from, so two nodes that rotate at once make one
-//! rotation, and a killed one makes none or all of it. Each node keeps the rings in memory and looks for changes
-//! every few seconds; a node that cannot look stops signing before its keys could be unpublished elsewhere.
+//! Every step is a statement that names the state it starts from, so two concurrent rotations make one, and an
+//! interrupted one makes none or all of it. Each node keeps the rings in memory and checks for changes every few
+//! seconds; a node that cannot check stops signing before its keys could be unpublished elsewhere.
 
 mod decide;
 mod endpoint;
@@ -53,7 +53,7 @@ pub enum KeysError {
     UnusableNext(LoadError),
 }
 
-/// Makes a key ready to be stored. Slow for RSA: not on an async thread.
+/// Generates a key to be stored. Slow for RSA: not on an async thread.
 fn fresh(algorithm: Algorithm, origin: Origin, master: &MasterKey) -> Result<store::NewKey, KeysError> {
     let failed = |reason: String| KeysError::Key { algorithm, reason };
     let pkcs8 = generate_pkcs8(algorithm).map_err(|error| failed(error.to_string()))?;
@@ -77,7 +77,8 @@ async fn fresh_off_thread(
         .map_err(|error| KeysError::Key { algorithm, reason: error.to_string() })?
 }
 
-/// Gives every algorithm what it lacks: an active key and a next one that can be opened. Returns how many were made.
+/// Creates missing keys: for every algorithm an active key and a next one that can be decrypted. Returns their
+/// number.
 pub async fn generate(store: &Store, master: &Arc<MasterKey>, origin: Origin) -> Result<u32, KeysError> {
     let mut made = 0;
     let existing = store::list(store).await?;
@@ -99,7 +100,7 @@ pub async fn generate(store: &Store, master: &Arc<MasterKey>, origin: Origin) ->
     Ok(made)
 }
 
-/// Rotates one ring: the next key signs, the active one retires slowly, a new next one appears.
+/// Rotates one ring: the next key signs, the active one is retiring, and a new next one is created.
 pub async fn rotate(
     store: &Store,
     master: &Arc<MasterKey>,
@@ -132,23 +133,23 @@ pub async fn retire(store: &Store, settings: &Settings, kid: &str, how: Rotation
     if store::retire(store, kid, seconds).await? { Ok(()) } else { Err(RotationRefused::NotRetirable.into()) }
 }
 
-/// Often enough that no step of a key's life is late by more than a tenth.
+/// Often enough that no step of a key's lifetime is late by more than a tenth.
 pub const ROTATION: JobKind<App> =
     JobKind::new("keys.advance", |app, _| Box::pin(advance(app))).every(|settings| {
         let shortest = settings.key_rotation_seconds.min(settings.key_publish_lead_seconds);
         (shortest / 10).clamp(1, 3_600)
     });
 
-/// The recurring job: rotates what is old enough, retires what nobody needs any more.
+/// The recurring job: rotates and retires keys that are due.
 async fn advance(app: Arc<App>) -> Result<(), JobError> {
     let settings = &app.checked.settings;
     for key in store::list(&app.store).await? {
         if decide::is_due_for_rotation(&key, settings) {
             match rotate(&app.store, app.keys.master(), settings, key.algorithm, Rotation::WhenDue).await {
-                // Not yet publishable, or another node was faster: the next run will see.
+                // Not published long enough, or another node was faster: the next run tries again.
                 Ok(()) | Err(KeysError::Refused(_)) => {}
                 Err(KeysError::Store(error)) => return Err(error.into()),
-                // The active key goes on signing; the other rings are none the worse.
+                // The active key continues to sign, and the other rings are not affected.
                 Err(error @ (KeysError::OtherMaster(_) | KeysError::UnusableNext(_))) => {
                     tracing::error!(%error, "a signing key could not be rotated");
                 }

@@ -1,4 +1,4 @@
-//! From rows to keys that sign and verify. What is wrong with one row is said of that row.
+//! From rows to signing and verifying keys. A fault in one row concerns only that row.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -21,13 +21,13 @@ pub enum LoadError {
     Unusable { kid: String, reason: String },
 }
 
-/// The keys as of one look at the database.
+/// The keys at one read of the database.
 #[derive(Default)]
 pub(super) struct Seen {
     pub published: Vec<PublicJwk>,
     pub retired: Vec<PublicJwk>,
     pub active: BTreeMap<Algorithm, Arc<dyn Signer>>,
-    /// A key that cannot be opened does not sign; a row that cannot be read is not there at all.
+    /// A key that cannot be decrypted does not sign; a row that cannot be read is omitted.
     pub faults: Vec<LoadError>,
 }
 
@@ -51,7 +51,7 @@ impl Seen {
                 }
                 Err(fault) => self.faults.push(fault),
             },
-            // Opened to see that it can be: better to hear of it now than when it must sign.
+            // Decrypted as a check: a fault must be found before the key has to sign.
             KeyState::Next => self.faults.extend(open(&key, master).err()),
             KeyState::Retiring => {}
             KeyState::Retired => return self.retired.push(key.public),
@@ -74,8 +74,8 @@ pub(super) fn open(key: &KeyRecord, master: &MasterKey) -> Result<SigningKey, Lo
     Ok(opened)
 }
 
-/// Whether this is the master key the signing keys are encrypted under: a key made under another one could be opened by
-/// no node. One active key that opens is enough, so that a damaged one can still be rotated away.
+/// Whether the signing keys are encrypted under this master key: no node could decrypt a key that was created under
+/// another one. One active key that can be decrypted suffices, so that a damaged one can still be rotated.
 pub(super) fn recognise(keys: &[KeyRecord], master: &MasterKey) -> Result<(), LoadError> {
     let mut fault = None;
     for key in keys.iter().filter(|key| key.state == KeyState::Active) {

@@ -1,4 +1,4 @@
-//! The rings in memory: loaded whole, swapped at once.
+//! The rings in memory: loaded completely, replaced at once.
 
 use std::{
     collections::BTreeMap,
@@ -21,8 +21,8 @@ use crate::{
     store::{Store, StoreError},
 };
 
-/// What is said in public with these keys, written when it is first asked for. It is made of the rings and the settings,
-/// which stay as they are while the process runs: other rings begin without.
+/// Published documents that are signed with these keys, created at the first request. They depend on the rings and on
+/// the settings, which do not change while the process runs; new rings start without documents.
 #[derive(Debug, Default)]
 pub struct Documents {
     pub keys: OnceLock<Document>,
@@ -30,16 +30,16 @@ pub struct Documents {
     pub resource: OnceLock<Document>,
 }
 
-/// What is published and what signs, as of one look at the database.
+/// The published and the signing keys, at one read of the database.
 pub struct Rings {
     pub documents: Documents,
     pub published: Jwks,
-    /// The same keys, as verifying wants them.
+    /// The same keys, in the form for verification.
     verifying: Vec<Value>,
-    /// Keys that verify nothing any more: a signature of theirs says only that a token is outdated, not forged.
+    /// Keys that no longer verify: their signature only shows that a token is outdated, not forged.
     retired: Vec<Value>,
     active: BTreeMap<Algorithm, Arc<dyn Signer>>,
-    /// What is wrong with the keys that were left out, in words.
+    /// The faults of the keys that were omitted.
     faults: Vec<String>,
     loaded_at: Instant,
     max_age: Duration,
@@ -56,8 +56,8 @@ impl std::fmt::Debug for Rings {
 pub struct Keys {
     master: Arc<MasterKey>,
     rings: ArcSwap<Rings>,
-    /// A node that could not look at the keys for half of `key_verify_seconds` stops signing: elsewhere they may be
-    /// unpublished before its tokens are dead. No token may live longer than the other half.
+    /// A node that could not read the keys for half of `key_verify_seconds` stops signing: elsewhere they may be
+    /// unpublished before its tokens expire. No token may be valid longer than the other half.
     max_age: Duration,
 }
 
@@ -72,10 +72,10 @@ impl Keys {
         Ok(Self { master, rings: ArcSwap::from_pointee(Rings::new(seen, loaded_at, max_age)), max_age })
     }
 
-    /// Whatever is wrong with one key, the others become what the database says of them: were the old rings kept, a key
-    /// that leaked and was retired would go on signing (decision record 0087).
+    /// A fault in one key does not keep the others from being updated: if the old rings were kept, a key that leaked
+    /// and was retired would continue to sign (decision record 0087).
     pub async fn reload(&self, store: &Store) -> Result<(), StoreError> {
-        // Before the read: the view is at least as old as this.
+        // Taken before the read, so that the age of the keys is never underestimated.
         let loaded_at = Instant::now();
         let rings = Rings::new(see(store, &self.master).await?, loaded_at, self.max_age);
         if rings.faults != self.current().faults {
@@ -116,7 +116,7 @@ impl Rings {
         self.loaded_at.elapsed() > self.max_age
     }
 
-    /// Who signs with this algorithm now.
+    /// The current signer of this algorithm.
     pub fn signer(&self, algorithm: Algorithm) -> Result<Arc<dyn Signer>, SignError> {
         if self.is_stale() {
             return Err(SignError::Stale);
@@ -124,17 +124,17 @@ impl Rings {
         self.active.get(&algorithm).cloned().ok_or(SignError::NoKey(algorithm))
     }
 
-    /// What tokens of ours verify with: nothing, where it was not looked for too long whether a key is retired.
+    /// The keys that verify our tokens; none if the keys are stale, since one may have been retired.
     pub fn verifying_keys(&self) -> &[Value] {
         if self.is_stale() { &[] } else { &self.verifying }
     }
 
-    /// What tell a token that is outdated from one that was never ours. Nothing such a token says may be believed.
+    /// The keys that distinguish an outdated token from a forged one. The claims of such a token must not be used.
     pub fn retired_keys(&self) -> &[Value] {
         &self.retired
     }
 
-    /// How many keys were left out because something is wrong with them.
+    /// How many keys were omitted because of a fault.
     pub const fn faults(&self) -> usize {
         self.faults.len()
     }

@@ -1,5 +1,5 @@
-//! The one seam through which anything is signed. A hardware module is another implementation of [`Signer`];
-//! no caller changes.
+//! The interface of every signature. A hardware module is another implementation of [`Signer`]; callers do not
+//! change.
 
 use std::{pin::Pin, sync::Arc};
 
@@ -41,7 +41,7 @@ impl dyn Signer {
     }
 }
 
-/// A key in this process's memory, parsed once.
+/// A key in the memory of this process, parsed once.
 #[derive(Debug)]
 pub struct LocalSigner {
     key: Arc<SigningKey>,

@@ -8,7 +8,7 @@ text_enum! {
     KeyState { Next = "next", Active = "active", Retiring = "retiring", Retired = "retired" }
 }
 text_enum! {
-    /// Who made a key. Production refuses to start while a throw-away key of `--dev` is there.
+    /// Which mode created a key. Production refuses to start while a temporary key of `--dev` exists.
     Origin { Production = "production", Dev = "dev" }
 }
 
@@ -31,7 +31,7 @@ pub(super) struct NewKey {
     pub sealed: Vec<u8>,
 }
 
-/// Ties a sealed private key to the row it belongs to.
+/// Binds an encrypted private key to its row.
 pub(super) fn sealing_context(public: &PublicJwk) -> Vec<u8> {
     format!("signing_key|{}|{}", public.alg, public.kid).into_bytes()
 }
@@ -62,25 +62,25 @@ impl TryFrom<&Row> for KeyRecord {
     }
 }
 
-/// Every key, also the retired ones, oldest first.
+/// Every key, including retired ones, oldest first.
 pub async fn list(store: &Store) -> Result<Vec<KeyRecord>, StoreError> {
     rows(store).await?.into_iter().map(|row| row.map_err(StoreError::from)).collect()
 }
 
-/// The same, where one row that cannot be read must not hide the others.
+/// The same, where an unreadable row must not hide the others.
 pub(super) async fn rows(store: &Store) -> Result<Vec<Result<KeyRecord, RowError>>, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM signing_key ORDER BY algorithm, created_at, kid");
     let rows = store.read("keys.list", &sql, &[]).await?;
     Ok(rows.iter().map(KeyRecord::try_from).collect())
 }
 
-/// Takes back a key that has not signed anything yet.
+/// Deletes a next key, which has not signed anything yet.
 pub(super) async fn discard_next(store: &Store, kid: &str) -> Result<(), StoreError> {
     let sql = "DELETE FROM signing_key WHERE kid = $1 AND state = 'next' RETURNING kid";
     store.write("keys.discard_next", sql, &[&kid]).await.map(|_| ())
 }
 
-/// Adds a key where its ring has none in that state; says whether it did.
+/// Adds a key if its ring has none in that state; returns whether it did.
 pub(super) async fn insert(store: &Store, key: &NewKey, state: KeyState) -> Result<bool, StoreError> {
     let public =
         serde_json::to_value(&key.public).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
@@ -143,7 +143,7 @@ pub(super) async fn rotate(store: &Store, step: &Step, new: &NewKey) -> Result<b
         .await
 }
 
-/// Erases the private part with the state change, in one statement.
+/// Erases the private key with the change of state, in one statement.
 pub(super) async fn retire(store: &Store, kid: &str, after_seconds: u32) -> Result<bool, StoreError> {
     let rows = store
         .write(
@@ -158,7 +158,7 @@ pub(super) async fn retire(store: &Store, kid: &str, after_seconds: u32) -> Resu
     Ok(!rows.is_empty())
 }
 
-/// Throws away what `--dev` made; how a database moves from trial to production.
+/// Deletes the keys of `--dev`, when a database moves from trial to production.
 pub async fn erase_dev_keys(store: &Store) -> Result<u64, StoreError> {
     let rows = store
         .write("keys.erase_dev", "DELETE FROM signing_key WHERE origin = 'dev' RETURNING kid", &[])

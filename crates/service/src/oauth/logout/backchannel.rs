@@ -1,4 +1,4 @@
-//! Telling clients that a session ended (OpenID Connect Back-Channel Logout 1.0 §2.4).
+//! Notifies clients of the end of a session (OpenID Connect Back-Channel Logout 1.0 §2.4).
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -23,25 +23,25 @@ use crate::{
 };
 
 const JOB: &str = "logout.tell";
-/// The job that tells one client.
+/// The job that notifies one client.
 pub const NOTIFICATION: JobKind<App> =
     JobKind::new(JOB, |app, payload| Box::pin(deliver(app, payload))).attempts(8).per_host();
-/// §2.6: short, since it is read at once.
+/// §2.6: short, since it is used at once.
 const SECONDS: i64 = 120;
 const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Ended {
     client_id: String,
-    /// As the client knows the person.
+    /// The subject of the client's tokens.
     subject: Uuid,
     session: SessionId,
 }
 
-/// Names a logout token.
+/// Type of the ids of logout tokens.
 enum Token {}
 
-/// Asks for clients to be told, as far as they want to know; in their order, so that each is looked up once.
+/// Enqueues the notification of clients that registered for it; sorted by client, so that each is looked up once.
 pub(super) async fn tell_all(
     app: &App,
     tx: &Tx,
@@ -80,13 +80,13 @@ async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {
         .map_err(|error| JobError::Failed(error.to_string()))?;
     match status {
         200..=299 => Ok(()),
-        // §2.8: it understood, and could not or would not. A redirect is not followed, today or later.
+        // §2.8: the client understood, and could not or would not comply. A redirect is never followed.
         300..=499 => Err(JobError::Hopeless(format!("the client answered {status}"))),
         _ => Err(JobError::Failed(format!("the client answered {status}"))),
     }
 }
 
-/// A logout token (§2.4). No nonce: it must not pass for an ID token.
+/// A logout token (§2.4). Without nonce: it must not be accepted as an ID token.
 pub async fn token(
     app: &App,
     client: &Client,

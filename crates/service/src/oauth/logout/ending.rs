@@ -1,8 +1,9 @@
-//! Grants end together, however many they are (decision record 0067).
+//! Ends any number of grants together (decision record 0067).
 //!
-//! 1. One row makes them dead, from the commit on and for every node.
+//! 1. One row ends them, from the commit on and for every node.
 //! 2. The first batch is revoked in the same transaction. Few people have more grants than that.
-//! 3. A job does the rest. Each client is told of each session once, and the log has a line per client and batch.
+//! 3. A job does the rest. Each client is notified of each session once, and the log has an entry per client and
+//!    batch.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,11 +33,11 @@ pub const DEPENDENT: Dependent =
     Dependent { name: "grants", end: |app, tx, context, cause| Box::pin(end(app, tx, context, cause)) };
 
 const JOB: &str = "grants.end";
-/// The job that ends the rest.
+/// The job that revokes the remaining batches.
 pub const ENDING: JobKind<App> = JobKind::new(JOB, |app, payload| Box::pin(go_on(app, payload)))
     .attempts(16)
     .lease(Duration::from_mins(5));
-/// Batches of one run of the job, so that it stays within its lease.
+/// Batches per run of the job, so that it stays within its lease.
 const BATCHES: usize = 50;
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -45,7 +46,7 @@ struct Rest {
     ending: EndingId,
 }
 
-/// Which grants end, and whether their clients are told.
+/// Which grants end, and whether their clients are notified.
 async fn end(app: &App, tx: &Tx, context: &RequestContext, cause: Cause<'_>) -> Result<Gone, StoreError> {
     let ending = match cause {
         Cause::Sessions { account, sessions, offline_too, why } => {
@@ -73,7 +74,7 @@ async fn end(app: &App, tx: &Tx, context: &RequestContext, cause: Cause<'_>) -> 
     end_grants(app, tx, context, &ending).await.map(|(_, gone)| gone)
 }
 
-/// What a member allowed clients here, and a line for each client in the organization's trail.
+/// The grants of a member, with an entry per client in the organization's audit trail.
 async fn end_of_member(
     app: &App,
     tx: &Tx,
@@ -84,7 +85,7 @@ async fn end_of_member(
     let (revoked, gone) = end_grants(app, tx, context, ending).await?;
     let clients: BTreeSet<&str> = revoked.iter().map(|one| one.client_id.as_str()).collect();
     let mut targets: Vec<Target> = clients.into_iter().map(|client| Target::new("client", client)).collect();
-    // Which other clients there are is not known before all grants were looked at.
+    // Further clients are not known before all grants were read.
     targets.extend(gone.more.then(|| Target::new("member", member.id)));
     for target in targets {
         let event = audit_trail::Event::done(TrailKind::GrantRevoked, member.actor.clone(), target)
@@ -95,7 +96,7 @@ async fn end_of_member(
     Ok(gone)
 }
 
-/// Ends grants for whoever ended what they hang on, in that transaction.
+/// Ends grants in the transaction that ended what they depend on.
 async fn end_grants(
     app: &App,
     tx: &Tx,
@@ -118,7 +119,7 @@ pub(super) fn event(one: &Revoked, why: Why) -> security_log::Event {
     security_log::Event { kind: EventKind::GrantRevoked, subject: one.account.uuid(), payload }
 }
 
-/// Clients are told, and the ending is over or goes on where it is now. Whether it goes on.
+/// Notifies clients, and finishes or continues the ending; returns whether it continues.
 async fn move_on(
     app: &App,
     tx: &Tx,
@@ -142,7 +143,7 @@ async fn move_on(
     Ok(true)
 }
 
-/// The job: batch after batch, each in a transaction of its own; what is left after some is another job.
+/// The job: batches, each in its own transaction; another job does the rest.
 async fn go_on(app: Arc<App>, payload: Value) -> Result<(), JobError> {
     let rest: Rest =
         serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
@@ -163,7 +164,7 @@ async fn go_on(app: Arc<App>, payload: Value) -> Result<(), JobError> {
     Ok(())
 }
 
-/// A line for each client: whoever made a million grants must not have a million lines written.
+/// One entry per client, so that a million grants do not cause a million entries.
 async fn note_all(app: &App, tx: &Tx, begun: &Begun, revoked: &[Revoked]) -> Result<(), StoreError> {
     let mut counted: BTreeMap<(AccountId, &str), usize> = BTreeMap::new();
     for one in revoked {

@@ -62,7 +62,7 @@ fn present(left: Left, json: bool) -> Response {
                 }
                 None => plain_page("You are signed out.", None),
             };
-            // Also where nobody was signed in: flows that wait here may hold what somebody proved.
+            // Also if no person was signed in: flows in this browser may hold proofs.
             forget_person(response.headers_mut());
             response
         }

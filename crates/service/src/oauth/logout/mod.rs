@@ -1,11 +1,12 @@
 //! Sign-out: OpenID Connect RP-Initiated Logout 1.0 and Back-Channel Logout 1.0.
 //!
-//! 1. Grants end with what they hang on ([`DEPENDENT`]), and every client that has a part in an ended session and wants to
-//!    know is told once, by a job. However many grants there are, the transaction does one batch, and a job the rest
+//! 1. Grants end with what they depend on ([`DEPENDENT`]), and every client that took part in an ended session and
+//!    registered for it is notified once, by a job. The transaction does one batch of grants, and a job the rest
 //!    (`ending.rs`).
-//! 2. A client may send the person here to sign out. With an ID token of this very session that is enough; without one
-//!    the person is asked first, or any page could sign people out (ASVS 10.6.2).
-//! 3. The person goes back only to an address the client registered, and only if a token of ours says which client.
+//! 2. A client may send the person here to sign out. An ID token of this session suffices; without one the person
+//!    must confirm, since otherwise any page could sign people out (ASVS 10.6.2).
+//! 3. The person is sent back only to a URI that the client registered, and only if an ID token of ours identifies
+//!    the client.
 
 mod backchannel;
 mod ending;
@@ -39,7 +40,7 @@ pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
-/// One grant ended, and its client knows: it is written down.
+/// Logs the end of one grant, of which its client knows.
 pub async fn note(
     app: &App,
     tx: &Tx,
@@ -52,7 +53,7 @@ pub async fn note(
     endings::end(app, tx, context, cause).await.map(|_| ())
 }
 
-/// One grant ended while its session goes on, and its client is told.
+/// Logs the end of one grant whose session continues, and notifies its client.
 pub async fn grant_ended(
     app: &App,
     tx: &Tx,
@@ -65,14 +66,14 @@ pub async fn grant_ended(
     backchannel::tell_all(app, tx, BTreeSet::from([told])).await
 }
 
-/// What became of a request to sign out.
+/// The result of a request to sign out.
 #[derive(Debug)]
 enum Left {
-    /// Signed out, or nobody was signed in; where to go from here.
+    /// Signed out, or there was no session; and where to go next.
     Out { to: Option<String> },
-    /// The person must say so themselves.
+    /// The person must confirm.
     Ask { token: String },
-    /// Something in the request is not true.
+    /// The request is invalid.
     Refused(&'static str),
 }
 
@@ -81,7 +82,7 @@ async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> R
     let hint = form.get("id_token_hint").map(|text| read_hint(app, text));
     let found = match &hint {
         Some(Hint::Foreign) => Err("id_token_hint is not an ID token of this issuer"),
-        // The person may leave, if they say so, and is sent nowhere: nobody vouches for who asks.
+        // The person may confirm and sign out, but is not redirected: the client is not authenticated.
         Some(Hint::Outdated) => Ok((None, false)),
         Some(Hint::Own(claims)) => destination(app, form, Some(claims)).await?,
         None => destination(app, form, None).await?,
@@ -90,7 +91,7 @@ async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> R
         Ok(destination) => destination,
         Err(refused) => return Ok(Left::Refused(refused)),
     };
-    // A client nobody has checked gets people back only when it signed them out: else it could send anybody anywhere.
+    // An unverified client gets the person back only after a sign-out: otherwise it could redirect anyone.
     let Some(signed_in) = signed_in else {
         return Ok(Left::Out { to: to.filter(|_| checked) });
     };
@@ -110,7 +111,7 @@ async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> R
     Ok(Left::Out { to })
 }
 
-/// Whether an ID token of ours was made in this very session: its client's name for it is in the token.
+/// Whether an ID token of ours is of this session: it has the client's `sid` of the session.
 fn is_of(app: &App, claims: &Value, signed_in: &SignedIn) -> bool {
     let subject = claims["sub"].as_str().and_then(|text| text.parse().ok());
     match (claims["aud"].as_str(), subject) {
@@ -121,7 +122,7 @@ fn is_of(app: &App, claims: &Value, signed_in: &SignedIn) -> bool {
     }
 }
 
-/// Where the client wants the person, if it may.
+/// The client's post-logout redirect URI, if it is registered.
 async fn destination(
     app: &Arc<App>,
     form: &Parameters,
@@ -159,7 +160,7 @@ fn with_state(uri: &str, state: &str) -> String {
     format!("{uri}{separator}state={}", encoded.replace('+', "%20"))
 }
 
-/// Good for this session alone: another page cannot know it.
+/// Valid for this session only: another page cannot know it.
 fn confirmation(app: &App, signed_in: &SignedIn) -> String {
     let token = app.secrets.form_token(&[b"logout", signed_in.session_id.uuid().as_bytes()]);
     URL_SAFE_NO_PAD.encode(token)

@@ -1,4 +1,4 @@
-//! Tokens: the one place that mints them. Access tokens are RFC 9068, ID tokens OpenID Connect Core §2.
+//! Tokens are issued only here. Access tokens are RFC 9068, ID tokens OpenID Connect Core §2.
 
 use aws_lc_rs::digest;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -18,25 +18,25 @@ use super::{
 };
 use crate::{App, http::OAuthError};
 
-/// Where our own APIs' tokens are not said otherwise.
+/// The lifetime of tokens for our own APIs.
 const OWN_SECONDS: i32 = 300;
 const ID_TOKEN_SECONDS: i64 = 300;
 
-/// Names a token.
+/// Type of the ids of tokens.
 enum Token {}
 
-/// Whom a token speaks for, and what makes it so.
+/// The subject of a token and its basis.
 #[derive(Debug)]
 pub enum Speaker<'a> {
-    /// The client itself, or what it is in one organization.
+    /// The client itself, or its membership in one organization.
     Client(Option<&'a Acting>),
-    /// A person, by their grant.
+    /// A person, with the grant.
     Person(&'a Live),
-    /// An API key in its organization: as the member it belongs to, or as itself, and until when.
+    /// An API key in its organization: as the member it belongs to, or as itself, and its expiry.
     Key { subject: &'a str, role: Option<&'a str>, until: i64 },
 }
 
-/// What a token says of its speaker.
+/// The claims that depend on the subject.
 struct Said {
     subject: String,
     organization: Option<OrganizationId>,
@@ -52,13 +52,13 @@ impl Speaker<'_> {
         }
     }
 
-    /// `seconds`: as the API has it.
+    /// `seconds` is the lifetime that the API defines.
     fn said(&self, client_id: &str, authority: &Authority, seconds: i64, now: i64) -> Said {
         let short = seconds.min(i64::from(OWN_SECONDS));
         let (acting, plain, seconds) = match self {
             Self::Client(acting) => (*acting, client_id.to_owned(), seconds),
             Self::Person(live) => {
-                // Whoever acts as another gets no longer tokens than our own, and none beyond their time.
+                // Tokens of an impersonation have at most the lifetime of our own, and end with it.
                 let seconds = live.terms.until.map_or(seconds, |until| short.min(until - now));
                 (live.acting.as_ref(), live.account.to_string(), seconds)
             }
@@ -80,7 +80,7 @@ impl Speaker<'_> {
     }
 }
 
-/// The one place that mints access tokens.
+/// Issues an access token.
 pub async fn access_token(
     app: &App,
     apis: &[Api],
@@ -132,7 +132,7 @@ pub async fn access_token(
     })
 }
 
-/// Claims of an ID token: who, for whom, how and when. Never `org` or `role` (docs/decisions/0034).
+/// Claims of an ID token: subject, client, time and methods. Never `org` or `role` (docs/decisions/0034).
 #[derive(Serialize)]
 struct IdToken<'a> {
     iss: &'a str,
@@ -183,7 +183,8 @@ fn half_hash(algorithm: Algorithm, text: &str) -> String {
     URL_SAFE_NO_PAD.encode(&digest.as_ref()[..digest.as_ref().len() / 2])
 }
 
-/// Whether what a grant of this client leads to can be signed: after a code an ID token too. Asked before the grant moves.
+/// Whether the tokens of this client's grant can be signed: after a code also an ID token. Checked before the grant
+/// moves.
 pub fn ready(app: &App, client: &Client, generation: u32) -> Result<(), OAuthError> {
     let rings = app.keys.current();
     let identity = Some(identity_algorithm(client)).filter(|_| generation == 0);

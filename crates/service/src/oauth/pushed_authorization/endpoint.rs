@@ -35,14 +35,14 @@ async fn par(
     let client =
         client_auth::authenticate(&app, &context, &form).await.map_err(IntoResponse::into_response)?;
     let raw = read(&form).map_err(IntoResponse::into_response)?;
-    // Before the proof: it leaves a row too.
+    // Before the DPoP proof, which is stored as a row too.
     limits::take(&app, &context, &client.client, raw.size()).await.map_err(IntoResponse::into_response)?;
     let proof =
         binding::proof(&app, &context, "POST", PATH, None).await.map_err(IntoResponse::into_response)?;
     if let Some(proof) = &proof {
         binding::spend(&app, proof, Remember::Yes).await.map_err(IntoResponse::into_response)?;
     }
-    // RFC 9449 §10.1: the code will be bound to the key the request was pushed with.
+    // RFC 9449 §10.1: the code is bound to the key that the request was pushed with.
     let key = proof.map(|proof| URL_SAFE_NO_PAD.encode(proof.jkt));
     let request_uri = push(&app, &client, raw, key).await.map_err(IntoResponse::into_response)?;
     let body = json!({"request_uri": request_uri, "expires_in": SECONDS});

@@ -1,4 +1,4 @@
-//! How much of the table one client and one network may fill. Taken before anything of the request is verified.
+//! Limits of pushed requests per client and network. Taken before the request is verified.
 
 use super::super::clients::Client;
 use crate::{
@@ -20,11 +20,11 @@ pub(super) async fn take(
     let network = network(context.address);
     let bucket = |rule: Rule, whom: &[u8]| Bucket { rule, key: app.secrets.limit_key(rule.name, whom) };
     let mut buckets = Vec::new();
-    // Anybody may speak for a public client, and anybody may register a confidential one.
+    // Anyone can use the id of a public client, and anyone can register a confidential one.
     if client.is_public() || !client.is_verified() {
         buckets.extend([(bucket(PUSH, &network), 1), (bucket(PUSH_KIB, &network), kib(size))]);
     }
-    // Only a client that has proved itself takes from its own: nobody else can use that up.
+    // Only an authenticated client takes from its own limit, so others cannot exhaust it.
     if !client.is_public() {
         let id = client.id.as_bytes();
         buckets.extend([(bucket(PUSH_CLIENT, id), 1), (bucket(PUSH_CLIENT_KIB, id), kib(size))]);

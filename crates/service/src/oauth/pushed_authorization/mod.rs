@@ -1,12 +1,12 @@
 //! Pushed authorization requests (RFC 9126).
 //!
-//! 1. The client proves itself as at the token endpoint and sends its request, as parameters or signed.
+//! 1. The client authenticates as at the token endpoint and sends its request, as parameters or signed.
 //! 2. Every check of the authorization endpoint runs now, and again when the request is used.
-//! 3. It is kept under an address only this client can use, for 90 seconds; it is used up when an authorization
-//!    completes, so that a reload before that does no harm.
-//! 4. A minute after it expired it is gone, unless a flow was opened with it; then it goes with the flow.
+//! 3. It is stored under a `request_uri` that only this client can use, for 90 seconds; it is consumed when an
+//!    authorization completes, so that a reload before that does no harm.
+//! 4. It is deleted a minute after it expired, or together with a flow that was opened with it.
 //!
-//! Whoever pushes is limited by number and size, whatever kind of client it is (docs/decisions/0079).
+//! Every client is limited in number and size, whatever its kind (docs/decisions/0079).
 
 mod endpoint;
 mod limits;
@@ -41,16 +41,16 @@ pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
-/// The job that removes requests whose time is over.
+/// The job that deletes expired requests.
 pub const SWEEPING: JobKind<App> = JobKind::<App>::new("pushed_requests.sweep", |app, _| {
     Box::pin(async move { Ok(sweep(&app.store).await.map(|_| ())?) })
 })
 .every(|_| 60);
 
-/// The pushed request itself, for ids.
+/// Type of the ids of pushed requests.
 enum PushedRequest {}
 
-/// The request in a form, if it may be pushed and there is room for it.
+/// The request in a form, if it may be pushed and is not too large.
 fn read(form: &Parameters) -> Result<RawRequest, OAuthError> {
     if form.get("request_uri").is_some() {
         return Err(OAuthError::new(
@@ -66,7 +66,7 @@ fn read(form: &Parameters) -> Result<RawRequest, OAuthError> {
     Ok(raw)
 }
 
-/// Takes a request in. The answer is its address.
+/// Stores a request and returns its `request_uri`.
 async fn push(
     app: &Arc<App>,
     authenticated: &AuthenticatedClient,
@@ -80,7 +80,7 @@ async fn push(
     let continued =
         authorization::continued_from(app, raw, Beside::Ignored).await?.map_err(OAuthError::from)?;
     let id = Id::<PushedRequest>::ordered(app.clock.now(), &*app.entropy);
-    // Said again of what was inside a signed object.
+    // Repeated for parameters that were inside a signed object.
     let request = continued
         .request
         .of_client(&client.id, key.as_deref())

@@ -1,4 +1,4 @@
-//! What redeeming a code and refreshing have in common: a grant is presented, and its person is spoken for.
+//! What redeeming a code and refreshing have in common: presenting a grant and issuing tokens for its person.
 
 pub mod refused;
 pub mod replay;
@@ -34,7 +34,7 @@ use crate::{
     store::StoreError,
 };
 
-/// One answer for whatever is wrong with a code or token.
+/// One error for every invalid code or token.
 pub fn invalid_grant() -> OAuthError {
     OAuthError::new(
         ErrorCode::InvalidGrant,
@@ -42,17 +42,17 @@ pub fn invalid_grant() -> OAuthError {
     )
 }
 
-/// What is particular to how the grant is presented.
+/// What the request adds to the presented grant.
 #[derive(Debug, Default)]
 pub struct Shown {
     pub challenge: Option<[u8; 32]>,
     pub redirect_uri: Option<String>,
     pub scope: Option<Scope>,
-    /// Narrowed already.
+    /// Already narrowed.
     pub details: Option<Narrowed>,
 }
 
-/// Presents a genuine handle. Ok: the grant as it is now, and the token that is current from here on.
+/// Presents a genuine handle. Returns the grant as it is now, and the token that is current from now on.
 pub async fn present(
     request: TokenRequest<'_>,
     handle: &Presented,
@@ -83,10 +83,10 @@ pub async fn present(
         rechecked: None,
         log: replay::log_entry(app, request.context),
     };
-    // Again only where the client, an API, roles or the policy changed since, or are being changed meanwhile.
+    // Repeated only if the client, an API, roles or the policy changed since the last check, or change concurrently.
     for _ in 0..3 {
         match app.presenter.present(&app.store, presentation.clone()).await? {
-            // Of a row from before definitions were kept; it is over already, so nothing is lost with it.
+            // A row without stored definition; it had ended before, so nothing is lost.
             Outcome::Moved(live) if live.created_at < request.client.grants_from => {
                 return Err(invalid_grant());
             }
@@ -105,15 +105,16 @@ pub async fn present(
     Err(OAuthError::new(ErrorCode::TemporarilyUnavailable, "temporarily unavailable; try again later"))
 }
 
-/// Why nothing moved.
+/// Why the row did not move.
 enum Looked {
-    /// Something changed, and what is asked for is allowed and held all the same.
+    /// Something changed, but the request is still allowed and held.
     Held(Rechecked),
     Refused(OAuthError),
 }
 
-/// Nothing changed. If the token is good and only the request asks for too much, it may be told so. Whatever could be
-/// wrong after the grant moved is found here, so that no token is used up by an error (docs/decisions/0075).
+/// Rechecks a grant that did not move. If the token is valid and only the request asks for too much, the error may
+/// say so. Every possible error is found here, before the grant moves, so that no error consumes a token
+/// (docs/decisions/0075).
 async fn look_again(
     request: TokenRequest<'_>,
     handle: &Presented,
@@ -123,7 +124,7 @@ async fn look_again(
     let (app, route) = (request.app, handle.route);
     let client = request.client;
     let live = grants::diagnose(&app.store, route.row, route.owner, &client.id, &handle.hash).await?;
-    // What was granted before the client was disabled, or lost trust, is over.
+    // Grants from before the client was disabled or lost trust have ended.
     let live = live.filter(|live| live.created_at >= client.grants_from);
     let Some(live) = live else { return Ok(Looked::Refused(turned_away(request, handle).await?)) };
     let asked = match asked(request, &live, shown) {
@@ -138,7 +139,7 @@ async fn look_again(
     if let Err(refused) = defined(app, client, api, &asked) {
         return Ok(Looked::Refused(refused));
     }
-    // Schemas may have changed, too. What was narrowed for this request was held against them already.
+    // Schemas may have changed, too. Details narrowed for this request were already validated.
     let fits = match app.details.check(apis, &live.authority).await {
         Ok(()) => true,
         Err(unfit @ Unfit::Busy) => return Ok(Looked::Refused(unfit.into())),
@@ -151,7 +152,7 @@ async fn look_again(
     let (Some(acting), Some(seen)) = (&live.acting, live.authority_version) else {
         return Ok(Looked::Held(Rechecked { roles: None, whole }));
     };
-    // Roles and their version in one statement; whatever changes after it, the next presentation notices.
+    // Roles and their version come from one statement; the next presentation notices any later change.
     let member = members::find(&app.store, acting.organization, Whom::Id(acting.membership)).await?;
     let Some(member) = member else { return Ok(Looked::Refused(turned_away(request, handle).await?)) };
     if !client_policies::allows(&app.store, &member.organization, client).await? {
@@ -172,7 +173,7 @@ async fn look_again(
     }
 }
 
-/// What of the grant this request is about. Details were compared before, where that may take its time.
+/// The part of the grant that this request asks for. Details were compared before, off the async threads.
 fn asked(request: TokenRequest<'_>, live: &Live, shown: &Shown) -> Result<Authority, Widening> {
     let narrowed = shown.details.as_ref();
     let asked = Asked {
@@ -185,7 +186,7 @@ fn asked(request: TokenRequest<'_>, live: &Live, shown: &Shown) -> Result<Author
     live.authority.narrowed(asked, compared)
 }
 
-/// Whether the client may have it as things are defined now: its own registration and trust, and the API.
+/// Whether the client may have it under the current definitions: its registration, its trust, and the API.
 fn defined(app: &App, client: &Client, api: Option<&Api>, authority: &Authority) -> Result<(), OAuthError> {
     if api.is_none() && authority.audience() != app.issuer() {
         return Err(OAuthError::new(ErrorCode::InvalidTarget, "the API no longer exists"));
@@ -194,11 +195,11 @@ fn defined(app: &App, client: &Client, api: Option<&Api>, authority: &Authority)
         .map_err(|refused| OAuthError::new(refused.code, refused.description))
 }
 
-/// Whatever else is wrong with a genuine token is written down.
+/// Logs any other error with a genuine token.
 async fn turned_away(request: TokenRequest<'_>, handle: &Presented) -> Result<OAuthError, StoreError> {
     let (app, route) = (request.app, handle.route);
     let client_id = &request.client.id;
-    // Once per grant and ten minutes: a flood must not fill a log that nobody can empty.
+    // Once per grant and ten minutes: a flood must not fill an append-only log.
     let key = app.secrets.limit_key(LIMIT_LOGGED.name, route.row.as_bytes());
     if limits::take(&app.store, &[Bucket { rule: LIMIT_LOGGED, key }]).await?.is_none() {
         let payload = &json!({"grant_id": route.row, "client_id": client_id, "generation": route.generation});
@@ -213,8 +214,8 @@ async fn turned_away(request: TokenRequest<'_>, handle: &Presented) -> Result<OA
     Ok(invalid_grant())
 }
 
-/// `authorization_details` at the token endpoint (RFC 9396 §6): less than was granted, or a refusal. Asked before the
-/// token is used up, the cheap questions first: the list is short, the token is good, the types are the client's.
+/// `authorization_details` at the token endpoint (RFC 9396 §6): narrower than the grant, or refused. Checked before
+/// the token is consumed, in the order of cost: the size of the list, the token, the types of the client.
 pub async fn narrowed(
     request: TokenRequest<'_>,
     handle: &Presented,
@@ -225,7 +226,7 @@ pub async fn narrowed(
     let asked = authorization_details::read(text).map_err(|error| refused(error.to_string()))?;
     let (app, route) = (request.app, handle.route);
     let live = grants::diagnose(&app.store, route.row, route.owner, &request.client.id, &handle.hash).await?;
-    // Whoever presents something else is dealt with by presenting it.
+    // Any other code or token is refused when it is presented.
     let Some(live) = live else { return Ok(None) };
     check_types(request.client, apis.find(live.authority.audience()), &asked)
         .map_err(|error| refused(error.description))?;
@@ -236,13 +237,13 @@ pub async fn narrowed(
     }
 }
 
-/// `organization` at the token endpoint names the one that was granted, or is refused: a grant never moves. Asked before
-/// the token is used up.
+/// `organization` at the token endpoint must name the granted one: a grant never changes its organization. Checked
+/// before the token is consumed.
 pub async fn same_organization(request: TokenRequest<'_>, handle: &Presented) -> Result<(), OAuthError> {
     let Some(text) = request.form.get("organization") else { return Ok(()) };
     let (app, route) = (request.app, handle.route);
     let live = grants::diagnose(&app.store, route.row, route.owner, &request.client.id, &handle.hash).await?;
-    // Whoever presents something else is dealt with by presenting it.
+    // Any other code or token is refused when it is presented.
     let Some(live) = live else { return Ok(()) };
     let found = organizations::find_named(&app.store, &Name::parse(text)).await?;
     let asked = Asked { organization: found.map(|found| found.id), ..Asked::default() };
@@ -254,8 +255,8 @@ pub async fn same_organization(request: TokenRequest<'_>, handle: &Presented) ->
     }
 }
 
-/// The tokens of a grant that is good now, narrowed as asked. The statement and what was looked at before it have refused
-/// whatever could be refused here; this is the types saying so again.
+/// The tokens of a valid grant, narrowed as requested. The statement and the checks before it have made every
+/// refusal; the types repeat them here.
 pub async fn for_person(
     request: TokenRequest<'_>,
     apis: &Arc<Apis>,

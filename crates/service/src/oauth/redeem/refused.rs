@@ -1,5 +1,5 @@
-//! Authority that was asked for and refused at the token endpoint: the standard's error, and a reference by which whoever
-//! may read the trail learns why.
+//! Refusals of authority at the token endpoint: the standard error, and a reference by which an administrator finds
+//! the reason.
 
 use porteiro_protocol::{authority::Widening, error::ErrorCode};
 
@@ -14,7 +14,7 @@ use crate::{
     refusals::{self, Holder, Refusal, Rule},
 };
 
-/// More was asked of a grant than it holds.
+/// The request asks for more than the grant.
 pub async fn widening(
     request: TokenRequest<'_>,
     live: &Live,
@@ -42,7 +42,7 @@ pub async fn widening(
     OAuthError::new(widening.code(), widening.to_string()).with_reference(reference)
 }
 
-/// What a member does not hold, or not now. Refused, not cut down: the client may ask for less.
+/// The member does not hold a permission, or not now. Refused, not reduced: the client may ask for less.
 pub async fn unheld(
     request: TokenRequest<'_>,
     found: &Member,

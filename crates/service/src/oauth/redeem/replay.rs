@@ -1,5 +1,5 @@
-//! A code or refresh token that was used before ends what it led to, whatever else is wrong with the request that brings
-//! it: a proof that is missing, a scope that cannot be read, details that are refused (docs/decisions/0073).
+//! A superseded code or refresh token ends its grant, whatever else is wrong with the request: a missing DPoP proof,
+//! a malformed scope, refused details (docs/decisions/0073).
 
 use porteiro_protocol::{form::Parameters, id::Id, pkce::CodeVerifier};
 use serde_json::json;
@@ -16,8 +16,8 @@ use crate::{
     store::StoreError,
 };
 
-/// Looks at what a request carried that was refused before its grant was presented; the refusal. What is current stays as
-/// it is. Never after presenting: then what was presented may be superseded by this very request.
+/// Ends the grant if a request that was refused before presenting carried a superseded code or token; returns the
+/// refusal. A current one stays valid. Not for use after presenting: then this very request may have superseded it.
 pub async fn looked_at(
     app: &App,
     context: &RequestContext,
@@ -50,7 +50,7 @@ async fn end_superseded(
     grants::end_superseded(&app.store, &presented).await.map(|_| ())
 }
 
-/// A refresh token, or a code with its verifier. Junk is no reason to ask the database.
+/// A refresh token, or a code with its verifier. Malformed ones need no database.
 fn carried(app: &App, form: &Parameters) -> Option<(Presented, Option<[u8; 32]>)> {
     let open = |kind, name| form.get(name).and_then(|text| app.secrets.handles.open(kind, text));
     if let Some(handle) = open(HandleKind::Refresh, "refresh_token") {
@@ -61,7 +61,7 @@ fn carried(app: &App, form: &Parameters) -> Option<(Presented, Option<[u8; 32]>)
     Some((handle, Some(verifier.challenge())))
 }
 
-/// Where a reuse is written down.
+/// The log entry of a reuse.
 pub(super) fn log_entry(app: &App, context: &RequestContext) -> LogEntry {
     LogEntry {
         id: Id::<security_log::Entry>::ordered(app.clock.now(), &*app.entropy).uuid(),

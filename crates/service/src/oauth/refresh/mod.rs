@@ -1,9 +1,10 @@
-//! Refreshing (OAuth 2.1 §4.3): every token is good once, and the next one comes with the answer.
+//! Refreshing (OAuth 2.1 §4.3): every refresh token is used once, and its successor is in the response.
 //!
-//! 1. Junk is refused without asking the database.
-//! 2. One statement makes the next token current, or finds that this one was used before and revokes the whole family,
-//!    whoever was right. There is no grace: a client that loses an answer asks its person again.
-//! 3. The scope may be narrower for this access token; the family keeps what was granted.
+//! 1. A malformed token is refused without the database.
+//! 2. One statement makes the successor current, or finds that this token was used before and revokes the whole
+//!    family, whichever party used it first. There is no grace period: a client that loses a response needs a new
+//!    authorization.
+//! 3. The scope may be narrower for this access token; the family keeps the granted one.
 
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     Ok(response)
 }
 
-/// What is asked of the grant, as far as it can be refused before it is presented.
+/// The parts of the request that can be refused before the token is presented.
 async fn shown(request: TokenRequest<'_>, handle: &Presented) -> Result<(Shown, Arc<Apis>), OAuthError> {
     let scope = request
         .form

@@ -1,5 +1,5 @@
-//! The client information response (RFC 7591 §3.2.1, RFC 7592 §3): everything that was registered, defaults included,
-//! and nothing that is null.
+//! The client information response (RFC 7591 §3.2.1, RFC 7592 §3): all registered metadata, including defaults,
+//! without null members.
 
 use porteiro_protocol::{
     client_metadata::ClientMetadata,
@@ -8,13 +8,13 @@ use porteiro_protocol::{
 use serde::Serialize;
 use zeroize::Zeroizing;
 
-/// What is answered about a registration.
+/// The content of the response.
 pub(super) struct Registered {
     pub client_id: String,
     pub created_at: OffsetDateTime,
     pub metadata: ClientMetadata,
     pub has_secret: bool,
-    /// Only where it was just made: afterwards we know its hash.
+    /// Only when it was just generated: afterwards only its hash is stored.
     pub secret: Option<Zeroizing<String>>,
     pub token: Zeroizing<String>,
 }
@@ -25,7 +25,7 @@ struct Document<'a> {
     client_id_issued_at: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     client_secret: Option<&'a str>,
-    /// RFC 7591 §3.2.1: zero, it does not expire.
+    /// RFC 7591 §3.2.1: zero, because it does not expire.
     #[serde(skip_serializing_if = "Option::is_none")]
     client_secret_expires_at: Option<u8>,
     registration_access_token: &'a str,

@@ -13,13 +13,13 @@ use super::super::{
     scopes,
 };
 
-/// What a client that nobody has checked may use.
+/// Whether an unverified client may use this grant type.
 fn is_open(grant: &str) -> bool {
     GRANT_TYPES.iter().any(|known| known.name == grant && known.open_to_unverified)
 }
 
-/// What a client gets that names no grants: it may stay signed in, unless its profile has no refresh tokens (decision
-/// record 0078).
+/// With the default of a client that names no grant types: it may refresh, unless its profile has no refresh tokens
+/// (decision record 0078).
 pub(super) const fn allowed(profile: Profile) -> Allowed<'static> {
     match profile {
         Profile::Default => {
@@ -29,15 +29,15 @@ pub(super) const fn allowed(profile: Profile) -> Allowed<'static> {
     }
 }
 
-/// How far whoever registers itself is trusted, then and after every change (docs/decisions/0032).
+/// The trust of a self-registered client, also after every change (docs/decisions/0032).
 pub(super) const SELF_REGISTERED: Trust = Trust::Unverified;
 
 fn refused(detail: &str) -> MetadataError {
     MetadataError { code: ErrorCode::InvalidClientMetadata, detail: detail.to_owned() }
 }
 
-/// The rules for who registers itself. They are asked for the whole registration at every change: what a client has
-/// afterwards never depends on what it had before.
+/// The rules for self-registered clients. They apply to the whole registration at every change: the result never
+/// depends on the previous registration.
 pub(super) fn check(
     metadata: &ClientMetadata,
     apis: &[Api],
@@ -49,7 +49,7 @@ pub(super) fn check(
     if !metadata.authorization_details_types.is_empty() {
         return Err(refused("authorization_details_types can only be assigned by an administrator"));
     }
-    // Refused, not left out: a client that is told less than it asked for may not notice (RFC 7591 §3.2.1).
+    // Refused, not dropped: a client that receives less than it requested may not notice (RFC 7591 §3.2.1).
     let open = |name: &str| {
         scopes::is_open(name)
             || apis.iter().filter_map(|api| api.scope(name)).any(|scope| scope.open_to_unverified)
@@ -63,7 +63,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// What stands in the echo although nobody said it (OpenID Connect Registration §2).
+/// Defaults that the response contains (OpenID Connect Registration §2).
 pub(super) fn fill_in(metadata: &mut ClientMetadata) {
     if metadata.has_grant("authorization_code") {
         metadata.id_token_signed_response_alg.get_or_insert(Algorithm::Rs256);
@@ -71,7 +71,7 @@ pub(super) fn fill_in(metadata: &mut ClientMetadata) {
     }
 }
 
-/// Members whose change makes it another client in all but name.
+/// Members whose change makes it effectively another client.
 pub(super) fn weighty_changes(before: &ClientMetadata, after: &ClientMetadata) -> Vec<&'static str> {
     [
         ("redirect_uris", before.redirect_uris != after.redirect_uris),
@@ -94,7 +94,7 @@ pub(super) fn weighty_changes(before: &ClientMetadata, after: &ClientMetadata) -
     .collect()
 }
 
-/// Whose certificate it is (RFC 8705 §2.1.2).
+/// The certificate subject (RFC 8705 §2.1.2).
 fn subject(metadata: &ClientMetadata) -> [&Option<String>; 5] {
     [
         &metadata.tls_client_auth_subject_dn,
@@ -105,14 +105,14 @@ fn subject(metadata: &ClientMetadata) -> [&Option<String>; 5] {
     ]
 }
 
-/// Whether a person could take the one name for the other, or for a part of it.
+/// Whether a person could mistake one name for the other, or for a part of it.
 fn imitates(name: &str, protected: &str) -> bool {
     let (name, protected) = (skeleton(name), skeleton(protected));
-    // A very short name is part of too many honest ones.
+    // A very short name is part of many legitimate ones.
     if protected.len() < 4 { name == protected } else { name.contains(&protected) }
 }
 
-/// Letters and digits without case, accents, and what passes for another at a glance.
+/// Letters and digits without case and accents, and with look-alikes unified.
 fn skeleton(text: &str) -> String {
     text.nfkd()
         .filter(|char| char.is_alphanumeric() && !is_combining_mark(*char))

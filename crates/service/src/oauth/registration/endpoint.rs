@@ -51,7 +51,7 @@ async fn replace(
     context: RequestContext,
     body: Result<Json<Value>, Problem>,
 ) -> Answer {
-    // Whoever has no token learns nothing about their body.
+    // Without a valid token, the body is not examined.
     let (client, token) = open(&app, &context, &client_id).await.map_err(IntoResponse::into_response)?;
     let Json(request) = body.map_err(unreadable)?;
     let registered = super::replace(&app, &context, &client, &token, &request)
@@ -89,7 +89,7 @@ fn private(mut response: Response) -> Response {
     response
 }
 
-/// What cannot be read is `invalid_client_metadata`, whatever is wrong with it; too large stays too large.
+/// A body that cannot be read is `invalid_client_metadata`; one that is too large keeps its own error.
 fn unreadable(problem: Problem) -> Response {
     match problem.code.status() {
         StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE => {

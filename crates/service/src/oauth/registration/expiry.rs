@@ -1,4 +1,4 @@
-//! Clients that registered themselves and are not used: they end, and later their rows go (docs/decisions/0079).
+//! Expiry of unused self-registered clients: they end, and later their rows are deleted (docs/decisions/0079).
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{
     store::StoreError,
 };
 
-/// The job that does it.
+/// The job that runs it.
 pub const EXPIRY: JobKind<App> =
     JobKind::new("clients.expire", |app, _| Box::pin(async move { Ok(expire(&app).await.map(|_| ())?) }))
         .lease(Duration::from_mins(5))
@@ -20,7 +20,7 @@ pub const EXPIRY: JobKind<App> =
 
 const AT_A_TIME: i64 = 500;
 
-/// Ends who is not used, and forgets who ended. The number of those that ended now.
+/// Ends unused clients, and deletes ended ones. Returns how many ended now.
 pub async fn expire(app: &App) -> Result<usize, StoreError> {
     let mut ended = 0;
     loop {

@@ -1,15 +1,15 @@
-//! Clients that register themselves (RFC 7591, OpenID Connect Registration 1.0) and look after it (RFC 7592).
+//! Clients that register themselves (RFC 7591, OpenID Connect Registration 1.0) and manage their registration (RFC
+//! 7592).
 //!
-//! 1. Anybody may register, so many an hour from one address. Where there are many unused clients, each site has a small
-//!    share of its own, so that nobody closes the door for others.
-//! 2. The metadata must be well-formed (`porteiro_protocol::client_metadata`) and within what a client that nobody has
-//!    checked may have ([`decide::check`]).
-//! 3. The answer says everything that was registered, and, once, the token that reads, replaces and removes it.
-//! 4. A replacement is judged like a new registration and trusted like one; its token is new as well.
+//! 1. Anyone may register, limited per hour and address. If there are many unused clients, each site has a small
+//!    share, so that no site prevents others from registering.
+//! 2. The metadata must be well-formed (`porteiro_protocol::client_metadata`) and allowed for an unverified client
+//!    ([`decide::check`]).
+//! 3. The response contains the whole registration, and, once, the token that reads, replaces and deletes it.
+//! 4. A replacement is checked like a new registration and has its trust; its token is new as well.
+//! 5. An unused client ends: after a day if it was never used, otherwise after 90 ([`expire`]).
 //!
-//! 5. Who is not used ends: after a day if it never was, else after 90 ([`expire`]).
-//!
-//! A wrong token, an unknown client and an ended one are the same 401.
+//! A wrong token, an unknown client and an ended one give the same 401.
 
 mod answer;
 mod decide;
@@ -44,7 +44,7 @@ pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
 
-/// Opens one registration. Shown once per registration or replacement.
+/// The registration access token of one client. Shown once per registration or replacement.
 #[derive(Debug)]
 enum RegistrationTokenKind {}
 impl Kind for RegistrationTokenKind {
@@ -52,8 +52,8 @@ impl Kind for RegistrationTokenKind {
 }
 type RegistrationToken = Plain<RegistrationTokenKind>;
 
-/// Self-registered clients that were never used: from the first number on the log warns, from the second on a site may
-/// have so many.
+/// Numbers of self-registered clients that were never used: from `MANY_UNUSED` on the log warns, from `CROWD.from` on
+/// each site may have `CROWD.share`.
 const MANY_UNUSED: i64 = 1_000;
 const CROWD: store::Crowd = store::Crowd { from: 5_000, share: 2 };
 
@@ -119,7 +119,7 @@ async fn read(app: &App, context: &RequestContext, client_id: &str) -> Result<Re
         created_at: client.created_at,
         metadata: client.metadata,
         secret: None,
-        // RFC 7592 §3 has it in every answer; who reads this has shown it.
+        // RFC 7592 §3 requires it in every response; the caller has just presented it.
         token: token.reveal(),
     })
 }
@@ -138,7 +138,7 @@ async fn replace(
         let detail = "client_secret is not this client's";
         return Err(OAuthError::new(ErrorCode::InvalidClientMetadata, detail));
     }
-    // What is refused changes nothing and is not written down.
+    // Only accepted replacements count and are logged.
     take(app, REGISTRATION_CHANGE, client.id.as_bytes()).await?;
     let (secret, kept) = match (clients::needs_secret(&metadata), &client.secret_hash) {
         (true, Some(hash)) => (None, Some(hash.clone())),
@@ -204,7 +204,7 @@ async fn remove(app: &App, context: &RequestContext, client_id: &str) -> Result<
     if ended? { Ok(()) } else { Err(not_yours()) }
 }
 
-/// The registration that the request's token opens.
+/// The registration of the request's token.
 async fn open(
     app: &App,
     context: &RequestContext,
@@ -215,7 +215,7 @@ async fn open(
         Some((scheme, token)) if scheme == "bearer" => RegistrationToken::parse(token).ok(),
         Some(_) | None => None,
     };
-    // Looked up whatever was shown, so that the time tells nothing.
+    // Looked up even without a valid token, so that the duration reveals nothing.
     let is_token = |stored: &[u8]| {
         token.as_ref().is_some_and(|token| token.hash().as_bytes().as_slice().ct_eq(stored).into())
     };
@@ -223,7 +223,7 @@ async fn open(
     client.zip(token).ok_or_else(not_yours)
 }
 
-/// What holds for everybody who registers without being asked who they are.
+/// Rules for every client that registers without authentication.
 async fn settle(app: &App, profile: Profile, metadata: &mut ClientMetadata) -> Result<(), OAuthError> {
     clients::check(profile, metadata)?;
     if !clients::is_served(&app.checked.settings, &metadata.token_endpoint_auth_method) {

@@ -4,7 +4,7 @@ use tokio_postgres::Row;
 use super::super::clients::{Client, Trust};
 use crate::store::{Decode, Store, StoreError, Tx};
 
-/// A registration to be written.
+/// A registration to be stored.
 pub(super) struct New<'a> {
     pub client_id: &'a str,
     pub trust: Trust,
@@ -13,14 +13,14 @@ pub(super) struct New<'a> {
     pub registration_hash: &'a [u8],
 }
 
-/// From how many unused clients on a site may have only so many.
+/// The number of unused clients from which each site may have only its share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Crowd {
     pub from: i64,
     pub share: i64,
 }
 
-/// How many unused clients there are now, as far as it was counted, and when this one was made.
+/// The number of unused clients, as far as they were counted, and the creation time of the new one.
 pub(super) struct Made {
     pub unused: i64,
     pub created_at: OffsetDateTime,
@@ -30,8 +30,8 @@ fn json(metadata: &ClientMetadata) -> Result<serde_json::Value, StoreError> {
     serde_json::to_value(metadata).map_err(|error| StoreError::Inconsistent(error.to_string()))
 }
 
-/// Makes the client, unless there is a crowd and its site has its share of it. Those made at the same moment do not see
-/// each other: the bound keeps the table from being filled, and one or two more do not.
+/// Stores the client, unless there are too many unused ones and its site has its share. Concurrent registrations do
+/// not see each other: the bound protects the table, and a few more do no harm.
 pub(super) async fn insert(
     tx: &Tx,
     new: &New<'_>,
@@ -71,8 +71,8 @@ pub(super) async fn insert(
     rows.first().map(made).transpose()
 }
 
-/// A living client that registered itself, for whoever shows the token of this hash. Whoever does not exist costs the
-/// same statement and the same comparison.
+/// An enabled self-registered client, if its token has this hash. A missing client costs the same statement and
+/// comparison.
 pub(super) async fn held(
     store: &Store,
     client_id: &str,
@@ -98,8 +98,8 @@ pub(super) async fn held(
     }
 }
 
-/// Replaces the registration that `token_hash` opens; `false` when it opens none any more. What was granted to a client
-/// that is now another in all but name, or is trusted less, ends with it.
+/// Replaces the registration of `token_hash`; `false` when there is none. The grants of a client that is now
+/// effectively another, or has less trust, end with it.
 pub(super) async fn replace(
     tx: &Tx,
     token_hash: &[u8],
@@ -127,7 +127,7 @@ pub(super) async fn replace(
     Ok(!rows.is_empty())
 }
 
-/// Ends the client that `token_hash` opens; `false` when it opens none any more.
+/// Ends the client of `token_hash`; `false` when there is none.
 pub(super) async fn end(tx: &Tx, client_id: &str, token_hash: &[u8]) -> Result<bool, StoreError> {
     let rows = tx
         .query(
@@ -141,8 +141,8 @@ pub(super) async fn end(tx: &Tx, client_id: &str, token_hash: &[u8]) -> Result<b
     Ok(!rows.is_empty())
 }
 
-/// Ends up to `most` self-registered clients that are not used: a day after they were made if they never were, else after
-/// 90 days, when no grant of theirs can live any more. Their names.
+/// Ends up to `most` unused self-registered clients: a day after registration if they were never used, otherwise
+/// after 90 days, when none of their grants can be valid. Returns their ids.
 pub(super) async fn end_unused(tx: &Tx, most: i64) -> Result<Vec<String>, StoreError> {
     let rows = tx
         .query(
@@ -160,8 +160,8 @@ pub(super) async fn end_unused(tx: &Tx, most: i64) -> Result<Vec<String>, StoreE
     rows.iter().map(|row| Ok(Decode::new("client", "<unused>", row).get("client_id")?)).collect()
 }
 
-/// Forgets self-registered clients that ended, by themselves or unused: at once if nobody ever allowed them anything, else
-/// when every grant of theirs is over. One that an administrator disabled stays.
+/// Deletes ended self-registered clients: an hour later if they were never used, otherwise after 31 days, when all
+/// their grants have expired. A client that an administrator disabled stays.
 pub(super) async fn sweep(store: &Store) -> Result<u64, StoreError> {
     store
         .sweep(

@@ -1,9 +1,9 @@
 //! Revocation (RFC 7009).
 //!
-//! 1. The client proves itself as it registered; it can end only what is its own.
-//! 2. A refresh token or an access token ends its grant, with every token of it, in one transaction that is over before
-//!    the answer. What is unknown, foreign or ended already is answered as if it had been ended now.
-//! 3. If the database cannot be asked, the answer is 503 and never 200 (CVE-2020-15223).
+//! 1. The client authenticates; it can end only its own grants.
+//! 2. A refresh token or an access token ends its grant, with every token of it, in one transaction that commits
+//!    before the response. Unknown, foreign and ended tokens get the same response.
+//! 3. If the database is not available, the response is 503 and never 200 (CVE-2020-15223).
 
 mod endpoint;
 
@@ -46,7 +46,7 @@ async fn revoke(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> 
     Ok(json!({}))
 }
 
-/// The grant a token belongs to, if it is a token of ours.
+/// The grant of a token, if it is a token of ours.
 async fn named(app: &App, token: &str) -> Result<Option<(Uuid, Uuid)>, OAuthError> {
     if let Some(handle) = app.secrets.handles.open(HandleKind::Refresh, token) {
         return Ok(Some((handle.route.row, handle.route.owner)));
@@ -63,7 +63,7 @@ async fn named(app: &App, token: &str) -> Result<Option<(Uuid, Uuid)>, OAuthErro
     match (claims.grant, account) {
         (Some(grant), Some(account)) => Ok(Some((grant.uuid(), account))),
         (Some(_), None) => Ok(None),
-        // It hangs on nothing that could be ended (§2.2.1).
+        // Such a token has no grant that could be ended (§2.2.1).
         (None, _) => Err(OAuthError::new(
             ErrorCode::UnsupportedTokenType,
             "an access token from the client_credentials grant cannot be revoked; it expires within minutes",

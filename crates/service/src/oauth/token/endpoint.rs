@@ -1,4 +1,4 @@
-//! `POST /connect/token`. Never GET: parameters of a query are ignored.
+//! `POST /connect/token`. Never GET: query parameters are ignored.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ async fn token(
     form: Result<Form, Problem>,
 ) -> Result<Response, Response> {
     let Form(form) = form.map_err(unreadable_form)?;
-    // A key is a client here, and here alone.
+    // Only here, an API key may act as a client.
     if let Some(presented) = key_credentials::presented(&context) {
         let answer = Box::pin(key_credentials::respond(&app, &context, &form, &presented, PATH)).await;
         return Ok(finish(&app, &context, answer, &[]));

@@ -1,11 +1,11 @@
 //! The token endpoint (OAuth 2.1 §3.2).
 //!
 //! 1. The form is read, each parameter once.
-//! 2. The client proves itself.
-//! 3. `grant_type` picks a row of [`GRANT_TYPES`], which the client must hold.
-//! 4. What the tokens are bound to is proved, where anything is.
-//! 5. The grant decides (`registers.rs` lists who serves which); `minting` signs.
-//! 6. A code or refresh token that was used before ends its grant, however the request was refused ([`replay`]).
+//! 2. The client authenticates.
+//! 3. `grant_type` selects a row of [`GRANT_TYPES`], which the client must have registered.
+//! 4. The binding of the tokens is proved, if there is one.
+//! 5. The grant decides (`registers.rs` lists the code of each grant type); `minting` signs.
+//! 6. A code or refresh token that was used before ends its grant, even if the request is refused ([`replay`]).
 
 mod endpoint;
 
@@ -44,7 +44,7 @@ async fn respond(
     Ok(answer)
 }
 
-/// Which grant, and what its tokens are bound to.
+/// The grant type of the request, and the binding of its tokens.
 async fn begin(
     app: &App,
     context: &RequestContext,
@@ -70,7 +70,7 @@ async fn begin(
     Ok((grant, binding))
 }
 
-/// Whether a proof of possession is worth remembering: not beside a code or token that is not ours, which the grant will
+/// Whether to store the use of a DPoP proof: not beside a code or token that is not ours, which the grant type will
 /// refuse.
 fn remember(app: &App, client: &Client, grant: &GrantType, form: &Parameters) -> Remember {
     let Some((name, kind)) = grant.presents else { return Remember::Yes };

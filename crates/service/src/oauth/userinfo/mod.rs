@@ -1,5 +1,5 @@
-//! Userinfo (OpenID Connect Core §5.3): what a person allowed the client to know, by the claims of its scopes. The
-//! `claims` parameter adds nothing to them: a person is asked about scopes, and a claim belongs to one. The token may be for any API; `openid` makes it good here too.
+//! Userinfo (OpenID Connect Core §5.3): the claims of the scopes that a person allowed. The `claims` parameter adds
+//! none: consent is about scopes, and every claim belongs to one. The token may be for any API; it needs `openid`.
 
 mod endpoint;
 mod store;
@@ -45,7 +45,7 @@ async fn respond(
     Ok((client, answer))
 }
 
-/// `sub` always; the rest as far as it was allowed and is known.
+/// `sub` always; the others if they are allowed and known.
 fn claims(bearer: &Bearer, person: &store::Person) -> Map<String, Value> {
     let by_scope = STANDARD_SCOPES
         .iter()

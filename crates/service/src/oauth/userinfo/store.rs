@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::super::grants::{GrantId, not_ended};
 use crate::store::{Decode, Store, StoreError};
 
-/// What is known of a person.
+/// The stored claims of a person.
 #[derive(Debug)]
 pub(super) struct Person {
     name: String,
@@ -15,7 +15,7 @@ pub(super) struct Person {
 }
 
 impl Person {
-    /// Addresses are proved before they are kept, so what is known is verified.
+    /// Addresses are verified before they are stored, so every stored address is verified.
     pub(super) fn claim(&self, name: &str) -> Option<Value> {
         match name {
             "name" => Some(json!(self.name)),
@@ -30,7 +30,7 @@ impl Person {
     }
 }
 
-/// Only while the grant and the account live: one statement.
+/// Only while the grant and the account are valid: one statement.
 pub(super) async fn find(
     store: &Store,
     grant: GrantId,

@@ -1,5 +1,5 @@
-//! The grant behind an impersonation. It has no code and no refresh token: nobody holds what its hash is of. Everything
-//! that ends or looks at grants treats it as any other.
+//! The grant of an impersonation. It has no code and no refresh token: its hash is of no secret. In all other
+//! respects it is a grant like any other.
 
 use porteiro_protocol::{authority::Authority, id::AccountId};
 use uuid::Uuid;
@@ -13,7 +13,7 @@ use crate::{
     store::{Decode, Reader, StoreError, Tx},
 };
 
-/// A grant by which somebody acts as a member, for so many seconds.
+/// A grant by which a platform administrator impersonates a member, for a number of seconds.
 #[derive(Debug)]
 pub struct NewActing<'a> {
     pub id: GrantId,
@@ -21,7 +21,7 @@ pub struct NewActing<'a> {
     pub acting: &'a Acting,
     pub authority_version: i64,
     pub client_id: &'a str,
-    /// What stands where other grants have their session.
+    /// Stored in place of the session.
     pub impersonation: Uuid,
     /// Random: no token has this hash.
     pub nobodys_hash: [u8; 32],
@@ -58,7 +58,7 @@ pub async fn insert_acting(tx: &Tx, new: &NewActing<'_>) -> Result<(), StoreErro
     .map(|_| ())
 }
 
-/// The same grant, if it lives and is this client's; `acting` as they are now.
+/// The grant, if it is valid and belongs to this client; `acting` with the current role.
 pub async fn find_acting(
     reader: &impl Reader,
     grant: GrantId,
@@ -103,7 +103,7 @@ pub async fn find_acting(
     }))
 }
 
-/// It is over before its time.
+/// Ends it before its expiry.
 pub async fn revoke_acting(tx: &Tx, grant: GrantId, account: AccountId) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $3

@@ -1,4 +1,4 @@
-//! Grants that ended together are revoked, a bounded number at a time.
+//! Revokes grants that ended together, a bounded number at a time.
 
 use std::sync::LazyLock;
 
@@ -12,20 +12,20 @@ use super::{
 };
 use crate::store::{Decode, StoreError, Tx};
 
-/// How many grants one batch looks at, whether they end or not.
+/// How many grants one batch reads, whether they end or not.
 pub const BATCH: usize = 1_000;
 
 /// One batch.
 #[derive(Debug)]
 pub struct Step {
     pub revoked: Vec<Revoked>,
-    /// Those whose clients are to be told.
+    /// Those whose clients are notified.
     pub told: Vec<Revoked>,
-    /// Where the next batch begins; none: all are done.
+    /// Where the next batch begins; `None`: all are done.
     pub reached: Option<Uuid>,
 }
 
-/// Where an ending stands, for whoever goes on with it.
+/// The stored context of an ending, for continuing it.
 #[derive(Debug)]
 pub struct Begun {
     pub why: Why,
@@ -34,7 +34,7 @@ pub struct Begun {
     pub user_agent: String,
 }
 
-/// Held until the transaction ends: two runners must not do the same batch. None: it is done.
+/// Locks the ending until the transaction ends: two runners must not do the same batch. `None`: it is done.
 pub async fn lock_ending(tx: &Tx, owner: Owner, id: EndingId) -> Result<Option<Begun>, StoreError> {
     let rows = tx
         .query(
@@ -53,8 +53,8 @@ pub async fn lock_ending(tx: &Tx, owner: Owner, id: EndingId) -> Result<Option<B
     }))
 }
 
-/// The next batch in the order of ids, newest first: those are the ones in use. However few of them end, no more are read.
-/// Clients hear of the end of a session even where its grant had been revoked before.
+/// The next batch in the order of ids, newest first, since those are in use. A batch reads a bounded number, even if
+/// few of them end. Clients are notified of the end of a session even if its grant was revoked before.
 fn looking(of_owner: &str) -> String {
     format!(
         "SELECT g.grant_id, g.account_id, g.client_id, g.session_id, coalesce(g.membership_id, g.account_id) AS subject,
@@ -71,8 +71,8 @@ fn looking(of_owner: &str) -> String {
     )
 }
 
-/// The planner takes an account for one of few grants, and would read and sort all of them: they are read in the order of
-/// the index, as far as the batch goes.
+/// The planner assumes few grants per account, and would read and sort all of them: this makes it read in the order
+/// of the index, up to the size of the batch.
 const IN_ORDER: &str = "SET LOCAL enable_bitmapscan = off";
 
 static OF_ACCOUNT: LazyLock<String> = LazyLock::new(|| looking("g.account_id = e.owner_id"));
@@ -121,7 +121,7 @@ async fn revoke(tx: &Tx, ending: &[Revoked], why: Why) -> Result<Vec<Revoked>, S
     rows.iter().map(|row| revoked(row).map_err(Into::into)).collect()
 }
 
-/// The next batch begins below this one.
+/// Stores where the next batch begins.
 pub async fn reach(tx: &Tx, owner: Owner, id: EndingId, reached: Uuid) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE grant_ending SET reached = $3 WHERE owner_id = $1 AND ending_id = $2",
@@ -131,7 +131,7 @@ pub async fn reach(tx: &Tx, owner: Owner, id: EndingId, reached: Uuid) -> Result
     .map(|_| ())
 }
 
-/// All of them are revoked: their rows say so from here on.
+/// All of them are revoked in their own rows, so the ending is deleted.
 pub async fn finish_ending(tx: &Tx, owner: Owner, id: EndingId) -> Result<(), StoreError> {
     for table in ["grant_ending_told", "grant_ending"] {
         let sql = format!("DELETE FROM {table} WHERE owner_id = $1 AND ending_id = $2");
@@ -140,7 +140,7 @@ pub async fn finish_ending(tx: &Tx, owner: Owner, id: EndingId) -> Result<(), St
     Ok(())
 }
 
-/// Remembers who is told; those who have not been before.
+/// Stores which clients are notified; returns those that were not before.
 pub async fn first_told(
     tx: &Tx,
     owner: Owner,
@@ -168,7 +168,7 @@ pub async fn first_told(
     rows.iter().map(read).collect()
 }
 
-/// Whether an account has had so many grants that no statement may touch all of them.
+/// Whether an account has had so many grants that one statement must not touch all of them.
 pub async fn are_many(tx: &Tx, account: AccountId) -> Result<bool, StoreError> {
     tx.batch(IN_ORDER).await?;
     let sql = format!("SELECT 1 FROM oauth_grant WHERE account_id = $1 LIMIT {}", BATCH + 1);

@@ -1,8 +1,8 @@
 //! What ends grants (decision record 0067).
 //!
-//! Whoever ends what grants hang on writes one row in the same transaction: from its commit on, every statement that asks
-//! whether a grant lives finds it dead (`living.rs`). They are then revoked a batch at a time
-//! (`batches.rs`), by whoever wrote the row and by a job; the row leaves with the last of them.
+//! Ending what grants depend on writes one row in the same transaction: from its commit on, every statement that
+//! checks a grant finds it ended (`living.rs`). The grants are then revoked in batches (`batches.rs`), by the writer
+//! of the row and by a job; the row is deleted with the last of them.
 
 use porteiro_protocol::id::{AccountId, CredentialId, Id, MembershipId, OrganizationId, SessionId};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use crate::{
     store::{Decode, RowError, StoreError, Tx},
 };
 
-/// The ending itself, for ids.
+/// Type of the ids of endings.
 #[derive(Debug)]
 pub enum EndingRow {}
 pub type EndingId = Id<EndingRow>;
@@ -25,7 +25,7 @@ pub type EndingId = Id<EndingRow>;
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
     Account(AccountId),
-    /// What its members allowed one client.
+    /// The grants its members gave to one client.
     Organization(OrganizationId),
 }
 
@@ -38,25 +38,25 @@ impl Owner {
     }
 }
 
-/// Which grants end together. A part that is absent does not matter.
+/// Which grants end together. An absent part does not restrict.
 #[derive(Debug, Clone)]
 pub struct Ending<'a> {
     pub owner: Owner,
     pub sessions: Option<&'a [SessionId]>,
-    /// What was begun in this one goes on.
+    /// Grants of this session are kept.
     pub spared: Option<SessionId>,
     pub client_id: Option<&'a str>,
     pub membership: Option<MembershipId>,
-    /// What was proved with it.
+    /// Grants that were proved with it.
     pub credential: Option<CredentialId>,
     pub offline_too: bool,
-    /// Whether clients are told, as far as they want to know.
+    /// Whether clients that registered for it are notified.
     pub tells: bool,
     pub why: Why,
 }
 
 impl<'a> Ending<'a> {
-    /// Everything a person allowed anybody; nobody is told.
+    /// All grants of an account; no client is notified.
     pub const fn of_account(account: AccountId, why: Why) -> Self {
         Self {
             owner: Owner::Account(account),
@@ -71,7 +71,7 @@ impl<'a> Ending<'a> {
         }
     }
 
-    /// What the members of an organization allowed a client.
+    /// The grants that members of an organization gave to a client.
     pub const fn of_client_in(organization: OrganizationId, client_id: &'a str, why: Why) -> Self {
         Self {
             owner: Owner::Organization(organization),
@@ -94,7 +94,7 @@ pub struct Revoked {
     pub account: AccountId,
     pub client_id: String,
     pub session: SessionId,
-    /// As its client knew the person.
+    /// The subject of its tokens.
     pub subject: Uuid,
 }
 
@@ -109,7 +109,7 @@ pub(super) fn revoked(row: &Row) -> Result<Revoked, RowError> {
     })
 }
 
-/// One grant, by its client (RFC 7009). Unknown, foreign and already revoked look the same.
+/// Ends one grant for its client (RFC 7009). Unknown, foreign and revoked grants give the same result.
 pub async fn revoke_one(
     tx: &Tx,
     grant: Uuid,
@@ -128,7 +128,7 @@ pub async fn revoke_one(
     Ok(rows.first().map(revoked).transpose()?)
 }
 
-/// From the commit of this row on, the grants it means are dead.
+/// From the commit of this row on, the grants that it covers are ended.
 pub async fn begin_ending(
     tx: &Tx,
     id: EndingId,

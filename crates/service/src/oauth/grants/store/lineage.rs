@@ -1,8 +1,8 @@
-//! Grants that are derived from others (docs/decisions/0088): authority that went on into other hands.
+//! Derived grants (docs/decisions/0088): delegated authority.
 //!
-//! A derived grant has no code and no refresh token, and names the grants it came from. It lives while all of them do, by
-//! the condition `ancestors_live` wherever it is asked whether a grant lives: so whatever ends one of them, in whichever
-//! statement, ends everything below in that statement.
+//! A derived grant has no code and no refresh token, and names its ancestors. It is valid while all of them are, by
+//! the condition `ancestors_live` wherever a grant is checked: so any statement that ends one of them also ends
+//! everything below it.
 
 use porteiro_protocol::{actor::MAX_ACTORS, authority::Authority, id::AccountId};
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::store::{Reader, StoreError, Tx};
 
-/// A grant in the hands of another client, for so many seconds. Person, session and organization are its parent's.
+/// A grant for another client, for a number of seconds. Person, session and organization are its parent's.
 #[derive(Debug)]
 pub struct NewDerived<'a> {
     pub id: GrantId,
@@ -26,8 +26,8 @@ pub struct NewDerived<'a> {
     pub terms: &'a Terms,
 }
 
-/// Writes it below its parent; `false` where that does not live any more, is another person's, or is the last of a chain
-/// that is as long as it may be.
+/// Writes it below its parent; `false` where the parent is not valid, belongs to another person, or is the end of a
+/// chain of maximum length.
 pub async fn insert_derived(tx: &Tx, new: &NewDerived<'_>) -> Result<bool, StoreError> {
     let terms =
         serde_json::to_value(new.terms).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
@@ -67,7 +67,7 @@ pub async fn insert_derived(tx: &Tx, new: &NewDerived<'_>) -> Result<bool, Store
     Ok(inserted == 1)
 }
 
-/// Whether every grant that a derived one comes from lives. Asked apart, so that the others do not pay for it.
+/// Whether all ancestors of a derived grant are valid. A separate statement, so that other grants do not pay for it.
 pub async fn ancestors_live(
     reader: &impl Reader,
     grant: GrantId,

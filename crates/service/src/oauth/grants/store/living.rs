@@ -1,6 +1,6 @@
-//! Whether a grant lives, as far as endings are concerned (decision record 0067).
+//! Whether a grant is valid with respect to endings (decision record 0067).
 
-/// Whether an ending `e` means a grant `g`.
+/// Whether an ending `e` covers a grant `g`.
 macro_rules! meant {
     () => {
         "g.created_at <= e.ended_at
@@ -12,9 +12,9 @@ macro_rules! meant {
     };
 }
 
-/// The condition that no ending of its account means a grant `g`, beside `g.revoked_at IS NULL` wherever it is asked
-/// whether one lives. `OFFSET 0` keeps it a look-up by key: the table is nearly always empty, and must not be read as a
-/// whole when it is not.
+/// The condition that no ending of its account covers a grant `g`, used beside `g.revoked_at IS NULL` wherever
+/// validity is checked. `OFFSET 0` keeps it a look-up by key: the table is nearly always empty, and must not be
+/// scanned when it is not.
 macro_rules! not_ended {
     () => {
         concat!(
@@ -26,8 +26,8 @@ macro_rules! not_ended {
     };
 }
 
-/// The same for endings of its organization, which name a client. A refresh does not ask this: whoever ends something for
-/// an organization raises its `authority_version`, and what is looked at again (`diagnose`) is asked.
+/// The same for endings of its organization, which name a client. A refresh does not check this: ending something for
+/// an organization raises its `authority_version`, and the recheck that follows (`diagnose`) does check it.
 macro_rules! not_ended_there {
     () => {
         "(g.organization_id IS NULL OR NOT EXISTS (SELECT 1 FROM grant_ending e
@@ -36,17 +36,19 @@ macro_rules! not_ended_there {
     };
 }
 
-/// The rule that a token's grant was given to the token's own client, since its registration was last cut: `$client` and
-/// `$since` are the parameters with its id and date. Whoever lets a client use a token of another's grant extends this.
+/// The rule that a token's grant was given to the token's own client, after `grants_from` of its registration:
+/// `$client` and `$since` are the parameters with its id and that time. To let a client use a token of another
+/// client's grant, extend this.
 macro_rules! given_to {
     ($client:literal, $since:literal) => {
         concat!("g.client_id = ", $client, " AND g.created_at >= ", $since)
     };
 }
 
-/// The condition that every grant a grant `g` was derived from lives: each is there, of the same account, not revoked,
-/// expired or ended, and its client's registration still counts. A refresh does not ask this: what is
-/// derived has no refresh token. Statements on hot paths ask it apart, for derived grants only (docs/decisions/0088).
+/// The condition that every ancestor of a grant `g` is valid: it exists, belongs to the same account, is not revoked,
+/// expired or ended, and its client is enabled and has kept its grants. A refresh does not check this: a derived
+/// grant has no refresh token. Statements on hot paths check it separately, for derived grants only
+/// (docs/decisions/0088).
 macro_rules! ancestors_live {
     () => {
         concat!(

@@ -1,4 +1,4 @@
-//! Grants that speak for an organization: looked at by its administrators, and looked at again when roles change.
+//! Grants for an organization: listed for its administrators, and rechecked when roles change.
 
 use porteiro_protocol::id::{AccountId, MembershipId, OrganizationId};
 
@@ -11,7 +11,7 @@ use crate::{
     store::{Decode, Reader, StoreError, Tx},
 };
 
-/// Living grants of one member.
+/// Valid grants of one member.
 pub async fn list_of_membership(
     reader: &impl Reader,
     account: AccountId,
@@ -40,9 +40,9 @@ pub async fn list_of_membership(
     rows.iter().map(|row| held(row).map_err(Into::into)).collect()
 }
 
-/// The member's roles changed: what was seen to be held has to be looked at again before it is used. Each time another
-/// number, so that whoever is looking at this moment does not overlook the next change. `false`: they are too many, and
-/// the caller has everybody's looked at again instead.
+/// The member's roles changed: its grants must be rechecked before their next use. Each call stores another number,
+/// so that a concurrent recheck does not miss the next change. `false`: there are too many, and the caller has all
+/// grants of the organization rechecked instead.
 pub async fn look_again(
     tx: &Tx,
     account: AccountId,
@@ -62,8 +62,8 @@ pub async fn look_again(
     .map(|_| true)
 }
 
-/// Living grants of whoever wears one of these sets of roles, or of one member: how many of each scope and API.
-/// A set is its keys in order, with a space between.
+/// The number of valid grants per scope and API, of members who have one of these sets of roles, or of one member. A
+/// set is its role keys in order, separated by spaces.
 pub async fn refusable(
     reader: &impl Reader,
     organization: OrganizationId,
@@ -90,7 +90,8 @@ pub async fn refusable(
     rows.iter().map(read).collect()
 }
 
-/// The member a token names, if the grant it came from is theirs and lives. One statement, and another for a derived grant.
+/// The member of a token, if the token's grant belongs to it and is valid. One statement, and another for a derived
+/// grant.
 pub async fn find_member(
     reader: &impl Reader,
     organization: OrganizationId,
@@ -106,7 +107,7 @@ pub async fn find_member(
     find_member_of(reader, organization, id, grant, client, derived).await
 }
 
-/// Apart for derived grants: their condition would double the price of the statement for all others.
+/// Separate for derived grants: their condition would double the cost for all others.
 async fn find_member_of(
     reader: &impl Reader,
     organization: OrganizationId,

@@ -1,4 +1,4 @@
-//! The rows of grants: written, moved on, looked at; ended in [`ending`].
+//! The rows of grants: written, moved, read; ended in [`ending`].
 
 mod acting;
 mod batches;
@@ -70,19 +70,21 @@ pub async fn insert(tx: &Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
     .map(|_| ())
 }
 
-/// The statement of redemption, rotation and reuse. Everything is decided inside one UPDATE of one row: the second of two
-/// simultaneous presenters waits for the row and sees the winner's version. The log entry is made from what the UPDATE
-/// returned, never from the statement's snapshot.
+/// The statement of redemption, rotation and reuse. Everything is decided inside one UPDATE of one row: the second of
+/// two concurrent statements waits for the row and sees the winner's version. The log entry is made from what the
+/// UPDATE returned, never from the statement's snapshot.
 ///
-/// What is not current ends the grant whatever else is wrong with the request, the organization or the scope: only a code
-/// must come with its verifier, so that a thief of the code alone cannot end somebody's grant (docs/decisions/0073).
+/// A superseded code or token ends the grant whatever else is wrong with the request, the organization or the scope:
+/// only a code must come with its verifier, so that a thief of the code alone cannot end a grant
+/// (docs/decisions/0073).
 ///
-/// A scope is granted by its own name, or by a wildcard once that was looked at: its API may not have it at all.
+/// A scope is granted by its own name, or by a wildcard after a recheck: its API may not have the scope at all.
 ///
-/// It moves only while its client and the APIs are defined as when all of it was last seen to be allowed, so that nothing
-/// is found wrong after it moved (docs/decisions/0075). A grant in an organization moves only while that is enabled and its roles are those at which the scope was held; else
-/// nothing changes and the caller looks again; the age it asks of proofs is compared here, the level when it looks
-/// (docs/decisions/0074). What disables a membership revokes its grants, so nothing else is asked.
+/// The row moves only while client and APIs are defined as at the last check, so that no error is found after it
+/// moved (docs/decisions/0075). A grant in an organization moves only while that is enabled and has the roles at
+/// which the scope was held; otherwise nothing changes and the caller rechecks. The required age of proofs is
+/// compared here, the level at the recheck (docs/decisions/0074). Disabling a membership revokes its grants, so the
+/// membership is not read.
 fn presenting(presented: &str) -> String {
     let logged = reuse::logged();
     let not_ended = not_ended!();
@@ -144,7 +146,7 @@ static ONE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The statement itself, for whoever measures it bare.
+/// The statement itself, for benchmarks.
 pub fn statement() -> &'static str {
     &ONE
 }
@@ -160,7 +162,7 @@ static GROUP: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The row as it is now; none where it was refused.
+/// The row after the statement; `None` where it was refused.
 pub(super) async fn present(store: &Store, p: &Presentation) -> Result<Option<Row>, StoreError> {
     let rows = store
         .write(
@@ -193,7 +195,7 @@ pub(super) async fn present(store: &Store, p: &Presentation) -> Result<Option<Ro
     Ok(rows.into_iter().next())
 }
 
-/// Several at once, each of another grant. Those without a row were refused.
+/// Presents several at once, each of another grant. Those without a row were refused.
 pub(super) async fn present_group(
     store: &Store,
     group: &[Presentation],
@@ -286,8 +288,8 @@ fn live(row: &Row) -> Result<Live, RowError> {
     })
 }
 
-/// A grant whose code or token is current and good, whatever was asked of it: why a presentation was refused, or what a
-/// request for less must fit into.
+/// A grant whose code or token is current and valid, whatever was requested: used to explain a refusal, and to
+/// compare a narrower request.
 pub async fn diagnose(
     store: &Store,
     grant: Uuid,
@@ -315,7 +317,7 @@ pub async fn diagnose(
     Ok(rows.first().map(live).transpose()?)
 }
 
-/// Whether tokens of a grant are still good: the grant, the account behind it, and the client it was given to.
+/// Whether tokens of a grant are valid: the grant, its account and its client.
 pub async fn is_alive(
     reader: &impl Reader,
     grant: GrantId,
@@ -343,11 +345,11 @@ pub async fn is_alive(
     }
 }
 
-/// A living grant as its owner sees it.
+/// A valid grant as its owner sees it.
 #[derive(Debug)]
 pub struct Held {
     pub client_id: String,
-    /// Acting for whom; none: for themselves.
+    /// The organization; `None`: the account itself.
     pub organization: Option<OrganizationId>,
     pub audience: String,
     pub scope: String,

@@ -1,4 +1,4 @@
-//! What is genuine and not current: somebody used it before, and the grant ends.
+//! Reuse of a superseded code or refresh token, which ends the grant.
 
 use super::super::Superseded;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     store::{Store, StoreError},
 };
 
-/// Writes down each reuse in `moved`, from what its UPDATE returned.
+/// Logs each reuse in `moved`, from what its UPDATE returned.
 pub(super) fn logged() -> String {
     let reused = EventKind::GrantReused.as_str();
     format!(
@@ -22,8 +22,8 @@ pub(super) fn logged() -> String {
     )
 }
 
-/// Ends the grant of a code or refresh token that is not current, and changes nothing where it is. For requests that
-/// were refused before they came to presenting it; a code counts only with its verifier, as there.
+/// Ends the grant of a superseded code or refresh token, and changes nothing if it is current. For requests that were
+/// refused before presenting it; a code requires its verifier, as there.
 pub async fn end_superseded(store: &Store, presented: &Superseded) -> Result<bool, StoreError> {
     let logged = logged();
     let sql = format!(
