@@ -1,4 +1,4 @@
-//! Whether the catalogues say the same things, everything that is asked for, and nothing else.
+//! Checks that all catalogues have the same messages and variables, that no message is missing and that none is unused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,22 +7,22 @@ use fluent_syntax::{
     parser::{self, ParserError},
 };
 
-/// Every message with the variables it uses.
+/// Messages, each with its variables.
 pub type Messages = BTreeMap<String, BTreeSet<String>>;
 
-/// Who takes a key as its first argument.
+/// Functions whose first argument is a key.
 const CALLS: &[&str] = &[".t(", ".t1(", ".t2(", ".count(", ".say("];
-/// Keys that code picks from a table or a `match`, and hands over later: no literal that begins or ends like this is
-/// anything else.
+/// Keys that code picks from a table or a `match` and passes on later: every literal with such a beginning or end is a
+/// key.
 const FAMILIES: &[&str] = &["consent-", "denied-", "done-", "event-", "problem-", "way-", "wrong-"];
 const KINDS: &[&str] = &["-at", "-text", "-title"];
 
-/// A catalogue's messages, and what is wrong with its text.
+/// The messages of a catalogue, and its syntax errors.
 pub fn messages(text: &str) -> (Messages, Vec<String>) {
     let (resource, mut wrong) = match parser::parse(text) {
         Ok(resource) => (resource, Vec::new()),
         Err((resource, errors)) => {
-            // Where the message begins that cannot be read.
+            // The start of the unreadable message.
             let begin = |error: &ParserError| error.slice.as_ref().unwrap_or(&error.pos).start;
             let line = |at: usize| text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
             let wrong = errors.iter().map(|error| format!("line {}: {error}", line(begin(error))));
@@ -81,7 +81,7 @@ fn in_inline(inline: &InlineExpression<&str>, variables: &mut BTreeSet<String>) 
     }
 }
 
-/// One sentence for everything that is wrong with `catalogues` (language, file, text) where `users` (file, text) show them.
+/// One sentence for each mistake in `catalogues` (language, file, text), given the texts of `users` (file, text).
 pub fn check(catalogues: &[(&str, &str, String)], users: &[(String, String)]) -> Vec<String> {
     let mut findings = Vec::new();
     let mut read = Vec::new();
@@ -120,7 +120,7 @@ pub fn check(catalogues: &[(&str, &str, String)], users: &[(String, String)]) ->
     findings
 }
 
-/// Keys that are literals in a call or one of a family, with their lines.
+/// Keys that are literals in a call or belong to a family, with their lines.
 fn asked<'a>(file: &str, text: &'a str) -> Vec<(&'a str, usize)> {
     let pieces: Vec<&str> = text.split('"').collect();
     let mut asked = Vec::new();

@@ -1,4 +1,4 @@
-//! The build stops where the words on the screens do not fit what is shown (docs/decisions/0061).
+//! Fails the build when the catalogues do not match the messages that the screens use (docs/decisions/0061).
 
 #![expect(clippy::print_stdout, reason = "a build script speaks to cargo on its output")]
 
@@ -30,7 +30,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Every file below, except for tests: what only they name, nobody is shown.
+/// All files below the folder except tests: a message that only tests use is not shown.
 fn read(folder: &Path, users: &mut Vec<(String, String)>) -> io::Result<()> {
     let entries = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
     let mut paths = entries.collect::<io::Result<Vec<PathBuf>>>()?;

@@ -1,4 +1,4 @@
-//! A form as a browser sends it.
+//! A form that a browser sends.
 
 use axum::{
     body::{Body, Bytes},
@@ -6,13 +6,13 @@ use axum::{
 };
 use porteiro_service::http::{ProblemCode, arrive};
 
-/// No form of ours is larger.
+/// All our forms are smaller.
 const LARGEST: usize = 64 * 1024;
 
 #[derive(Default, Clone)]
 pub struct Form(Vec<(String, String)>);
 
-/// Passwords are in it: it does not print.
+/// Contains passwords, so it is not printed.
 impl std::fmt::Debug for Form {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("<form>")
@@ -28,7 +28,7 @@ impl Form {
         Ok(Self::parse(&Self::bytes(body).await?))
     }
 
-    /// As it came, within the service's own limits of size and time.
+    /// The body as sent, within the service's limits of size and time.
     pub async fn bytes(body: Body) -> Result<Bytes, StatusCode> {
         arrive(body, LARGEST).await.map_err(ProblemCode::status)
     }

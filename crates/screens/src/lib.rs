@@ -1,10 +1,10 @@
-//! Hosted screens: a client of the service like any other, and removable. `service` cannot name this crate.
+//! Hosted screens: a client of the service like any other, which can be left out. `service` cannot import this crate.
 //!
-//! 1. A page's form is translated into the JSON call anybody may make, and sent through the same router in process
-//!    ([`call`]). There is no other way in: no database handle, no privileged trait.
-//! 2. A browser that comes to `/connect/authorize` or `/connect/logout` is answered with a page where the service
-//!    would answer with JSON ([`doors`]).
-//! 3. What a flow or the account API says becomes a page ([`flow`], [`account`]), in the person's language.
+//! 1. A page's form becomes a JSON call that any client may make, sent through the same router in process ([`call`]).
+//!    The screens have no other access: no database handle, no privileged trait.
+//! 2. At `/connect/authorize` and `/connect/logout`, browsers get a page where the service would answer with JSON
+//!    ([`doors`]).
+//! 3. The answers of flows and of the account API become pages ([`flow`], [`account`]), in the person's language.
 
 mod account;
 mod assets;
@@ -32,18 +32,18 @@ pub use deployment::{Deployment, Logo};
 use assets::Assets;
 use language::Catalogues;
 
-/// Where a mailed link leads.
+/// The target of mailed links.
 pub const LINK_PAGE: &str = "/ui/link";
-/// Where the link of an invitation leads.
+/// The target of an invitation's link.
 pub const INVITATION_PAGE: &str = "/ui/invitation";
 
-/// Where people type the code a device shows them.
+/// Where people type the code that a device shows.
 pub const DEVICE_PAGE: &str = "/device";
 
 pub(crate) struct Screens {
     service: Router,
     deployment: Deployment,
-    /// The host people see in their address bar.
+    /// The host in the browser's address bar.
     host: String,
     catalogues: Catalogues,
     assets: Assets,
@@ -55,7 +55,7 @@ impl Screens {
     }
 }
 
-/// Puts the screens in front of the service: their own addresses, and pages where browsers would see JSON.
+/// Puts the screens in front of the service: their own pages, and pages where browsers would see JSON.
 pub fn mount(service: Router, deployment: Deployment) -> Router {
     let host = deployment.issuer.split("://").nth(1).unwrap_or_default().to_owned();
     let assets = Assets::of(&deployment);
@@ -75,7 +75,7 @@ pub fn mount(service: Router, deployment: Deployment) -> Router {
     pages.merge(doors).route_layer(broken).fallback(doors::pass).with_state(screens)
 }
 
-/// The addresses that are ours alone.
+/// The routes of the screens.
 fn pages() -> Router<Arc<Screens>> {
     Router::new()
         .route("/", get(doors::home))

@@ -1,5 +1,5 @@
-//! The colours of an organization or a client, as a stylesheet whose address says them: `/ui/look/7a1f5c-e9a6cf.css`. The
-//! content policy lets no page carry rules of its own, and nothing has to be remembered.
+//! The colours of an organization or a client, as a stylesheet with the colours in its path:
+//! `/ui/look/7a1f5c-e9a6cf.css`. The content security policy allows no inline rules, and this needs no state.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{Screens, doors, flow::Branding};
 
 const NONE: &str = "none";
 
-/// Where the stylesheet is; none where nothing differs from the service's own.
+/// The path of the stylesheet; `None` if no colour differs from the service's own.
 pub fn path(branding: &Branding) -> Option<String> {
     let digits = |colour: &Option<String>| {
         let digits = colour.as_deref().and_then(|colour| colour.strip_prefix('#'));
@@ -24,7 +24,8 @@ pub fn path(branding: &Branding) -> Option<String> {
     (light != NONE || dark != NONE).then(|| format!("/ui/look/{light}-{dark}.css"))
 }
 
-/// The rules, of colours that can be read. Only what is asked of the person changes: the service's own mark stays as it is.
+/// The rules for readable colours. They change only the request's part of the page: the service's own mark stays as it
+/// is.
 fn rules(name: &str) -> Option<String> {
     let (light, dark) = name.strip_suffix(".css")?.split_once('-')?;
     let rule = |scheme: &str, digits: &str, is_dark: bool| {

@@ -1,4 +1,4 @@
-//! One request of a browser: in which language it is answered, and on whose behalf calls are made.
+//! One request of a browser: its language, and the caller for requests to the service.
 
 use axum::{
     http::{HeaderValue, header, request::Parts},
@@ -13,9 +13,9 @@ pub struct Visit {
     pub caller: Caller,
     pub query: Form,
     pub path: String,
-    /// The person has just chosen it.
+    /// The person has just chosen the language.
     chose: bool,
-    /// They chose it here or on a page before.
+    /// The person chose the language here or earlier.
     settled: bool,
 }
 
@@ -34,8 +34,8 @@ impl Visit {
         }
     }
 
-    /// The same for somebody known: their account's language comes before that of a browser, which may be anybody's, and
-    /// after what they chose on a page.
+    /// Uses the account's language: it has priority over the browser's, which may be another person's, but not over a
+    /// choice on a page.
     #[must_use]
     pub fn for_person(&self, locale: Option<&str>) -> Self {
         match locale.and_then(Language::parse) {
@@ -46,7 +46,7 @@ impl Visit {
         }
     }
 
-    /// The same for whoever is signed in here.
+    /// The same for the signed-in person.
     pub async fn for_session(self, screens: &Screens) -> Self {
         if self.settled || !self.caller.has_session() {
             return self;
@@ -59,7 +59,7 @@ impl Visit {
         Shell::new(screens, self.language, &self.path)
     }
 
-    /// Remembers the language where it was chosen here.
+    /// Stores the language if it was chosen here.
     pub fn done(&self, mut response: Response) -> Response {
         if self.chose
             && let Ok(cookie) = HeaderValue::from_str(&self.language.cookie())

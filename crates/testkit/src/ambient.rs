@@ -1,4 +1,4 @@
-//! Time and randomness under the test's control.
+//! Time and randomness controlled by the test.
 
 use std::sync::{
     Mutex,
@@ -10,7 +10,7 @@ use porteiro_protocol::{
     time::{Clock, Duration, OffsetDateTime},
 };
 
-/// Stands still until moved.
+/// Stands still until it is moved.
 #[derive(Debug)]
 pub struct TestClock {
     now: Mutex<OffsetDateTime>,
@@ -37,7 +37,7 @@ impl Clock for TestClock {
     }
 }
 
-/// The same bytes in every run with the same seed (SplitMix64). Never for anything real.
+/// The same bytes in every run with the same seed (SplitMix64). For tests only.
 #[derive(Debug)]
 pub struct SeededEntropy {
     state: AtomicU64,

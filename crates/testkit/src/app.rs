@@ -1,4 +1,4 @@
-//! The whole application in process: requests in, answers out, rows to look at.
+//! The whole application in process: sends requests, returns responses, and gives access to rows.
 
 use std::{
     hash::{Hash, Hasher},
@@ -42,7 +42,7 @@ impl std::fmt::Debug for TestApp {
     }
 }
 
-/// What a test may choose.
+/// The options of a test.
 pub struct TestAppBuilder {
     settings: Settings,
     routes: Vec<Route>,
@@ -82,7 +82,7 @@ impl TestApp {
         }
     }
 
-    /// Sets the clock to the database's, for tests that really took a while.
+    /// Sets the clock to the database's, for tests that take real time.
     pub async fn catch_up(&self) {
         let now = self.database.client().await.query_one("SELECT now()", &[]).await.expect("the time").get(0);
         self.clock.set(now);
@@ -129,7 +129,7 @@ impl TestApp {
     }
 
     pub async fn send(&self, mut request: Request<Body>) -> Answer {
-        // A test may bring its own, with a certificate.
+        // A test may set the peer itself, with a certificate.
         let peer = request.extensions_mut().remove::<Peer>();
         let peer = peer.unwrap_or(Peer { address: self.peer, certificate: None });
         request.extensions_mut().insert(peer);
@@ -147,7 +147,7 @@ impl TestAppBuilder {
         self
     }
 
-    /// At least so many database connections, for tests whose requests must really meet there.
+    /// At least so many database connections, for tests whose requests must run concurrently in the database.
     #[must_use]
     pub fn connections(mut self, least: usize) -> Self {
         if variable("PORTEIRO_TEST_POOL").is_none() {
@@ -156,7 +156,7 @@ impl TestAppBuilder {
         self
     }
 
-    /// Routes of the test's own beside the real ones, to look at what surrounds every route.
+    /// Adds routes of the test, to observe the layers around every route.
     #[must_use]
     pub fn routes(mut self, routes: Vec<Route>) -> Self {
         self.routes = routes;
@@ -177,7 +177,7 @@ impl TestAppBuilder {
         self
     }
 
-    /// As `--dev`: mail and messages go to the console, here nowhere; tests read them off the outbox.
+    /// As `--dev`: mails and messages would go to the console; tests read them from the outbox.
     #[must_use]
     pub fn people(mut self) -> Self {
         self.mode = Mode::Development;
@@ -189,14 +189,14 @@ impl TestAppBuilder {
         self
     }
 
-    /// What flows can lead to, instead of what the service knows.
+    /// Replaces the purposes of flows.
     #[must_use]
     pub const fn purposes(mut self, purposes: &'static [&'static dyn Purpose]) -> Self {
         self.purposes = Some(purposes);
         self
     }
 
-    /// Hosts the operator's own providers are on, beside the public ones.
+    /// Private hosts of the operator's own providers, in addition to public ones.
     #[must_use]
     pub fn private_hosts(mut self, hosts: Vec<String>) -> Self {
         self.private_hosts = hosts;
@@ -213,8 +213,8 @@ impl TestAppBuilder {
         self.start_on(Arc::new(Database::cloned().await), 42).await
     }
 
-    /// Several nodes of one deployment: one database, one master key, one time; pools, clocks, hashing queues and
-    /// entropy of their own.
+    /// Several nodes of one deployment: with the same database, master key and start time; each with its own pool,
+    /// clock, hashing queues and entropy.
     pub async fn start_nodes(self, count: u8) -> Vec<Arc<TestApp>> {
         assert!(self.routes.is_empty(), "a node has the real routes alone");
         let database = Arc::new(Database::cloned().await);
@@ -274,8 +274,9 @@ impl TestAppBuilder {
     }
 }
 
-/// One connection or four, as the test's name and the process number fall: with one, a handler that takes a second
-/// connection while it holds the first waits for itself. Each run draws again; `PORTEIRO_TEST_POOL` says it for all.
+/// One connection or four, depending on the test's name and the process number: with one, a handler that takes a second
+/// connection while it holds the first waits for itself. Each run draws again; `PORTEIRO_TEST_POOL` sets it for all
+/// tests.
 fn pool_size() -> usize {
     if let Some(size) = variable("PORTEIRO_TEST_POOL").and_then(|size| size.parse().ok()) {
         return size;
@@ -285,7 +286,7 @@ fn pool_size() -> usize {
     if hasher.finish().is_multiple_of(2) { 1 } else { 4 }
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: StatusCode,

@@ -1,5 +1,5 @@
-//! A passkey provider and the browser around it, in software. It does as it is told, lies included: every flag,
-//! the origin, the RP ID and the counter can be set, so that a server's refusals can be provoked one by one.
+//! A passkey provider and its browser, in software. Every flag, the origin, the RP ID and the counter can be set, also
+//! to false values, so that tests can provoke each refusal of a server.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use aws_lc_rs::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
-/// Of keys to come.
+/// The algorithm of new keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
     Es256,
@@ -25,21 +25,21 @@ pub enum Algorithm {
 /// Keeps discoverable credentials of one person.
 #[expect(clippy::struct_excessive_bools, reason = "each is a bit of the authenticator data")]
 pub struct VirtualAuthenticator {
-    /// What the client data say, and whether they speak from inside a frame.
+    /// The origin in the client data, and whether it is in a frame.
     pub origin: String,
     pub cross_origin: bool,
-    /// What the authenticator data are bound to.
+    /// The RP ID in the authenticator data.
     pub rp_id: String,
     pub user_presence: bool,
     pub user_verification: bool,
     pub backup_eligible: bool,
     pub backup_state: bool,
-    /// The counter of the next response; afterwards one more, unless it is 0: then it does not count.
+    /// The counter of the next response; it is incremented afterwards, unless it is 0.
     pub counter: u32,
     pub algorithm: Algorithm,
-    /// The id of the next credential, instead of a fresh one.
+    /// The id of the next credential, instead of a random one.
     pub next_id: Option<Vec<u8>>,
-    /// The word on discoverability in `credProps`.
+    /// The value of discoverability in `credProps`.
     pub resident: bool,
     passkeys: Vec<Passkey>,
 }
@@ -80,8 +80,8 @@ impl VirtualAuthenticator {
         self.passkeys.iter().map(|passkey| passkey.id.clone()).collect()
     }
 
-    /// `navigator.credentials.create({publicKey: options})` and `toJSON()`. Looks at neither
-    /// `excludeCredentials` nor `pubKeyCredParams`: those are the server's to enforce.
+    /// `navigator.credentials.create({publicKey: options})` and `toJSON()`. Ignores `excludeCredentials` and
+    /// `pubKeyCredParams`: the server must enforce them.
     pub fn register(&mut self, options: &Value) -> Value {
         let key = Key::generate(self.algorithm);
         let public_key = key.cose();

@@ -1,4 +1,4 @@
-//! A person's browser: keeps cookies, sends the origin, and walks through flows.
+//! A person's browser: keeps cookies, sends the origin, and runs flows.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,9 +15,9 @@ pub struct Browser {
     app: Arc<TestApp>,
     pub cookies: BTreeMap<String, String>,
     pub user_agent: String,
-    /// Further headers of every request, such as a lie about where it comes from.
+    /// Further headers of every request, such as a forged address.
     pub headers: Vec<(&'static str, String)>,
-    /// Where its calls are written down, if anywhere.
+    /// Records its calls, if set.
     pub transcript: Option<Transcript>,
 }
 
@@ -95,7 +95,7 @@ impl Browser {
     }
 }
 
-/// A flow as its owner sees it.
+/// A flow, as its owner sees it.
 #[derive(Debug, Clone)]
 pub struct Flow {
     pub now: Value,
@@ -119,7 +119,7 @@ impl Flow {
         actions.iter().filter_map(|action| action["name"].as_str()).collect()
     }
 
-    /// One step, whatever comes of it.
+    /// One step, whatever its result.
     pub async fn attempt(&mut self, browser: &mut Browser, action: &str, mut input: Value) -> Answer {
         if input.get("step").is_none() {
             input["step"] = self.now["step"].clone();
@@ -134,7 +134,7 @@ impl Flow {
         answer
     }
 
-    /// One step that must work.
+    /// One step that must succeed.
     pub async fn act(&mut self, browser: &mut Browser, action: &str, input: Value) -> &Value {
         let answer = self.attempt(browser, action, input).await;
         assert_eq!(answer.status, 200, "{action}: {}", answer.text());
@@ -151,7 +151,7 @@ impl Flow {
 }
 
 impl TestApp {
-    /// Every mail to an address that waits in the outbox, newest first.
+    /// All mails to an address in the outbox, newest first.
     pub async fn mails(&self, to: &str) -> Vec<porteiro_service::mail::Mail> {
         let rows = self
             .database
@@ -199,7 +199,7 @@ impl TestApp {
         code.unwrap_or_else(|| panic!("no code in the message")).to_owned()
     }
 
-    /// Makes everything this person can be limited by empty again.
+    /// Removes all limits.
     pub async fn forget_limits(&self) {
         self.database.client().await.batch_execute("DELETE FROM limit_bucket").await.expect("limits");
     }

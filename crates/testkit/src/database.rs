@@ -1,4 +1,4 @@
-//! A database per test, cloned from a template that holds the schema and a set of keys.
+//! A database per test, copied from a template that contains the schema and keys.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -19,13 +19,13 @@ pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The PostgreSQL server the tests may make databases in.
+/// The PostgreSQL server on which the tests may create databases.
 pub fn server_url() -> String {
     variable("PORTEIRO_TEST_DATABASE_URL")
         .expect("PORTEIRO_TEST_DATABASE_URL is not set; run: eval \"$(scripts/up --fast)\"")
 }
 
-/// A database of its own, gone or emptied for the next test when dropped.
+/// A database of the test's own; dropped or emptied for the next test afterwards.
 #[derive(Debug)]
 pub struct Database {
     name: String,
@@ -40,7 +40,7 @@ fn next_name() -> String {
 }
 
 impl Database {
-    /// With the schema and keys of `--dev`.
+    /// With the schema and the keys of `--dev`.
     pub async fn cloned() -> Self {
         let template = TEMPLATE.get_or_init(template).await;
         if let Some(name) = recycled::take() {
@@ -52,7 +52,7 @@ impl Database {
         made
     }
 
-    /// Without anything in it.
+    /// Without a schema.
     pub async fn empty() -> Self {
         Self::create("").await
     }
@@ -77,7 +77,7 @@ impl Database {
         with_database(server, &self.name)
     }
 
-    /// A connection of the test's own, to look at rows or to age them.
+    /// A connection of the test's own, to read rows or make them older.
     pub async fn client(&self) -> Client {
         connect(&self.url()).await
     }
@@ -100,7 +100,7 @@ impl Drop for Database {
             runtime.block_on(async {
                 let emptied = again && recycled::empty(&connect(&url).await).await;
                 let server = connect(&server_url()).await;
-                // Under another name: what a test left running cannot come back to it.
+                // With another name: what a test left running cannot connect to it.
                 let next = next_name();
                 let renamed = format!("ALTER DATABASE {name} RENAME TO {next}");
                 if emptied && server.batch_execute(&renamed).await.is_ok() {
@@ -126,7 +126,7 @@ fn with_database(url: &str, name: &str) -> String {
     format!("{server}/{name}")
 }
 
-/// What processes left behind that are no more.
+/// Drops the databases of processes that have ended.
 async fn drop_abandoned(client: &Client) {
     let names = "SELECT datname FROM pg_database WHERE datname ~ '^porteiro_t[0-9]+_[0-9]+$'";
     for row in client.query(names, &[]).await.expect("the names of databases") {
@@ -138,7 +138,7 @@ async fn drop_abandoned(client: &Client) {
     }
 }
 
-/// Made once per schema, whichever test process comes first.
+/// Created once per schema, by whichever test process is first.
 async fn template() -> String {
     let digest = migrations::MIGRATIONS
         .iter()

@@ -1,4 +1,4 @@
-//! A TCP proxy that breaks the line to PostgreSQL on purpose.
+//! A TCP proxy that breaks connections to PostgreSQL on purpose.
 
 use std::sync::{
     Arc,
@@ -12,19 +12,19 @@ use tokio::{
 
 use super::SeededEntropy;
 
-/// What may go wrong; all off at first.
+/// The faults; all off at first.
 #[derive(Debug)]
 pub struct Faults {
     /// Cut before passing on a COMMIT: PostgreSQL never sees it.
     pub before_commit: AtomicBool,
-    /// Cut after passing on a COMMIT and before its answer: it happened, and nobody was told.
+    /// Cut after passing on a COMMIT and before its answer: it happened, but the client does not learn it.
     pub after_commit: AtomicBool,
-    /// Out of 1,000 messages either way, how many end their connection.
+    /// How many of 1,000 messages, in either direction, end their connection.
     pub random_per_mille: AtomicU32,
-    /// Accept nothing new and pass nothing on.
+    /// Accept no connection and pass nothing on.
     pub stalled: AtomicBool,
     pub cuts: AtomicU64,
-    /// Messages that came from the service: none, and no statement was sent.
+    /// The number of messages from the service; 0 means that no statement was sent.
     pub asked: AtomicU64,
     entropy: SeededEntropy,
 }
@@ -69,7 +69,7 @@ impl FaultProxy {
         Self { faults, port, accepting }
     }
 
-    /// The same address, through the proxy.
+    /// The address with the proxy in place of the server.
     pub fn url(&self, url: &str) -> String {
         let (head, database) = url.rsplit_once('/').expect("a database in the address");
         let (scheme, rest) = head.split_once("://").expect("a scheme");
@@ -103,7 +103,7 @@ async fn relay(mut client: TcpStream, mut server: TcpStream, faults: Arc<Faults>
                     return;
                 }
                 if commit && faults.after_commit.load(Ordering::Relaxed) {
-                    // Wait for PostgreSQL's answer, so that the commit has really happened, and swallow it.
+                    // Waits for PostgreSQL's answer, so that the commit has really happened, and drops it.
                     let _ = server.read(&mut from_server).await;
                     return faults.count();
                 }

@@ -1,12 +1,12 @@
-//! Verification by somebody else's library, against a published key set.
+//! Verification with an independent library, against a published key set.
 
 use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use serde_json::Value;
 
-/// The claims, if the token verifies with the key it names.
+/// The claims, if the token verifies with the key of its `kid`.
 ///
 /// # Errors
-/// What a client would complain about.
+/// The error a client would report.
 pub fn verify(token: &str, jwks: &Value) -> Result<Value, String> {
     let set: JwkSet = serde_json::from_value(jwks.clone()).map_err(|error| error.to_string())?;
     let header = decode_header(token).map_err(|error| error.to_string())?;

@@ -1,5 +1,5 @@
-//! The workshop: the whole router on a database of its own, a clock that stands still, entropy that repeats, and a
-//! proxy that cuts the line to PostgreSQL when told to.
+//! For tests: the whole router on a database of its own, a fixed clock, repeatable entropy, and a proxy that cuts
+//! connections to PostgreSQL.
 
 #![expect(
     clippy::expect_used,

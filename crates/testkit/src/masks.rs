@@ -1,4 +1,4 @@
-//! Names for what differs from run to run: the same value has the same name throughout a section.
+//! Names for values that differ between runs: the same value has the same name throughout a section.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ impl Masks {
         name
     }
 
-    /// Replaces every UUID; `path` says what an id seen for the first time belongs to.
+    /// Replaces every UUID; `path` tells what a new id belongs to.
     pub fn text(&mut self, path: &str, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
@@ -57,7 +57,7 @@ impl Masks {
                 let (scheme, token) = line.split_once(' ').unwrap_or((line, ""));
                 format!("Authorization: {scheme} {}", self.name(token, "token"))
             }
-            // What is left depends on how long the machine took.
+            // The remaining time depends on how long the machine took.
             "retry-after" => "Retry-After: <seconds>".to_owned(),
             _ => format!("{}: {line}", capitalised(name.as_str())),
         }
@@ -78,7 +78,7 @@ impl Masks {
         self.member(path, "", value, false)
     }
 
-    /// `binary` inside what WebAuthn exchanges, where every long word is base64url.
+    /// `binary`: inside WebAuthn data, where every long word is base64url.
     fn member(&mut self, path: &str, key: &str, value: &Value, binary: bool) -> Value {
         match value {
             Value::Object(members) => {

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A command without anything from the surrounding environment.
+/// A command with an empty environment.
 pub fn command(binary: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary);
     command.args(arguments).env_clear().stdin(Stdio::null());
@@ -20,7 +20,7 @@ pub fn run(binary: &str, arguments: &[&str]) -> Output {
     command(binary, arguments).output().expect("the binary runs")
 }
 
-/// A running `porteiro serve`. Killed without mercy when dropped.
+/// A running `porteiro serve`. Killed when dropped.
 #[derive(Debug)]
 pub struct Node {
     child: Child,
@@ -86,7 +86,7 @@ impl Node {
         Command::new("kill").arg(pid).status().expect("kill runs");
     }
 
-    /// Waits for the end and gives the exit code.
+    /// Waits for the end and returns the exit code.
     pub fn wait(&mut self, at_most: Duration) -> Option<i32> {
         let started = Instant::now();
         while started.elapsed() < at_most {
@@ -117,7 +117,7 @@ fn listening(output: &str) -> Option<SocketAddr> {
     rest.split('"').next()?.parse().ok()
 }
 
-/// An answer as it came over the wire.
+/// A response as received.
 #[derive(Debug)]
 pub struct Raw {
     pub status: u16,
@@ -134,7 +134,7 @@ impl Raw {
 /// One GET on a connection of its own.
 ///
 /// # Errors
-/// When the connection or the answer breaks.
+/// When the connection or the response breaks.
 pub fn get(address: SocketAddr, path: &str) -> std::io::Result<Raw> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;

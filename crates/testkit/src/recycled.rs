@@ -1,18 +1,18 @@
-//! Databases that are emptied and used again: copying the template's files and removing them cost more processor time
-//! than most tests.
+//! Databases that are emptied and reused: copying the template's files and removing them costs more processor time than
+//! most tests.
 //!
-//! What a test may have changed besides rows (tables, triggers, functions, privileges) is compared with a fresh copy;
-//! a database that differs is dropped instead.
+//! What a test may have changed besides rows (tables, triggers, functions, privileges) is compared with a fresh copy; a
+//! database that differs is dropped.
 
 use std::sync::{Mutex, PoisonError};
 
 use tokio_postgres::Client;
 
 static FREE: Mutex<Vec<String>> = Mutex::new(Vec::new());
-/// Of a fresh copy. Every copy of the template has the same object ids.
+/// The structure of a fresh copy. Every copy of the template has the same object ids.
 static SHAPE: Mutex<Option<String>> = Mutex::new(None);
 
-/// A database that is as good as new.
+/// An emptied database.
 pub fn take() -> Option<String> {
     FREE.lock().unwrap_or_else(PoisonError::into_inner).pop()
 }
@@ -21,7 +21,7 @@ pub fn give_back(name: String) {
     FREE.lock().unwrap_or_else(PoisonError::into_inner).push(name);
 }
 
-/// Rows of the template, kept beside the tables they belong to. To be run once, in the template itself.
+/// Copies the template's rows to a schema of their own. Run once, in the template itself.
 pub const KEEP_ROWS: &str = "
     CREATE SCHEMA kept;
     DO $$ DECLARE one record; BEGIN
@@ -32,7 +32,7 @@ pub const KEEP_ROWS: &str = "
         END LOOP;
     END $$";
 
-/// Triggers that keep logs append-only are for the service, not for a test's broom.
+/// Disables the triggers that keep logs append-only: they protect against the service, not against the tests.
 const EMPTY: &str = "
     SET session_replication_role = replica;
     DO $$ DECLARE one record; filled text; BEGIN
@@ -61,7 +61,7 @@ async fn shape(client: &Client) -> Option<String> {
     client.query_one(SHAPE_OF, &[]).await.ok().map(|row| row.get(0))
 }
 
-/// Remembers what a fresh copy looks like.
+/// Stores the structure of a fresh copy.
 pub async fn learn(client: &Client) {
     let known = SHAPE.lock().unwrap_or_else(PoisonError::into_inner).is_some();
     if !known {
@@ -70,7 +70,7 @@ pub async fn learn(client: &Client) {
     }
 }
 
-/// Ends whoever is still connected, empties the tables and puts the template's rows back. False: drop it.
+/// Ends open connections, empties the tables and restores the template's rows. `false`: drop the database.
 pub async fn empty(client: &Client) -> bool {
     let others = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
                   WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'";

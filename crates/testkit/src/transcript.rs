@@ -1,5 +1,5 @@
-//! What was said, for the documentation: requests and answers as they went over the wire, with everything that differs
-//! from run to run replaced by a name that does not.
+//! Transcripts for the documentation: requests and responses as sent, with every value that differs between runs
+//! replaced by a stable name.
 
 use std::{
     fmt::Write,
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Answer, masks::Masks};
 
-/// One call and what came of it.
+/// One request and its response.
 #[derive(Debug)]
 struct Exchange {
     request: Vec<String>,
@@ -26,15 +26,15 @@ struct Inner {
     masks: Masks,
 }
 
-/// Written to by every client that records; cloning it shares it.
+/// Every recording client writes to it; clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Transcript(Arc<Mutex<Inner>>);
 
-/// As wide as a line of an example may be before it is broken.
+/// The width at which a line of an example is broken.
 const WIDTH: usize = 112;
 
 impl Transcript {
-    /// A heading; names of ids and tokens begin anew.
+    /// A heading; the names of ids and tokens start anew.
     pub fn section(&self, title: &str) {
         let mut inner = self.0.lock().expect("the transcript");
         inner.masks = Masks::default();
@@ -50,7 +50,7 @@ impl Transcript {
         self.0.lock().expect("the transcript").text.clone()
     }
 
-    /// `headers` are those worth showing: cookies and authorization.
+    /// `headers`: those to show, cookies and authorization.
     pub fn record(
         &self,
         method: &str,
@@ -91,7 +91,7 @@ impl std::fmt::Display for Exchange {
     }
 }
 
-/// JSON on one line where it fits, with one member per line where it does not.
+/// JSON on one line if it fits, otherwise one member per line.
 fn pretty(value: &Value, depth: usize) -> String {
     let flat = flat(value);
     if depth * 2 + flat.chars().count() <= WIDTH {

@@ -1,4 +1,4 @@
-//! One line per credential, session, app, key, organization or event, in words.
+//! The text of a line for each credential, session, app, key, organization or event.
 
 use serde_json::Value;
 
@@ -87,7 +87,7 @@ fn session(words: &Words, item: &Value) -> Item {
     }
 }
 
-/// What is said in both languages, in this one.
+/// The text in the language of the page, from a value in both languages.
 fn said(words: &Words, value: &Value) -> String {
     text(&value[if words.language.tag().starts_with("pt") { "pt" } else { "en" }])
 }
@@ -133,7 +133,7 @@ fn names(value: &Value) -> Vec<String> {
     value.as_array().into_iter().flatten().filter_map(|one| one.as_str().map(ToOwned::to_owned)).collect()
 }
 
-/// A key that is gone stays on the list, and says so.
+/// A revoked or expired key stays on the list, marked as such.
 fn key(words: &Words, item: &Value) -> Item {
     let gone = item["revoked_at"].is_string();
     let facts = [
@@ -152,7 +152,7 @@ fn key(words: &Words, item: &Value) -> Item {
     }
 }
 
-/// A permission: its name, and what it means.
+/// A permission: its name and its description.
 pub fn permission(words: &Words, item: &Value) -> (String, String) {
     let name = text(&item["permission"]);
     (name, said(words, item))
@@ -176,7 +176,7 @@ fn membership(words: &Words, item: &Value) -> Item {
     }
 }
 
-/// An organization that waits for a yes.
+/// An organization whose invitation is pending.
 pub fn invitation(words: &Words, item: &Value) -> Item {
     let facts = [
         item["organization"]["slug"].as_str().map(ToOwned::to_owned),
@@ -192,7 +192,7 @@ pub fn invitation(words: &Words, item: &Value) -> Item {
     }
 }
 
-/// Every event the API can name, in words.
+/// The message for every event that the API returns.
 const EVENTS: &[(&str, &str)] = &[
     ("account.created", "event-account-created"),
     ("account.recovered", "event-account-recovered"),
@@ -231,7 +231,7 @@ const EVENTS: &[(&str, &str)] = &[
     ("organization.resumed", "event-organization-resumed"),
 ];
 
-/// What happens to others and to the installation; nobody's own activity names it.
+/// Events about others and about the installation; they do not appear in a person's own activity.
 #[cfg(test)]
 const NOT_OURS: &[&str] = &[
     "api.changed",
@@ -246,12 +246,12 @@ const NOT_OURS: &[&str] = &[
     "stuffing.suspected",
 ];
 
-/// What anybody can do to an account whose address they know, as often as the limits let them.
+/// Events that anyone who knows an address can cause, within the limits.
 fn is_attempt(item: &Value) -> bool {
     matches!(item["kind"].as_str(), Some("proof.refused" | "proof.limited"))
 }
 
-/// Attempts in a row are one line, or a stranger would bury what the person has to see.
+/// Consecutive attempts are one line, or an anonymous caller could bury the entries that the person must see.
 fn activity(words: &Words, items: &[&Value]) -> Vec<Item> {
     let runs = items.chunk_by(|one, next| is_attempt(one) && is_attempt(next));
     runs.flat_map(|run| match run {
@@ -261,7 +261,7 @@ fn activity(words: &Words, items: &[&Value]) -> Vec<Item> {
     .collect()
 }
 
-/// From where, only if all of them came from there.
+/// The address, if all attempts came from the same one.
 fn attempts(words: &Words, run: &[&Value], newest: &Value, oldest: &Value) -> Item {
     let address =
         newest["address"].as_str().filter(|_| run.iter().all(|one| one["address"] == newest["address"]));

@@ -1,7 +1,7 @@
-//! `/ui/account/*`: what a person sees of their own account and can change about it, through `/v1/account`.
+//! `/ui/account/*`: what people see of their own account and can change, through `/v1/account`.
 //!
 //! 1. A page is one or two reads with the person's session cookie.
-//! 2. A form becomes one call. Where a fresh proof is asked for, the page leads through a flow and back.
+//! 2. A form becomes one call. If a recent proof is required, the page leads through a flow and back.
 
 mod lines;
 mod pages;
@@ -52,7 +52,7 @@ fn nothing(screens: &Screens, visit: &Visit) -> Response {
     problem(screens, visit.language, "/ui/account", StatusCode::NOT_FOUND, &Ended::code("not_found"))
 }
 
-/// One call for one form.
+/// The API call of a form.
 enum Asked {
     Call {
         method: Method,
@@ -60,7 +60,7 @@ enum Asked {
         body: Option<Value>,
         done: &'static str,
     },
-    /// The same, once however often the form comes: its token tells.
+    /// The same, made once even if the form is sent again: the form has an idempotency key.
     Make {
         path: &'static str,
         body: Value,
@@ -96,7 +96,7 @@ async fn act(State(screens): State<Arc<Screens>>, Path(name): Path<String>, requ
 }
 
 fn asked(page: Page, form: &Form) -> Option<Asked> {
-    // Part of a path: nothing that could lead elsewhere.
+    // Percent-encoded as one segment, so that it cannot lead to another path.
     let id: String =
         url::form_urlencoded::byte_serialize(form.get("id").unwrap_or_default().as_bytes()).collect();
     let call = |method, path, body, done| Some(Asked::Call { method, path, body, done });
@@ -155,7 +155,7 @@ async fn answered(
     reply: &Reply,
     done: &'static str,
 ) -> Response {
-    // Shown once, on the very answer.
+    // Shown once, in this response.
     if let Some(secret) = reply.body["secret"].as_str() {
         return pages::draw_with(screens, visit, page, None, Some(secret.to_owned())).await;
     }
@@ -168,7 +168,7 @@ async fn answered(
         "unauthenticated" => return page::see_other("/ui/sign-in"),
         "step_up_required" => {
             let mut what = json!({"kind": "reauthenticate", "locale": visit.language.service()});
-            // What an organization asks for, where it is one that asks.
+            // The level that an organization requires, if one does.
             if let Some(level) = reply.body["flow"]["body"].get("level") {
                 what["level"] = level.clone();
             }
@@ -192,7 +192,7 @@ async fn answered(
     pages::draw(screens, visit, page, Some(Wrong { text: wrong, field: None })).await
 }
 
-/// Ends this very session; the cookie goes with the answer.
+/// Ends this session; the response removes the cookie.
 async fn sign_out(State(screens): State<Arc<Screens>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     let visit = Visit::new(&parts).for_session(&screens).await;
@@ -201,7 +201,7 @@ async fn sign_out(State(screens): State<Arc<Screens>>, request: Request) -> Resp
     let own =
         items.into_iter().flatten().find(|one| one["current"] == true).and_then(|one| one["id"].as_str());
     let Some(id) = own else {
-        // Nobody is signed in: what waits in this browser is forgotten, where a page of ours asks for it.
+        // Not signed in: open flows of this browser are forgotten, if one of our own pages asks for it.
         let ours =
             parts.headers.get(header::ORIGIN).is_some_and(|origin| *origin == screens.deployment.issuer);
         return page::see_other(if ours { "/connect/logout" } else { "/ui/sign-in" });

@@ -1,4 +1,4 @@
-//! The account's pages, drawn from what `/v1/account` says.
+//! The account's pages, drawn from the answers of `/v1/account`.
 
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
@@ -86,7 +86,7 @@ pages! {
     Activity = "account/activity.html"
 }
 
-/// Templates know it as `a`.
+/// `a` in templates.
 #[derive(Debug)]
 pub struct Account {
     pub page: Page,
@@ -94,19 +94,19 @@ pub struct Account {
     pub items: Vec<Item>,
     pub done: Option<String>,
     pub hold: Option<String>,
-    /// A key that was just made: on this page and never again.
+    /// The secret of a key that was just created; only this page shows it.
     pub secret: Option<String>,
-    /// Goes with the form that makes one: a page that is loaded again makes no other.
+    /// The idempotency key of the form: loading the page again creates no second key.
     pub token: String,
-    /// Where a key could act, by id and name.
+    /// The organizations a key could be for, by id and name.
     pub places: Vec<(String, String)>,
-    /// Where the key that is being made will act.
+    /// The organization of the key that is being created.
     pub place: String,
-    /// What the person holds there, by name and in words.
+    /// The person's permissions there, by name and description.
     pub permissions: Vec<(String, String)>,
-    /// Whether a phone can be a second step here.
+    /// Whether text messages can be sent.
     pub texts: bool,
-    /// For the browser to tell its passkey provider.
+    /// Signals for the browser's passkey provider.
     pub signals: String,
 }
 
@@ -159,7 +159,7 @@ pub async fn draw_with(
     let mut items: Vec<Item> = lines::lines(&shell, page, listed(&reply));
     let mut places = Vec::new();
     if page == Page::Keys {
-        // The newest first, and what lives before what does not: nobody has to look for a key they would take back.
+        // Newest first, and valid keys before others, so that a key to revoke is easy to find.
         items.reverse();
         items.sort_by_key(|item| item.current);
     }
@@ -205,7 +205,7 @@ pub async fn draw_with(
     }
 }
 
-/// A list with everything on it, however many answers that takes.
+/// All items of a list, over several pages.
 async fn whole(screens: &Screens, visit: &Visit, source: &str) -> Reply {
     let mut reply = visit.caller.get(&screens.service, source).await;
     while let Some(cursor) = reply.body["next_cursor"].as_str() {
@@ -224,7 +224,7 @@ async fn whole(screens: &Screens, visit: &Visit, source: &str) -> Reply {
     reply
 }
 
-/// A grant says by id for whom its client acts; people know names.
+/// Adds the name of each grant's organization, which the API returns by id.
 fn name_organizations(reply: &mut Reply, found: &Reply) {
     let name = |id: &Value| {
         let known = listed(found).map(|one| &one["organization"]).find(|one| one["id"] == *id);
@@ -238,7 +238,7 @@ fn name_organizations(reply: &mut Reply, found: &Reply) {
     }
 }
 
-/// Organizations one can act in now, by id and name; who shares a name with another is told apart.
+/// The organizations a person can act for now, by id and name; a name that occurs twice is shown with its slug.
 fn usable(reply: &Reply) -> Vec<(String, String)> {
     let usable = |one: &&Value| one["organization"]["status"] == "enabled" && one["state"] == "active";
     let found: Vec<&Value> = listed(reply).filter(usable).map(|one| &one["organization"]).collect();

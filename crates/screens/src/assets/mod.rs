@@ -1,4 +1,4 @@
-//! One stylesheet, one script, one mark and perhaps a logo, under names that change when they do.
+//! One stylesheet, one script, one mark and perhaps a logo; their names change with their contents.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub struct Assets {
 
 impl Assets {
     pub fn of(deployment: &Deployment) -> Self {
-        // The colours stand last: they replace the ones above.
+        // The colours come last: they override the ones above.
         let style = format!("{STYLE}{}", deployment.colours());
         Self {
             style: asset("screens.css", "text/css; charset=utf-8", style.into_bytes()),

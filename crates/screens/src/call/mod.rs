@@ -1,7 +1,7 @@
-//! The one way from a screen to the service: the JSON calls anybody may make, through the same router.
+//! How the screens call the service: JSON requests that any client may make, through the same router.
 //!
-//! What the browser sent with the page (cookies, `Origin`, where it comes from) goes along unchanged, so every check,
-//! limit and log entry is the same as without screens.
+//! The browser's headers (cookies, `Origin`, the fetch metadata) are passed on unchanged, so every check, limit and log
+//! entry is the same as without screens.
 
 use axum::{
     Router,
@@ -13,21 +13,21 @@ use porteiro_service::http::{Peer, SESSION_COOKIE};
 use serde_json::Value;
 use tower::ServiceExt;
 
-/// Who is in front of the browser, as far as a request says.
+/// The browser's headers and address, for calls to the service.
 #[derive(Clone)]
 pub struct Caller {
     headers: HeaderMap,
     peer: Option<Peer>,
 }
 
-/// Cookies are in it: it does not print.
+/// Contains cookies, so it is not printed.
 impl std::fmt::Debug for Caller {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("<caller>")
     }
 }
 
-/// What belongs to the page's own request and not to the call made for it.
+/// Headers that belong to the page's request and not to the call made for it.
 const OWN: &[header::HeaderName] = &[
     header::ACCEPT,
     header::ACCEPT_ENCODING,
@@ -48,19 +48,19 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Nothing but a status.
+    /// A reply with only a status.
     pub const fn of(status: StatusCode) -> Self {
         Self { status, body: Value::Null, cookies: Vec::new(), retry_after: None }
     }
 
-    /// The stable name of what went wrong.
+    /// The error code.
     pub fn code(&self) -> &str {
         self.body["code"].as_str().or_else(|| self.body["error"].as_str()).unwrap_or_default()
     }
 }
 
 impl Caller {
-    /// Mails and descriptions come in the language of the page.
+    /// Mails and descriptions are in the language of the page.
     pub fn new(parts: &Parts, language: &'static str) -> Self {
         let mut headers = parts.headers.clone();
         for name in OWN {
@@ -68,7 +68,7 @@ impl Caller {
         }
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(header::ACCEPT_LANGUAGE, HeaderValue::from_static(language));
-        // Nothing else of the outer request: its path parameters would be taken for the inner one's.
+        // Nothing else of the outer request: its path parameters would be taken for those of the inner one.
         Self { headers, peer: parts.extensions.get::<Peer>().cloned() }
     }
 
@@ -79,7 +79,7 @@ impl Caller {
         self
     }
 
-    /// What this makes is made once, however often it is asked for with the same token.
+    /// Adds an idempotency key, so that a repeated call creates nothing more.
     #[must_use]
     pub fn once(mut self, token: &str) -> Self {
         if let Some(token) = HeaderValue::from_str(token).ok().filter(|token| !token.is_empty()) {
@@ -88,13 +88,14 @@ impl Caller {
         self
     }
 
-    /// Whether there may be somebody to ask after.
+    /// Whether the browser sent a session cookie.
     pub fn has_session(&self) -> bool {
         let mut lines = self.headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
         lines.any(|line| line.contains(SESSION_COOKIE))
     }
 
-    /// For opening a flow, which a link may do: it is bound to this browser and says nothing to anybody else.
+    /// For opening a flow, which a link may do: the flow is bound to this browser and reveals nothing to the linking
+    /// page.
     #[must_use]
     pub fn on_own_page(mut self, issuer: &str) -> Self {
         self.headers.remove("sec-fetch-site");
@@ -126,7 +127,7 @@ impl Caller {
     }
 }
 
-/// Any request, answered and read.
+/// Sends a request and reads its response.
 pub async fn send(service: &Router, request: Request<Body>) -> Reply {
     let response = match service.clone().oneshot(request).await {
         Ok(response) => response,

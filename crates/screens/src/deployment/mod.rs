@@ -1,4 +1,4 @@
-//! What the screens are told about the installation: its name, its address, its colours. Nothing that opens a door.
+//! What the screens know about the installation: its name, address and colours. No credentials.
 
 use std::{path::Path, sync::Arc};
 
@@ -12,17 +12,17 @@ use porteiro_service::{
 pub struct Deployment {
     pub issuer: String,
     pub name: String,
-    /// Whether "create an account" leads anywhere.
+    /// Whether people may register.
     pub registration: bool,
     /// Whether codes can be sent to phones.
     pub texts: bool,
     pub logo: Option<Logo>,
-    /// Six hexadecimal digits with `#`, for light and for dark.
+    /// `#` and six hexadecimal digits, for light and for dark.
     pub accent: Option<String>,
     pub accent_dark: Option<String>,
-    /// Whether the languages nobody speaks can be chosen: with `--dev` only.
+    /// Whether the pseudo-languages can be chosen: with `--dev` only.
     pub pseudo_languages: bool,
-    /// Log line, count, time limit and panic net, as around every other route. Without, pages have none of their own.
+    /// Log line, metrics, timeout and panic handler, as for every other route; `None`: pages are without them.
     pub surroundings: Option<Surroundings>,
     /// For the nonce of a page.
     pub entropy: Arc<dyn Entropy>,
@@ -34,7 +34,7 @@ pub struct Logo {
     pub bytes: Vec<u8>,
 }
 
-/// As large as a picture on every page may be.
+/// The largest size of a logo, in bytes.
 const LARGEST_LOGO: usize = 64 * 1024;
 
 impl Logo {
@@ -47,7 +47,7 @@ impl Logo {
         let kind = match bytes.as_slice() {
             [0x89, b'P', b'N', b'G', ..] => "image/png",
             [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
-            // Shown as a picture only, under a policy of its own: nothing in it runs.
+            // Shown only as a picture, with a content security policy of its own: scripts in it do not run.
             _ if bytes.trim_ascii_start().starts_with(b"<svg") || bytes.starts_with(b"<?xml") => {
                 "image/svg+xml"
             }
@@ -64,7 +64,7 @@ impl std::fmt::Debug for Deployment {
 }
 
 impl Deployment {
-    /// Reads the logo; says what is wrong with it.
+    /// Reads the logo; the error says what is wrong with it.
     pub fn of(settings: &Settings, entropy: Arc<dyn Entropy>) -> Result<Self, String> {
         Ok(Self {
             issuer: settings.base_url.trim_end_matches('/').to_owned(),
@@ -83,7 +83,7 @@ impl Deployment {
         })
     }
 
-    /// As rules that stand behind the stylesheet's own.
+    /// CSS rules that follow the stylesheet's own.
     pub fn colours(&self) -> String {
         let rule = |scheme: &str, colour: &Option<String>| {
             let rule = colour.as_ref().map(|colour| {

@@ -1,4 +1,4 @@
-//! Back to whoever sent the person here.
+//! Returns the person to the client.
 
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
@@ -10,7 +10,7 @@ use crate::{
     page::{self, Policy, Shell},
 };
 
-/// What a finished flow says comes next.
+/// What follows a finished flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     Redirect {
@@ -20,18 +20,18 @@ pub enum Next {
         action: String,
         fields: Vec<(String, String)>,
     },
-    /// Back to the device, which finds out by itself.
+    /// Back to the device, which polls for the result.
     Device(Outcome),
-    /// Signed in, and nobody waits.
+    /// Signed in, without a client.
     Nowhere,
 }
 
-/// What was decided about a device.
+/// The decision about a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Approved,
     Refused,
-    /// It came too late.
+    /// The code had expired.
     Expired,
 }
 
@@ -72,8 +72,8 @@ struct DeviceDone<'a> {
     outcome: Outcome,
 }
 
-/// After a form, a page that goes on by itself: `form-action` would hold the client's own redirects to our policy.
-/// Where no form was involved, a plain redirect.
+/// After a form, a page that continues by itself: `form-action` would apply our policy to the client's own redirects.
+/// Without a form, a plain redirect.
 pub fn leave(
     screens: &Screens,
     language: Language,
@@ -82,7 +82,7 @@ pub fn leave(
     after_form: bool,
 ) -> Response {
     let shell = Shell::new(screens, language, "/ui/account");
-    // What follows a scheme of an app's own is chosen as freely as the scheme: it is nobody's host.
+    // After an app's own scheme, the host can be chosen as freely as the scheme: it identifies no owner.
     let shown = |uri: &str| {
         let web = url::Url::parse(uri).ok().filter(|uri| matches!(uri.scheme(), "https" | "http"));
         let host = web.and_then(|uri| uri.host_str().map(ToOwned::to_owned));

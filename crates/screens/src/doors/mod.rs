@@ -1,4 +1,4 @@
-//! Where a browser meets the service itself: the addresses whose answers become pages while screens are on.
+//! Addresses of the service whose answers become pages while the screens are on.
 
 mod leave;
 mod problem;
@@ -28,7 +28,7 @@ use crate::{
     page::{self, Policy, Shell},
 };
 
-/// There is nothing at the root but a way to one's own account.
+/// The root only leads to the person's account.
 pub async fn home() -> Response {
     page::see_other("/ui/account")
 }
@@ -51,11 +51,11 @@ async fn through(screens: &Screens, request: Request) -> Response {
     }
 }
 
-/// Everything that is not ours. A page instead of a problem document, where a browser wants one and nothing was found
-/// or something broke.
+/// All other requests go to the service. If a browser wants a page and the answer is 404 or an error, it gets a page
+/// instead of a problem.
 pub async fn pass(State(screens): State<Arc<Screens>>, request: Request) -> Response {
     let language = Language::of(request.headers());
-    // What begins with two slashes would be another host's address on the page.
+    // A path that begins with two slashes would be another host's address on the page.
     let here = request.uri().path().trim_start_matches('/');
     let here = format!("/{here}");
     let page = wants_page(&request);
@@ -71,7 +71,7 @@ pub async fn pass(State(screens): State<Arc<Screens>>, request: Request) -> Resp
     with_id(problem(&screens, language, &here, response.status(), &Ended::code(code)), &response)
 }
 
-/// A person looking, not a program: HTML is asked for by name.
+/// A browser: `Accept` names HTML.
 fn wants_page(request: &Request) -> bool {
     names_html(request) && (request.method() == Method::GET || request.method() == Method::HEAD)
 }
@@ -81,7 +81,7 @@ fn names_html(request: &Request) -> bool {
     accept.is_some_and(|accept| accept.contains("text/html"))
 }
 
-/// A page of ours that broke or took too long is a page, too.
+/// An error or timeout in one of our pages is shown as a page too.
 pub async fn broken(
     State(screens): State<Arc<Screens>>,
     request: Request,
@@ -99,7 +99,7 @@ pub async fn broken(
     with_id(problem(&screens, language, &here, response.status(), &Ended::code("internal")), &response)
 }
 
-/// What the log knows the request by.
+/// The request's id in the log.
 fn with_id(mut page: Response, of: &Response) -> Response {
     if let Some(id) = of.headers().get("x-request-id") {
         page.headers_mut().insert("x-request-id", id.clone());
@@ -107,7 +107,7 @@ fn with_id(mut page: Response, of: &Response) -> Response {
     page
 }
 
-/// The answer a program would get, for a page to be made of.
+/// The JSON answer, from which a page is made.
 async fn ask(screens: &Screens, mut request: Request) -> Reply {
     request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json"));
     call::send(&screens.service, request).await
@@ -118,11 +118,11 @@ fn is_for_us(request: &Request) -> bool {
     method && !prefers_json(request.headers())
 }
 
-/// What fits into an address everywhere on the way here.
+/// The length that is accepted everywhere on the way here.
 const LONGEST_LINK: usize = 4096;
 
-/// A form on another site brings none of our cookies (`SameSite=Lax`): we would not see who is signed in, and say so. A
-/// link brings them. So the same request comes once more, as one.
+/// A form on another site sends none of our cookies (`SameSite=Lax`), so the person would seem to be signed out. A link
+/// sends them, so the same request is repeated as a link.
 async fn with_cookies_this_time(screens: &Screens, request: Request) -> Result<Request, Response> {
     let origin = request.headers().get(header::ORIGIN);
     let elsewhere = origin.is_some_and(|origin| origin.as_bytes() != screens.deployment.issuer.as_bytes());
@@ -140,7 +140,7 @@ async fn with_cookies_this_time(screens: &Screens, request: Request) -> Result<R
     Err(page::see_other(&link))
 }
 
-/// A browser that comes to sign in goes to the flow that was opened for it.
+/// Sends a browser that has to sign in to its flow.
 pub async fn authorize(State(screens): State<Arc<Screens>>, request: Request) -> Response {
     if !is_for_us(&request) {
         return through(&screens, request).await;
@@ -174,7 +174,7 @@ pub async fn authorize(State(screens): State<Arc<Screens>>, request: Request) ->
     response
 }
 
-/// What the person chose before, else what the client asks for, else what the browser does.
+/// The language the person chose, otherwise the client's `ui_locales`, otherwise the browser's.
 fn wished(request: &Request) -> Language {
     let headers = request.headers();
     let asked = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
@@ -188,7 +188,7 @@ fn wished(request: &Request) -> Language {
 struct SignOut<'a> {
     s: &'a Shell,
     confirm: Option<&'a str>,
-    /// What came with the request, and goes along with the answer.
+    /// Parameters of the request that the response repeats.
     carried: Vec<(&'a str, &'a str)>,
 }
 

@@ -1,4 +1,4 @@
-//! Pages for what cannot go on: what happened, in plain words, and what to do now.
+//! Pages for requests that cannot continue: what happened, and what to do now.
 
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
@@ -9,14 +9,14 @@ use crate::{
     page::{self, Policy, Shell},
 };
 
-/// Why there is nothing more to do here.
+/// Why the request cannot continue.
 #[derive(Debug, Clone, Default)]
 pub struct Ended {
     code: &'static str,
-    /// For whoever built the app.
+    /// The error code, for the developer of the client.
     pub name: Option<String>,
     pub detail: Option<String>,
-    /// Where to begin again.
+    /// Where to start again.
     pub again: Option<&'static str>,
 }
 
@@ -31,7 +31,7 @@ impl Ended {
         self
     }
 
-    /// Title and text. One arm per page there is.
+    /// Title and text: one arm for each page.
     const fn words(&self) -> (&'static str, &'static str) {
         match self.code.as_bytes() {
             b"not_found" => ("problem-not-found-title", "problem-not-found-text"),

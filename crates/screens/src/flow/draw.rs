@@ -1,4 +1,4 @@
-//! From a flow to the page that shows it.
+//! Draws the page of a flow.
 
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
@@ -63,7 +63,7 @@ pub fn link(screens: &Screens, visit: &Visit) -> Response {
     page::send(screens, &shell, Policy::Flow, StatusCode::OK, &Link { s: &shell })
 }
 
-/// Which page a flow is on.
+/// The pages of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Panel {
     Identify,
@@ -121,7 +121,7 @@ pub fn flow(
     page::with_cookies(response, &reply.cookies)
 }
 
-/// Done: back to the app, or to where the flow was asked for.
+/// Completed: back to the client, or to the page that opened the flow.
 fn over(screens: &Screens, visit: &Visit, flow: &Flow, typed: &Typed, after_form: bool) -> Response {
     match Next::parse(&flow.next) {
         Some(Next::Nowhere) | None if typed.back.is_empty() => page::see_other("/ui/account"),
@@ -130,7 +130,7 @@ fn over(screens: &Screens, visit: &Visit, flow: &Flow, typed: &Typed, after_form
     }
 }
 
-/// Refused: the app is told where there is one, else the person reads why.
+/// Refused: the client receives the error if there is one, otherwise the person sees the reason.
 fn denied(screens: &Screens, visit: &Visit, flow: &Flow, typed: &Typed, after_form: bool) -> Response {
     match Next::parse(&flow.next) {
         Some(next @ (Next::Redirect { .. } | Next::FormPost { .. } | Next::Device(_))) => {
@@ -167,7 +167,7 @@ fn ask(
     let ways = Way::offered(&flow);
     let panel = panel(&flow, &ways, typed.way, typed.app_code);
     let way = shown(&ways, typed.way);
-    // Somebody not known yet chooses on the first page; everybody else has links to the other ways.
+    // A person who is not known yet chooses on the first page; otherwise there are links to the other methods.
     let others = match flow.stage.as_str() {
         "raise" | "challenge" if flow.known() => {
             ways.iter().copied().filter(|one| Some(*one) != way).collect()
@@ -238,7 +238,7 @@ fn panel(flow: &Flow, ways: &[Way], wished: Option<Way>, app_code: bool) -> Pane
 }
 
 fn enrol(flow: &Flow, app_code: bool) -> Panel {
-    // Where there is a choice it is offered, until somebody sets up an app.
+    // If there is a choice it is offered, until the person sets up an authenticator app.
     if flow.offers("passkey/enrol_begin") && flow.secret().is_none() && !app_code {
         return Panel::Offer;
     }

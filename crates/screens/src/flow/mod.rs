@@ -1,9 +1,9 @@
-//! `/ui/flow/{id}`: a flow as pages.
+//! `/ui/flow/{id}`: the pages of a flow.
 //!
-//! 1. GET shows what is asked now; `with` in the address chooses among the ways that are offered.
+//! 1. GET shows the present stage; `with` in the query chooses among the offered methods.
 //! 2. A form posts `action`, `step` and the action's fields; they become one JSON call, and its answer the next page.
-//!    The page is the answer itself: what is shown once (a key, recovery codes) is on it and nowhere else.
-//! 3. What is over leads back to whoever asked, by a page of its own (docs/decisions/0060).
+//!    The page is drawn from that answer: a value that is shown once (a key, recovery codes) is on it only.
+//! 3. A finished flow leads back to the client, by a page of its own (docs/decisions/0060).
 
 mod draw;
 mod qr;
@@ -44,7 +44,7 @@ pub async fn recover(State(screens): State<Arc<Screens>>, request: Request) -> R
     begin(&screens, request, "recover").await
 }
 
-/// What a link carried is only shown, to be compared.
+/// A code from the link is only shown, to be compared.
 pub async fn device(State(screens): State<Arc<Screens>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     let visit = Visit::new(&parts).for_session(&screens).await;
@@ -60,8 +60,8 @@ async fn begin(screens: &Screens, request: Request, kind: &'static str) -> Respo
     visit.done(begun(screens, &visit, &parts.headers, &what).await)
 }
 
-/// By a link, which may stand on any page: it opens a flow where the browser goes there, and not where a page only
-/// fetches it as a picture or shows it in a frame, which would use up what everybody in that network may open.
+/// Opens a flow from a link, which may be on any site: only for a navigation, not for a picture or frame, which would
+/// use up the flows that the visitor's network may open.
 async fn begun(screens: &Screens, visit: &Visit, headers: &HeaderMap, what: &Value) -> Response {
     if headers.get("sec-fetch-dest").is_some_and(|dest| dest != "document") {
         return problem(
@@ -76,7 +76,7 @@ async fn begun(screens: &Screens, visit: &Visit, headers: &HeaderMap, what: &Val
     opened(screens, visit, &caller, what, "").await
 }
 
-/// By a form of ours. `back` names the account page it was asked for on.
+/// Opens a flow from one of our forms. `back` names the account page of the form.
 pub async fn open(screens: &Screens, visit: &Visit, what: &Value, back: &str) -> Response {
     opened(screens, visit, &visit.caller, what, back).await
 }
@@ -108,7 +108,7 @@ pub async fn show(State(screens): State<Arc<Screens>>, Path(id): Path<String>, r
     visit.done(response)
 }
 
-/// Lands here from a mail. What stands behind `#` never reaches a server by itself: the page's script posts it.
+/// The target of mailed links. Browsers do not send the fragment: the page's script posts it.
 pub async fn link(State(screens): State<Arc<Screens>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     let visit = Visit::new(&parts).for_session(&screens).await;
@@ -124,7 +124,7 @@ pub async fn act(State(screens): State<Arc<Screens>>, Path(id): Path<String>, re
     };
     let action = form.get("action").unwrap_or_default();
     let mut typed = Typed::of(&form);
-    // A page of ours only: no step is taken.
+    // Only shows another page of ours: no step is made.
     if let Some(way) = action.strip_prefix("show/").and_then(Way::parse) {
         typed.way = Some(way);
         return again(&screens, &visit, &id, typed, true).await;
@@ -138,25 +138,25 @@ pub async fn act(State(screens): State<Arc<Screens>>, Path(id): Path<String>, re
     answered(&screens, &visit, &id, action, typed, reply).await
 }
 
-/// The flow, or an action of it, in the words of the page.
+/// The path of the flow or of an action, with the language of the page.
 fn call_path(visit: &Visit, id: &str, action: Option<&str>) -> String {
     let action = action.map_or_else(String::new, |action| format!("/{}", action_path(action)));
     format!("/v1/flows/{}{action}?locale={}", path_part(id), visit.language.tag())
 }
 
-/// Segments of an address that came from outside.
+/// A path segment from input.
 fn path_part(text: &str) -> String {
     text.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).collect()
 }
 
-/// `module/verb` and nothing else; whatever is none is not offered.
+/// `module/verb` only; anything else is not an action.
 fn action_path(action: &str) -> &str {
     let word = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c == '_');
     let known = action.split_once('/').is_some_and(|(module, verb)| word(module) && word(verb));
     if known { action } else { "unknown/action" }
 }
 
-/// The fields of a form as the API takes them.
+/// The fields of a form, as the API expects them.
 fn input(action: &str, form: &Form) -> Value {
     let mut input = Map::new();
     let step = form.get("step").and_then(|step| step.parse::<i64>().ok());
@@ -164,20 +164,20 @@ fn input(action: &str, form: &Form) -> Value {
     for (name, value) in form.iter() {
         let value = match name {
             "action" | "app" | "step" | "back" | "known" | "username" => continue,
-            // Carried along from page to page; only some actions take it.
+            // Passed on from page to page; only some actions have it.
             "identifier" if !matches!(action, "email_code/send" | "password/check") => continue,
             "identifier" if form.get("known").is_some() => continue,
             "identifier" | "address" | "number" | "display_name" => value.trim().to_owned(),
-            // What a passkey answered: JSON as it is.
+            // The response of a passkey: JSON, unchanged.
             "credential" => {
                 input.insert(name.to_owned(), serde_json::from_str(value).unwrap_or_default());
                 continue;
             }
-            // As people copy them: in groups.
+            // People copy codes in groups.
             "code" if action != "recovery_code/check" => {
                 value.chars().filter(|c| !c.is_whitespace() && *c != '-').collect()
             }
-            // Not given is not wrong.
+            // An empty optional field is omitted.
             "current_password" if value.is_empty() => continue,
             _ => value.to_owned(),
         };
@@ -216,7 +216,7 @@ async fn answered(
     draw::flow(screens, &visit, &flow, typed, wrong, true)
 }
 
-/// The flow as it is now.
+/// The present representation of the flow.
 async fn again(screens: &Screens, visit: &Visit, id: &str, typed: Typed, after_form: bool) -> Response {
     let reply = visit.caller.get(&screens.service, &call_path(visit, id, None)).await;
     if reply.status.is_success() {
@@ -226,8 +226,8 @@ async fn again(screens: &Screens, visit: &Visit, id: &str, typed: Typed, after_f
     ended(screens, visit, &reply)
 }
 
-/// Once it is known who it is, the page speaks their account's language; what the service described in another one is
-/// asked for again. What is shown once comes with no description.
+/// Once the account is known, the page uses its language, and descriptions in another language are requested again. A
+/// value that is shown once comes without a description.
 async fn in_their_words(screens: &Screens, visit: &Visit, id: &str, reply: Reply) -> (Visit, Reply) {
     let theirs = visit.for_person(reply.body["account"]["locale"].as_str());
     let described = reply.body["request"].is_object() && reply.body["challenge"].is_null();
@@ -242,7 +242,7 @@ async fn in_their_words(screens: &Screens, visit: &Visit, id: &str, reply: Reply
     (theirs, there)
 }
 
-/// A flow that was refused says why for as long as it can be asked.
+/// A refused flow returns its reason for as long as it can be read.
 async fn over(screens: &Screens, visit: &Visit, id: &str, typed: &Typed, reply: &Reply) -> Response {
     if reply.code() == "flow_finished" {
         let flow = visit.caller.get(&screens.service, &call_path(visit, id, None)).await;
@@ -254,7 +254,7 @@ async fn over(screens: &Screens, visit: &Visit, id: &str, typed: &Typed, reply: 
     ended(screens, visit, reply)
 }
 
-/// There is no flow to go on with.
+/// There is no flow to continue.
 fn ended(screens: &Screens, visit: &Visit, reply: &Reply) -> Response {
     let ended = match reply.code() {
         "flow_not_found" | "browser_not_allowed" => Ended::code("flow_not_found").again("/ui/sign-in"),

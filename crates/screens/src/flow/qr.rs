@@ -1,13 +1,13 @@
-//! A QR code drawn here: no picture is fetched from anywhere, least of all with a secret in its address.
+//! A QR code drawn here: no picture is requested, so no secret is in an address.
 
 use std::fmt::Write;
 
 use qrcodegen::{QrCode, QrCodeEcc};
 
-/// The quiet zone the standard asks for.
+/// The quiet zone that the standard requires.
 const BORDER: i32 = 4;
 
-/// As SVG in the page. Always dark on light: scanners want it so, whatever the page looks like.
+/// SVG in the page. Always dark on light, as scanners need it, whatever the colours of the page.
 pub fn svg(text: &str, label: &str) -> Option<String> {
     let code = QrCode::encode_text(text, QrCodeEcc::Medium).ok()?;
     let size = code.size();

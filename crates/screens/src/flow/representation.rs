@@ -1,4 +1,4 @@
-//! A flow as its API shows it: only what a page needs.
+//! A flow as its API returns it: only what pages need.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -56,7 +56,7 @@ pub struct Assurance {
 }
 
 impl Assurance {
-    /// Whether whoever asks wants more than was proved so far.
+    /// Whether the request requires a higher level than was proved so far.
     pub fn lacks(&self) -> bool {
         let rank = |level: &str| ["none", "aal1", "aal2"].iter().position(|known| *known == level);
         rank(&self.need) > rank(&self.have)
@@ -68,7 +68,7 @@ pub struct Action {
     pub name: String,
 }
 
-/// The authorization request a flow leads back to.
+/// The flow's authorization request.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Asked {
     pub client: Client,
@@ -88,7 +88,7 @@ pub struct Asked {
     pub device: Option<Device>,
 }
 
-/// The device that asks.
+/// The device that requests access.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Device {
     pub user_code: String,
@@ -98,7 +98,7 @@ pub struct Device {
     pub same_network: bool,
 }
 
-/// In whose look the flow is shown.
+/// The branding of the flow.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Branding {
     #[serde(default)]
@@ -121,7 +121,7 @@ pub struct Logo {
 }
 
 impl Branding {
-    /// A client's name alone is on the page already.
+    /// A client's name alone is already on the page.
     pub fn is_seen(&self) -> bool {
         self.logo.is_some() || self.of == "organization"
     }
@@ -154,7 +154,7 @@ pub struct Detail {
 pub struct Organization {
     pub id: String,
     pub name: String,
-    /// Names may be the same, these are not.
+    /// Unique, unlike names.
     pub slug: String,
     pub role: String,
     /// Why it cannot be chosen.
@@ -175,7 +175,7 @@ impl Flow {
         self.notices.iter().any(|one| one == notice)
     }
 
-    /// The address or number a code went to, as far as it is shown.
+    /// The masked address or number a code was sent to.
     pub fn sent_to(&self) -> Option<&str> {
         self.challenge["masked_address"].as_str().or_else(|| self.challenge["masked_number"].as_str())
     }
@@ -188,7 +188,7 @@ impl Flow {
         self.challenge["secret"].as_str()
     }
 
-    /// Who asks, as a person may read it: of a stranger only the host its answers go to, which nobody can claim.
+    /// The client's name for people: of an unverified client only the host of its redirect URI, which it cannot fake.
     pub fn app(&self) -> Option<&str> {
         let asked = self.request.as_ref()?;
         let name = asked.client.name.as_deref().filter(|_| asked.client.trust != "unverified");
@@ -197,7 +197,7 @@ impl Flow {
 }
 
 impl Asked {
-    /// What the client says it does with what it learns: label and address. Nobody is sent to a stranger's pages.
+    /// The client's policy and terms: label and address. No links to pages of unverified clients.
     pub fn promises(&self) -> Vec<(&'static str, &str)> {
         let links = [("consent-policy", &self.client.policy_uri), ("consent-terms", &self.client.tos_uri)];
         let known = links.into_iter().filter(|_| !self.is_unverified());
@@ -208,12 +208,12 @@ impl Asked {
         self.client.trust == "unverified"
     }
 
-    /// A no is the safer answer: nobody knows the app, or somebody else may have sent the code.
+    /// Denying is the safer answer: the client is unverified, or another person may have sent the code.
     pub fn needs_care(&self) -> bool {
         self.is_unverified() || self.device.is_some()
     }
 
-    /// A port of the person's own machine, or an app that is installed there.
+    /// A port of the person's own machine, or an installed app.
     pub fn is_local(&self) -> bool {
         self.redirect_host.as_deref().is_none_or(|host| {
             matches!(host.split(':').next(), Some("localhost" | "127.0.0.1" | ""))
@@ -223,7 +223,7 @@ impl Asked {
 }
 
 impl Detail {
-    /// The bare facts, where its API has no words for them.
+    /// The plain members, if the API has no text for them.
     pub fn facts(&self) -> Vec<(String, String)> {
         let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
         self.detail.iter().map(|(name, value)| (name.clone(), shown(value))).collect()

@@ -1,21 +1,21 @@
-//! What a flow's page is made of.
+//! The data of a flow's page.
 
 use super::{representation::Flow, ways::Way};
 use crate::form::Form;
 
-/// What the person typed or chose on the page before; the screens remember nothing between requests.
+/// What the person typed or chose on the previous page; the screens store nothing between requests.
 #[derive(Debug, Default, Clone)]
 pub struct Typed {
     pub way: Option<Way>,
     pub identifier: String,
     pub back: &'static str,
-    /// The app's name as the page before showed it: a finished flow does not say it again.
+    /// The client's name as the previous page showed it: a finished flow does not contain it.
     pub app: String,
-    /// A value that was refused and is worth showing again.
+    /// A refused value that is shown again.
     pub kept: String,
-    /// A passkey nobody knows here, for the browser to forget.
+    /// A passkey that is unknown here, for the browser to remove.
     pub unknown: Option<String>,
-    /// A code of an app that is being set up.
+    /// An authenticator app is being set up.
     pub app_code: bool,
 }
 
@@ -42,19 +42,19 @@ impl Typed {
     }
 }
 
-/// The account page to return to: one of ours, never an address.
+/// The account page to return to: one of ours by name, never an address.
 pub fn page_name(name: Option<&str>) -> &'static str {
     const PAGES: &[&str] = &["security", "sessions", "apps", "keys", "organizations", "activity"];
     PAGES.iter().copied().find(|page| Some(*page) == name).unwrap_or_default()
 }
 
-/// Templates know it as `v`.
+/// `v` in templates.
 #[derive(Debug)]
 pub struct View {
     pub flow: Flow,
     pub typed: Typed,
     pub way: Option<Way>,
-    /// Other ways on, beside the one shown.
+    /// Other methods beside the one shown.
     pub others: Vec<Way>,
     pub qr: Option<String>,
     pub registration: bool,
@@ -65,7 +65,7 @@ impl View {
         &self.flow.id
     }
 
-    /// The address field: what was typed, else what the client knows.
+    /// The address field: what was typed, otherwise the client's `login_hint`.
     pub fn identifier(&self) -> &str {
         if self.typed.identifier.is_empty() {
             self.flow.request.as_ref().and_then(|asked| asked.login_hint.as_deref()).unwrap_or_default()
@@ -74,7 +74,7 @@ impl View {
         }
     }
 
-    /// What the person typed, else what the link said.
+    /// What the person typed, otherwise the code from the link.
     pub fn user_code(&self) -> &str {
         if self.typed.kept.is_empty() {
             self.flow.user_code.as_deref().unwrap_or_default()
@@ -83,7 +83,7 @@ impl View {
         }
     }
 
-    /// Whether something is to be set up because whoever asks wants more than the account can show.
+    /// Whether a credential must be enrolled because the request requires more than the account can prove.
     pub fn is_demanded(&self) -> bool {
         self.flow.assurance.lacks() && !self.is("recover") && !self.is("enrol")
     }

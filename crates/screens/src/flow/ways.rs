@@ -1,11 +1,11 @@
-//! The ways on that a flow offers, and which one a page shows.
+//! The methods that a flow offers, and which one a page shows.
 
 use super::representation::Flow;
 
-/// One thing a person can do next.
+/// A method for the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// A code is on its way by mail.
+    /// A code was sent by mail.
     MailCode,
     TextCode,
     Passkey,
@@ -18,7 +18,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// The most convenient first: what is already under way, then what proves most with least effort.
+    /// The most convenient first: methods already started, then the strongest with the least effort.
     const ORDER: &'static [(Self, &'static str)] = &[
         (Self::MailCode, "email_code/check"),
         (Self::TextCode, "sms_code/check"),
@@ -31,7 +31,7 @@ impl Way {
         (Self::Hold, "recovery/hold"),
     ];
 
-    /// A code that is out is sent again from its own page.
+    /// A code that was sent can be sent again from its own page.
     pub fn offered(flow: &Flow) -> Vec<Self> {
         let mut ways: Vec<Self> =
             Self::ORDER.iter().filter(|(_, action)| flow.offers(action)).map(|(way, _)| *way).collect();
@@ -43,7 +43,7 @@ impl Way {
         ways
     }
 
-    /// In the query of a page's address.
+    /// The value in the query of a page.
     pub const fn name(self) -> &'static str {
         match self {
             Self::MailCode => "mail",
@@ -58,7 +58,7 @@ impl Way {
         }
     }
 
-    /// What a link to it says.
+    /// The text of a link to it.
     pub const fn label(self) -> &'static str {
         match self {
             Self::MailCode => "way-mail-code",
@@ -77,7 +77,7 @@ impl Way {
         Self::ORDER.iter().map(|(way, _)| *way).find(|way| way.name() == name)
     }
 
-    /// The way an action belongs to: where a refusal of it is shown.
+    /// The method of an action: its page shows a refusal.
     pub fn of(action: &str) -> Option<Self> {
         Self::ORDER.iter().find(|(_, known)| *known == action).map(|(way, _)| *way)
     }

@@ -1,8 +1,8 @@
-//! What did not work, in words that say what to do. Never whether an account exists.
+//! Messages for what did not work and what to do. They never disclose whether an account exists.
 
 use crate::{call::Reply, language::Words, page::Wrong};
 
-/// Nothing where the flow itself is over: that is a page of its own.
+/// `None` if the flow itself has ended: that has a page of its own.
 pub fn words(words: &Words, action: &str, reply: &Reply) -> Option<Wrong> {
     let whole = |text: String| Some(Wrong { text, field: None });
     match reply.code() {
@@ -19,7 +19,7 @@ pub fn words(words: &Words, action: &str, reply: &Reply) -> Option<Wrong> {
     }
 }
 
-/// One answer for every cause: a wrong secret and an unknown person look the same.
+/// One message for every cause: a wrong secret and an unknown person look the same.
 fn refused(words: &Words, action: &str) -> Wrong {
     let (key, field) = match action {
         "password/check" => ("wrong-password", Some("password")),
@@ -54,14 +54,14 @@ fn field(words: &Words, reply: &Reply) -> Wrong {
     Wrong { text, field: Some(name.to_owned()) }
 }
 
-/// The rules are the service's; here are only the words.
+/// The service has the rules; here are only the messages.
 fn new_password(code: &str) -> &'static str {
     match code {
         "breached" => "wrong-password-breached",
         "common" => "wrong-password-common",
         "guessable" => "wrong-password-guessable",
         "too_long" => "wrong-password-long",
-        // Nothing was typed, too.
+        // Also if nothing was typed.
         _ => "wrong-password-short",
     }
 }

@@ -1,5 +1,5 @@
-//! `/ui/invitation`: where the link of an invitation leads. What stands behind `#` never reaches a server by itself: the
-//! page's script puts it into the form, or the person does.
+//! `/ui/invitation`: the target of an invitation's link. Browsers do not send the fragment: the page's script puts it
+//! into the form, or the person does.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::{
 #[template(path = "invitation.html")]
 struct Invitation<'a> {
     s: &'a Shell,
-    /// Who would join; nobody is signed in where it is absent.
+    /// The signed-in person who would join; `None` if not signed in.
     person: Option<String>,
     token: &'a str,
 }
@@ -67,7 +67,7 @@ pub async fn act(State(screens): State<Arc<Screens>>, request: Request) -> Respo
     let reply = visit.caller.call(&screens.service, Method::POST, path, Some(&body)).await;
     match reply.code() {
         "unauthenticated" => page::see_other("/ui/sign-in"),
-        // Belongs there already: nothing to do but to see it.
+        // Already a member: shows the membership.
         "conflict" => page::see_other("/ui/account/organizations"),
         _ if reply.status.is_success() => page::see_other("/ui/account/organizations?done=joined"),
         _ => refused(&screens, &visit, token).await,

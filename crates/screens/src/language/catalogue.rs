@@ -1,4 +1,4 @@
-//! The catalogues, read once when the screens are mounted.
+//! The catalogues, read once at start.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Catalogues {
 }
 
 impl Catalogues {
-    /// With `pseudo`, the two languages nobody speaks as well.
+    /// `pseudo`: the two pseudo-languages as well.
     pub fn read(pseudo: bool) -> Self {
         let read = |language| Arc::new(bundle(language));
         Self {
@@ -45,7 +45,7 @@ impl Catalogues {
         }
     }
 
-    /// English in place of a language that is not here.
+    /// English in place of a language without a catalogue.
     pub fn words(&self, language: Language) -> Words {
         let (language, bundle) = match (language, &self.pseudo) {
             (Language::Portuguese, _) => (language, &self.portuguese),
@@ -59,11 +59,11 @@ impl Catalogues {
     }
 }
 
-/// A message that cannot be read is left out; the build does not get that far.
+/// An unreadable message is skipped; the build would have failed before.
 fn bundle(language: Language) -> Bundle {
     let identifier = LanguageIdentifier::from_bytes(language.html().as_bytes()).unwrap_or_default();
     let mut bundle = Bundle::new_concurrent(vec![identifier]);
-    // Where everything runs the same way the marks would only get in the way of copying an address.
+    // In a left-to-right language the isolation marks would only disturb copying an address.
     bundle.set_use_isolating(language.dir() == "rtl");
     bundle.set_transform(pseudo::transform(language));
     let resource = match FluentResource::try_new(source(language).to_owned()) {

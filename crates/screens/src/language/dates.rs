@@ -1,4 +1,4 @@
-//! Days and times as people write them, in universal time.
+//! Dates and times for people, in UTC.
 
 use fluent_bundle::{FluentArgs, FluentValue};
 use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
@@ -6,7 +6,7 @@ use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
 use super::Words;
 
 impl Words {
-    /// From the form the API uses; as it is where that is something else.
+    /// From the RFC 3339 form of the API; any other text is returned unchanged.
     pub fn moment(&self, text: &str) -> String {
         let Ok(when) = OffsetDateTime::parse(text, &Rfc3339) else { return text.to_owned() };
         let when = when.to_offset(UtcOffset::UTC);

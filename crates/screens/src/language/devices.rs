@@ -1,4 +1,4 @@
-//! What a person would call the device behind a `User-Agent`. A guess, for recognising; nothing depends on it.
+//! A readable name for the device of a `User-Agent`. A guess, for recognition only; nothing depends on it.
 
 use super::Words;
 
@@ -11,7 +11,7 @@ impl Words {
     }
 }
 
-/// Browser and system, where they can be told.
+/// Browser and system, if they can be recognized.
 fn describe(user_agent: &str) -> Option<(&'static str, &'static str)> {
     // The order matters: most browsers also claim to be the ones after them.
     const BROWSERS: &[(&str, &str)] = &[

@@ -1,4 +1,4 @@
-//! The words on the screens: one Fluent catalogue per language, each with the same messages and the same variables.
+//! The texts of the screens: one Fluent catalogue per language, all with the same messages and variables.
 
 mod catalogue;
 mod dates;
@@ -15,7 +15,7 @@ use fluent_bundle::{FluentArgs, FluentValue};
 use catalogue::Bundle;
 pub use catalogue::Catalogues;
 
-/// A language there is a catalogue for. Portuguese is Brazilian, for every `pt`.
+/// A language with a catalogue. Every `pt` is Brazilian Portuguese.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     English,
@@ -26,11 +26,11 @@ pub enum Language {
     Mirrored,
 }
 
-/// Remembers a choice; it says nothing about anybody.
+/// Stores the chosen language; it identifies no person.
 pub const COOKIE: &str = "__Host-lang";
 
 impl Language {
-    /// What people are offered.
+    /// The languages that people can choose.
     pub const ALL: &'static [Self] = &[Self::English, Self::Portuguese];
     const PSEUDO: &'static [Self] = &[Self::Long, Self::Mirrored];
 
@@ -43,7 +43,7 @@ impl Language {
         }
     }
 
-    /// What the service is asked to write in.
+    /// The language for texts of the service.
     pub const fn service(self) -> &'static str {
         match self {
             Self::English | Self::Long | Self::Mirrored => "en",
@@ -58,7 +58,7 @@ impl Language {
         }
     }
 
-    /// As it is written in `lang`.
+    /// The value of the attribute `lang`.
     pub const fn html(self) -> &'static str {
         match self {
             Self::Portuguese => "pt-BR",
@@ -66,7 +66,7 @@ impl Language {
         }
     }
 
-    /// In its own words.
+    /// Its name in the language itself.
     pub const fn name(self) -> &'static str {
         match self {
             Self::English | Self::Long | Self::Mirrored => "English",
@@ -74,7 +74,7 @@ impl Language {
         }
     }
 
-    /// One that was chosen by its name; a browser's wishes never lead to a pseudo-language.
+    /// A language chosen by its tag; `Accept-Language` never selects a pseudo-language.
     pub fn named(tag: &str) -> Option<Self> {
         let pseudo = Self::PSEUDO.iter().copied().find(|language| language.tag() == tag);
         pseudo.or_else(|| Self::parse(tag))
@@ -85,7 +85,7 @@ impl Language {
         Self::ALL.iter().copied().find(|language| language.tag().eq_ignore_ascii_case(primary))
     }
 
-    /// The first of a list by weight, as in `Accept-Language`; a list without weights is in order.
+    /// The language with the highest weight, as in `Accept-Language`; a list without weights is in order.
     pub fn among(list: &str) -> Option<Self> {
         let mut best: Option<(Self, f32)> = None;
         for part in list.split([',', ' ']).filter(|part| !part.is_empty()) {
@@ -101,7 +101,7 @@ impl Language {
         best.map(|(language, _)| language)
     }
 
-    /// What the person chose, else what their browser asks for, else English.
+    /// The language the person chose, otherwise the browser's, otherwise English.
     pub fn of(headers: &HeaderMap) -> Self {
         Self::chosen(headers)
             .or_else(|| {
@@ -122,7 +122,7 @@ impl Language {
     }
 }
 
-/// One language's messages, ready to be put on a page.
+/// The messages of one language.
 #[derive(Clone)]
 pub struct Words {
     pub language: Language,
@@ -140,7 +140,7 @@ impl Words {
         self.say(key, None)
     }
 
-    /// A role as people call it. Those an organization made have the names it gave them.
+    /// The name of a role. Custom roles have the name that the organization gave them.
     pub fn role(&self, key: &str) -> String {
         match key {
             "owner" => self.t("role-owner"),
@@ -164,14 +164,14 @@ impl Words {
         self.say(key, Some(&arguments))
     }
 
-    /// With a number, which may change the words around it.
+    /// With a number, which decides the plural form.
     pub fn count(&self, key: &str, number: i64) -> String {
         let mut arguments = FluentArgs::new();
         arguments.set("count", FluentValue::from(number));
         self.say(key, Some(&arguments))
     }
 
-    /// The key itself where there is no such message; the build sees to it that nobody ever reads one.
+    /// The key itself if there is no such message; the build makes sure that this is never shown.
     fn say(&self, key: &str, arguments: Option<&FluentArgs<'_>>) -> String {
         let Some(pattern) = self.bundle.get_message(key).and_then(|message| message.value()) else {
             return key.to_owned();

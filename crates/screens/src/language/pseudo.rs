@@ -1,11 +1,11 @@
-//! Two languages nobody speaks, made from English as it is read: one is longer, one runs the other way. They show what a
-//! translation would break before there is one, and exist with `--dev` only (docs/decisions/0066).
+//! Two pseudo-languages made from English: one is longer, one runs from right to left. They show what a translation
+//! would break before there is one, and exist with `--dev` only (docs/decisions/0066).
 
 use std::borrow::Cow;
 
 use super::Language;
 
-/// What happens to the words of a message; what is put into it stays as it is.
+/// The transformation of a message's text; inserted values stay unchanged.
 pub(super) const fn transform(language: Language) -> Option<fn(&str) -> Cow<'_, str>> {
     match language {
         Language::English | Language::Portuguese => None,
@@ -14,7 +14,7 @@ pub(super) const fn transform(language: Language) -> Option<fn(&str) -> Cow<'_, 
     }
 }
 
-/// Accents on every letter that can carry one, vowels twice: about 40 % longer with the brackets.
+/// Accents on all letters that have them, vowels doubled: about 40 % longer with the brackets.
 fn longer(text: &str) -> Cow<'_, str> {
     let mut long = String::with_capacity(text.len() * 2);
     for letter in text.chars() {
@@ -47,7 +47,7 @@ fn longer(text: &str) -> Cow<'_, str> {
     Cow::Owned(long)
 }
 
-/// Every word from right to left, as Arabic letters would stand (Unicode Standard Annex 9, RLO and PDF).
+/// Every word from right to left, as in Arabic (Unicode Standard Annex 9, RLO and PDF).
 fn mirrored(text: &str) -> Cow<'_, str> {
     let words = text.split(' ').map(|word| {
         if word.chars().any(char::is_alphabetic) {
@@ -59,7 +59,7 @@ fn mirrored(text: &str) -> Cow<'_, str> {
     Cow::Owned(words.collect::<Vec<_>>().join(" "))
 }
 
-/// A message in brackets that is cut off lacks one.
+/// In brackets, so that a truncated message is visible.
 pub(super) fn bracketed(language: Language, text: String) -> String {
     match language {
         Language::Long => format!("[{text}]"),

@@ -1,4 +1,4 @@
-//! What the build asks of the catalogues, and that everything in them can be read.
+//! The build's checks of the catalogues, and that every message can be formatted.
 
 #[path = "../../build/catalogues.rs"]
 mod catalogues;
@@ -11,7 +11,7 @@ fn messages(language: Language) -> BTreeMap<String, BTreeSet<String>> {
     catalogues::messages(source(language)).0
 }
 
-/// What the build would say about these.
+/// The findings of the build for these catalogues.
 fn said(english: &str, portuguese: &str, users: &[(&str, &str)]) -> Vec<String> {
     let catalogues = [("en", "en.ftl", english.to_owned()), ("pt", "pt.ftl", portuguese.to_owned())];
     let users: Vec<_> = users.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect();
@@ -127,7 +127,7 @@ fn nobody_is_offered_a_pseudo_language() {
     }
 }
 
-/// A page that runs the other way needs nothing but `dir`.
+/// A right-to-left page needs only `dir`.
 #[test]
 fn the_style_names_no_side() {
     let style = include_str!("../../assets/screens.css");
@@ -139,7 +139,7 @@ fn the_style_names_no_side() {
         });
         assert!(!sided, "{declaration}");
         assert!(!["width", "height", "min-width", "max-height"].contains(&name), "{declaration}");
-        // Of four values the second is the right and the fourth the left.
+        // Of four values the second is for the right and the fourth for the left side.
         if ["padding", "margin", "inset", "border-radius"].contains(&name) {
             assert!(value.split_whitespace().count() < 4, "{declaration}");
         }

@@ -1,15 +1,15 @@
-//! The header set of a page (docs/decisions/0060).
+//! The headers of a page (docs/decisions/0060).
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// What a page may do beyond being read.
+/// The kind of page, which decides its policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// Signing in. A client may have opened it in a window of its own, which another policy would cut off.
+    /// Sign-in. A client may have opened it in a popup, which a stricter policy would cut off.
     Flow,
-    /// The person's own pages: no window that opened them keeps a hand on them.
+    /// The person's own pages: a window that opened them has no access to them.
     Account,
-    /// Posts itself to a client: where that leads on to, a `form-action` would have to know.
+    /// Posts itself to a client: `form-action` would have to include the client's further redirects.
     Posting,
 }
 
@@ -21,7 +21,7 @@ const ALWAYS: &[(&str, &str)] = &[
         "camera=(), geolocation=(), microphone=(), otp-credentials=(self), publickey-credentials-create=(self), \
          publickey-credentials-get=(self)",
     ),
-    // To nobody but ourselves. With `no-referrer` a browser would send `Origin: null` with our own forms.
+    // Only to ourselves. With `no-referrer`, browsers would send `Origin: null` with our own forms.
     ("referrer-policy", "same-origin"),
     ("vary", "accept-language, cookie"),
     ("x-content-type-options", "nosniff"),

@@ -1,4 +1,4 @@
-//! What every page has in common: its frame, its headers, and how it is sent.
+//! What all pages have in common: the frame, the headers and the response.
 
 mod headers;
 
@@ -15,7 +15,7 @@ pub use headers::Policy;
 
 use crate::{Screens, language::Language, language::Words};
 
-/// The frame of a page. Templates know it as `s`, and through it the words.
+/// The frame of a page: `s` in templates, with the messages.
 #[derive(Debug)]
 pub struct Shell {
     words: Words,
@@ -23,18 +23,18 @@ pub struct Shell {
     pub service: String,
     pub host: String,
     pub style: String,
-    /// Colours of whoever the page is for.
+    /// The stylesheet of the branding.
     pub look: Option<String>,
     pub script: String,
     pub mark: String,
     pub logo: Option<String>,
     pub nonce: String,
-    /// Where the page can be asked for again, in another language.
+    /// The path of this page, for loading it in another language.
     pub here: String,
     pub problem: Option<Wrong>,
 }
 
-/// What went wrong, what to do about it, and at which field.
+/// A mistake, what to do about it, and its field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
     pub text: String,
@@ -79,13 +79,13 @@ impl Shell {
         Language::ALL
     }
 
-    /// Whether this field is the one that needs attention.
+    /// Whether the mistake is in this field.
     pub fn wrong(&self, field: &str) -> bool {
         self.problem.as_ref().is_some_and(|problem| problem.field.as_deref() == Some(field))
     }
 }
 
-/// A page as an answer.
+/// Sends a page.
 pub fn send(
     screens: &Screens,
     shell: &Shell,
@@ -107,7 +107,7 @@ pub fn send(
     response
 }
 
-/// 303: what was posted here is not posted on.
+/// 303: the browser does not repeat the POST.
 pub fn see_other(location: &str) -> Response {
     match HeaderValue::from_str(location) {
         Ok(value) => {
@@ -120,7 +120,7 @@ pub fn see_other(location: &str) -> Response {
     }
 }
 
-/// Cookies the service set go on to the browser as they are.
+/// Passes the service's cookies on to the browser.
 #[must_use]
 pub fn with_cookies(mut response: Response, cookies: &[HeaderValue]) -> Response {
     for cookie in cookies {

@@ -1,4 +1,4 @@
-//! What a person sees of their own account, and the words it is in.
+//! What people see of their own account, and its texts.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ async fn a_key_is_offered_what_the_person_holds_and_nothing_else() {
         ("days", "30"),
     ];
     let path = format!("/ui/account/keys?in={owned}");
-    // A password set a moment ago is not a fresh proof: the person is asked, and comes back.
+    // A password that was just set is not a recent proof: the person has to prove it, and returns.
     let asked = ana.post(&path, &fields).await;
     let flow = asked.header("location").to_owned();
     if !flow.is_empty() {
@@ -52,7 +52,7 @@ async fn a_key_is_offered_what_the_person_holds_and_nothing_else() {
     let none = ana.post(&path, &fields[..3]).await;
     assert_eq!(none.status, 422, "a key without permissions is none");
 
-    // However many were made and taken back before it: a key that lives is on the page, and first.
+    // Whatever number of keys was revoked before: a valid key is on the page, and first.
     app.sql(
         "INSERT INTO api_key (key_id, kind, organization_id, membership_id, name, secret_hash, permissions, \
          allowed_networks, created_by, created_at, expires_at, revoked_at) \
@@ -97,7 +97,7 @@ async fn what_is_consented_to_is_said_in_the_language_of_the_page() {
     let page = ana.get(&format!("{path}?lang=pt")).await.text();
     assert!(page.contains(email.pt) && !page.contains(email.en), "{page}");
 
-    // And so it stands in their account.
+    // The account page shows the same.
     let page = ana.get(&path).await;
     ana.act(&page, &path, "consent/allow", &[]).await;
     app.sql("UPDATE oauth_grant SET generation = 1").await;
@@ -113,7 +113,7 @@ async fn leaving_an_organization_is_asked_for_with_a_proof_and_then_done() {
     let account = ana.get("/v1/account").await.json()["id"].as_str().expect("an id").parse().expect("an id");
     let joined = belongs(&app, account, "joined", "member").await.to_string();
     let fields = [("action", "leave"), ("id", joined.as_str())];
-    // A password set a moment ago is not a fresh proof: the person is asked, and comes back.
+    // A password that was just set is not a recent proof: the person has to prove it, and returns.
     let asked = ana.post("/ui/account/organizations", &fields).await;
     let flow = asked.header("location").to_owned();
     assert!(flow.starts_with("/ui/flow/"), "{flow}");

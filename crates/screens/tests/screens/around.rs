@@ -1,4 +1,4 @@
-//! What people come from and belong to: apps that ask for them, and organizations.
+//! Fixtures: clients that send people here, and organizations.
 
 use porteiro_protocol::id::{AccountId, Id, OrganizationId};
 use porteiro_service::{
@@ -12,12 +12,12 @@ use porteiro_service::{
 use porteiro_testkit::TestApp;
 use serde_json::{Value, json};
 
-/// A client that asks on this installation, made as a person of the platform would.
+/// A client of this installation, as a platform administrator would create it.
 pub async fn client(app: &TestApp, trust: Trust) -> String {
     made(app, trust, &json!({"redirect_uris": ["https://app.example.test/callback"], "grant_types": ["authorization_code"]})).await
 }
 
-/// Something that cannot open a browser (RFC 8628).
+/// A client that cannot open a browser (RFC 8628).
 pub async fn television(app: &TestApp) -> String {
     let grants = ["urn:ietf:params:oauth:grant-type:device_code"];
     made(app, Trust::Verified, &json!({"redirect_uris": [], "grant_types": grants})).await
@@ -37,7 +37,7 @@ async fn made(app: &TestApp, trust: Trust, more: &Value) -> String {
     made.expect("a client").client_id
 }
 
-/// Where the client sends people.
+/// The authorization request of a client.
 pub fn asking(client: &str, scope: &str) -> String {
     format!(
         "/connect/authorize?client_id={client}&redirect_uri=https%3A%2F%2Fapp.example.test%2Fcallback\
@@ -46,7 +46,7 @@ pub fn asking(client: &str, scope: &str) -> String {
     )
 }
 
-/// An API whose tokens speak for an organization.
+/// An organizational API.
 pub async fn payroll(app: &TestApp) {
     let words = json!({"en": "See salaries", "pt": "Ver salários"});
     let api = json!({
@@ -59,7 +59,7 @@ pub async fn payroll(app: &TestApp) {
     apis::register(&app.app.store, &api).await.expect("an API");
 }
 
-/// Somebody in a new organization.
+/// Adds a member to a new organization.
 pub async fn belongs(
     app: &TestApp,
     account: AccountId,

@@ -1,4 +1,4 @@
-//! What OWASP ASVS 5.0 asks of pages (docs/asvs.md).
+//! What OWASP ASVS 5.0 requires of pages (docs/asvs.md).
 
 use crate::driver::{Person, app};
 

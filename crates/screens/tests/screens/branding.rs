@@ -1,4 +1,4 @@
-//! The installation's own name, picture and colours.
+//! The installation's own name, logo and colours.
 
 use std::sync::Arc;
 

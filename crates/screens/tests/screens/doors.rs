@@ -1,4 +1,4 @@
-//! Where browsers meet the service: pages for them, the same answers as before for everybody else.
+//! Browsers get pages; all other clients get the same answers as without screens.
 
 use axum::{body::Body, extract::Request};
 use http::{StatusCode, header};
@@ -57,7 +57,7 @@ async fn helpers_of_password_managers_lead_to_the_account() {
     assert_eq!(endpoints["enroll"], "https://id.example.test/ui/account/security");
 }
 
-/// Each holds a place among the connections for as long as it likes otherwise.
+/// Otherwise each would hold a connection for as long as it likes.
 #[tokio::test]
 async fn a_form_that_never_ends_is_not_waited_for() {
     let (app, _) = app().await;
@@ -68,7 +68,7 @@ async fn a_form_that_never_ends_is_not_waited_for() {
     }
 }
 
-/// A page full of pictures of our sign-in page would use up what everybody in its visitor's network may open.
+/// A page full of pictures of our sign-in page would use up the flows that its visitor's network may open.
 #[tokio::test]
 async fn a_picture_or_frame_on_a_page_of_somebody_else_opens_no_flow() {
     let (app, _) = app().await;
@@ -97,8 +97,8 @@ async fn a_form_on_a_page_of_somebody_else_opens_no_flow() {
     assert_eq!(ana.cookies, before);
 }
 
-/// The browser keeps our cookies back (`SameSite=Lax`): nobody is told that they are signed out who is not, and what other
-/// tabs are doing goes on.
+/// The browser withholds our cookies (`SameSite=Lax`): a signed-in person must not be shown as signed out, and other
+/// tabs are not affected.
 #[tokio::test]
 async fn a_form_of_an_app_comes_once_more_as_a_link() {
     let (app, _) = app().await;
@@ -116,7 +116,7 @@ async fn a_form_of_an_app_comes_once_more_as_a_link() {
         from_app.post("/connect/authorize", &[("client_id", "nobody"), ("response_type", "code")]).await;
     assert_eq!(again.header("location"), "/connect/authorize?client_id=nobody&response_type=code");
     assert!(from_app.cookies.is_empty(), "nothing takes the place of what the browser has");
-    // Too long for an address: it is taken as it came.
+    // Too long for a link: it is handled as it came.
     let long = "x".repeat(5000);
     let answer = from_app.post("/connect/authorize", &[("client_id", "nobody"), ("state", &long)]).await;
     assert_eq!(title(&answer), "We can’t continue");
@@ -130,7 +130,7 @@ async fn no_link_of_a_page_that_is_not_there_leads_elsewhere() {
     assert!(text.contains("lang=pt") && !text.contains("\"//evil"), "{text}");
 }
 
-/// An app chooses its scheme and what follows it freely: what stands where a host would is nobody's host.
+/// An app chooses its scheme and what follows it freely: what looks like a host there identifies no owner.
 #[tokio::test]
 async fn what_an_app_puts_where_a_host_would_be_is_not_shown_as_one() {
     let (app, _) = app().await;

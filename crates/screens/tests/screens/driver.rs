@@ -1,4 +1,4 @@
-//! A person at a browser without script: reads pages, sends forms, keeps cookies.
+//! A browser without script: reads pages, sends forms, keeps cookies.
 
 use std::{
     collections::BTreeMap,
@@ -15,10 +15,10 @@ use porteiro_testkit::{Answer, TestApp};
 
 pub const ORIGIN: &str = "https://id.example.test";
 
-/// What reached the service, in order.
+/// The requests that reached the service, in order.
 pub type Record = Arc<Mutex<Vec<(Method, String)>>>;
 
-/// The application with screens, and what they ask of it.
+/// The application with screens, and the record of their calls.
 pub async fn app() -> (Arc<TestApp>, Record) {
     let app = TestApp::builder().people().start().await;
     let record = Record::default();
@@ -40,7 +40,7 @@ pub async fn app() -> (Arc<TestApp>, Record) {
     (Arc::new(app), record)
 }
 
-/// Of a body that does not come.
+/// A body that never arrives.
 struct Never;
 
 impl futures_core::Stream for Never {
@@ -56,7 +56,7 @@ pub struct Person {
     pub cookies: BTreeMap<String, String>,
     pub language: &'static str,
     pub origin: &'static str,
-    /// Where this browser has been.
+    /// The paths that this browser requested.
     pub been: Vec<String>,
 }
 
@@ -98,7 +98,7 @@ impl Person {
         self.send(Request::get(path), Body::empty()).await
     }
 
-    /// As a browser fetches what stands on a page of somebody else: a picture, a frame.
+    /// A picture or frame on another site's page.
     pub async fn fetched(&mut self, path: &str, as_what: &str) -> Answer {
         let request = Request::get(path)
             .header("sec-fetch-site", "cross-site")
@@ -107,7 +107,7 @@ impl Person {
         self.send(request, Body::empty()).await
     }
 
-    /// A form whose end never comes.
+    /// Sends a form that never ends.
     pub async fn trickle(&mut self, path: &str) -> Answer {
         let request = Request::post(path)
             .header(header::ORIGIN, self.origin)
@@ -115,7 +115,7 @@ impl Person {
         self.send(request, Body::from_stream(Never)).await
     }
 
-    /// Goes there and wherever that leads here.
+    /// Requests a page and follows its redirects.
     pub async fn visit(&mut self, path: &str) -> (String, Answer) {
         let mut path = path.to_owned();
         loop {
@@ -140,7 +140,7 @@ impl Person {
         self.send(request, Body::from(body)).await
     }
 
-    /// As a page of another make does: by the JSON everybody may use.
+    /// As a page of another implementation does: through the JSON API.
     pub async fn post_json(&mut self, path: &str, body: &str) -> Answer {
         let request = Request::post(path)
             .header(header::ORIGIN, self.origin)
@@ -148,7 +148,7 @@ impl Person {
         self.send(request, Body::from(body.to_owned())).await
     }
 
-    /// Takes an action of the flow on this page.
+    /// Sends an action of the flow on this page.
     pub async fn act(&mut self, page: &Answer, path: &str, action: &str, fields: &[(&str, &str)]) -> Answer {
         let step = step(page);
         let mut all = vec![("action", action), ("step", step.as_str())];
@@ -160,7 +160,7 @@ impl Person {
         self.app.mailed_code(address).await
     }
 
-    /// Makes an account with a password; signed in afterwards.
+    /// Registers an account with a password; it is signed in afterwards.
     pub async fn register(&mut self, address: &str) -> Answer {
         let (path, page) = self.visit("/ui/register").await;
         let page = self.act(&page, &path, "email_code/send", &[("identifier", address)]).await;
@@ -185,7 +185,7 @@ fn encoded(text: &str) -> String {
         .collect()
 }
 
-/// The step a page's forms would send.
+/// The step in a page's forms.
 pub fn step(page: &Answer) -> String {
     let text = page.text();
     let rest = text.split("name=\"step\" value=\"").nth(1);

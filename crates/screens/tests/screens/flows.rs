@@ -1,4 +1,4 @@
-//! Flows by forms alone.
+//! Flows through forms alone.
 
 use http::StatusCode;
 
@@ -101,7 +101,7 @@ async fn what_is_typed_stays_text() {
     let hostile = "\"><script>alert(1)</script>@x";
     let page = ana.act(&page, &path, "email_code/send", &[("identifier", hostile), ("back", hostile)]).await;
     assert!(!page.text().contains("<script>alert"));
-    // A page to return to is one of ours, by name.
+    // The page to return to is one of ours, by name.
     let page = ana.get(&format!("{path}?back=https://evil.example&with=password")).await;
     assert!(!page.text().contains("evil"));
 }
@@ -117,7 +117,7 @@ async fn sessions_are_ended_after_a_fresh_proof() {
     let fields = [("identifier", "ana@example.test"), ("password", "correct horse battery")];
     let page = elsewhere.act(&page, &path, "password/check", &fields).await;
     elsewhere.act(&page, &path, "enrol/skip", &[]).await;
-    // The mailbox and a password set in registration are not what the account can show by now.
+    // The mailbox and a password set at registration no longer reach the account's best level.
     let asked = ana.post("/ui/account/sessions", &[("action", "end-others")]).await;
     let flow = asked.header("location").to_owned();
     assert!(flow.starts_with("/ui/flow/") && flow.ends_with("?back=sessions"), "{flow}");

@@ -1,4 +1,4 @@
-//! What goes with every page.
+//! The headers of every page.
 
 use porteiro_service::oauth::clients::Trust;
 
@@ -52,7 +52,7 @@ async fn every_page_has_the_header_set() {
     }
 }
 
-/// Browsers hold redirects after a form to `form-action` as well, and where a client leads on to only it knows.
+/// Browsers apply `form-action` to redirects after a form as well, and only the client knows where it redirects to.
 #[tokio::test]
 async fn a_page_that_posts_to_the_client_says_nothing_of_forms_and_keeps_the_rest() {
     let (app, _) = app().await;

@@ -1,4 +1,4 @@
-//! Hosted screens from outside: forms in, pages out, on PostgreSQL.
+//! Tests of the hosted screens from outside, on PostgreSQL.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test says what went wrong by stopping there")]
 

@@ -1,4 +1,4 @@
-//! The screens touch nothing but what anybody may call: the flow API and the person's own account.
+//! The screens call only what any client may call: the flow API and the person's own account.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -59,14 +59,14 @@ fn is_public(method: &Method, path: &str) -> bool {
         | ["v1", "account"]
         | ["connect", "authorize" | "logout"] => true,
         ["v1", "account", part, ..] => PUBLIC.contains(part) && parts.len() <= 4,
-        // Nothing of ours has this name: asked on, to be told that there is nothing.
+        // No such page: passed on to the service, which answers 404.
         ["ui", "assets" | "look", ..] => method == Method::GET,
         _ => false,
     };
     public && !parts.contains(&"..")
 }
 
-/// The routes of the crate that nobody has been to, read off its source: axum does not tell.
+/// The routes of the crate that were not requested, read from its source: axum does not list them.
 fn unseen(been: &[String]) -> BTreeSet<&'static str> {
     let source = concat!(include_str!("../../src/lib.rs"), include_str!("../../src/account/mod.rs"));
     let routes: BTreeSet<&str> = source
@@ -87,7 +87,7 @@ fn unseen(been: &[String]) -> BTreeSet<&'static str> {
     routes.into_iter().filter(|route| !been.iter().any(|path| is(route, path))).collect()
 }
 
-/// Pages of nobody in particular.
+/// Pages without a session.
 async fn front(ana: &mut Person) {
     for path in ["/", "/ui/account", "/.well-known/change-password"] {
         assert_eq!(ana.get(path).await.status, 303, "{path}");
@@ -123,7 +123,7 @@ async fn account(ana: &mut Person) {
         ("organizations", "accept"),
         ("organizations", "leave"),
     ] {
-        // What is in the field must not lead anywhere else.
+        // The field must not lead to another path.
         ana.post(&format!("/ui/account/{page}"), &[("action", action), ("id", "../../platform/x?y")]).await;
     }
 }
@@ -138,7 +138,7 @@ async fn invitation(app: &Arc<TestApp>, ana: &mut Person) {
     }
 }
 
-/// An app asks: which organization, and whether it may.
+/// A client's request: the choice of the organization, and the consent.
 async fn request(app: &Arc<TestApp>, ana: &mut Person) {
     payroll(app).await;
     let client = client(app, Trust::Verified).await;
@@ -157,7 +157,7 @@ async fn request(app: &Arc<TestApp>, ana: &mut Person) {
     assert!(page.text().contains("error=access_denied"), "{}", page.text());
 }
 
-/// How often the device asked for a code.
+/// How often the device requested a code.
 async fn device(app: &Arc<TestApp>, ana: &mut Person) -> usize {
     let television = television(app).await;
     let asked = app.form("/connect/device", format!("client_id={television}&scope=openid%20email")).await;

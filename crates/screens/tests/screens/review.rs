@@ -1,5 +1,5 @@
-//! Small faults that a hostile review found, as far as a page shows them: row 20 of `docs/security/review.md`, and what
-//! rows 9 and 18 look like.
+//! Small faults that a hostile review found, as far as pages show them: row 20 of `docs/security/review.md`, and rows 9
+//! and 18.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ async fn row_20_a_page_speaks_the_language_of_the_account() {
     assert!(chosen.contains("<html lang=\"en\""), "what was chosen comes first");
     assert!(ana.get("/ui/account/security").await.text().contains("<html lang=\"en\""), "and is remembered");
 
-    // Somebody unknown is spoken to in the browser's language, until they are known.
+    // An unknown person sees the browser's language until the account is known.
     let mut other = Person::new(&app);
     let (path, page) = other.visit("/ui/sign-in").await;
     assert!(page.text().contains("<html lang=\"en\""));
@@ -75,7 +75,7 @@ async fn row_20_a_page_speaks_the_language_of_the_account() {
     assert!(page.text().contains("<html lang=\"pt-BR\""), "{}", page.text());
 }
 
-/// The buttons of a page in their order, with their classes.
+/// The buttons of a page in order, with their classes.
 fn buttons(page: &str) -> Vec<(String, String)> {
     let attribute = |tag: &str, name: &str| {
         let rest = tag.split(&format!("{name}=\"")).nth(1).unwrap_or_default();
@@ -110,7 +110,7 @@ async fn row_20_signing_out_on_a_page_without_a_session_forgets_the_flows() {
     assert!(!ana.cookies.contains_key("__Host-bind"));
 }
 
-/// Signs in by a mailed code, as far as that leads.
+/// Signs in with a mailed code, as far as that leads.
 async fn by_mail(app: &Arc<TestApp>, ana: &mut Person) -> (String, porteiro_testkit::Answer) {
     app.forget_limits().await;
     let (path, page) = ana.visit("/ui/sign-in").await;

@@ -1,4 +1,4 @@
-//! Pages have around them what every other route has.
+//! Pages have the same layers as every other route.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ async fn pages_have_an_id_and_what_is_too_large_is_refused_early() {
         assert!(!answer.header("x-request-id").is_empty(), "{path}");
         assert_eq!(answer.headers.get_all("x-request-id").iter().count(), 1, "{path}");
     }
-    // What goes on to the service has the id it got there, and is counted there alone.
+    // A request that is passed on has the service's id, and is counted only there.
     let answer = Person::new(&app).get("/healthz").await;
     assert_eq!(answer.headers.get_all("x-request-id").iter().count(), 1);
     let long = format!("/ui/link?x={}", "a".repeat(20_000));
@@ -28,7 +28,7 @@ async fn pages_have_an_id_and_what_is_too_large_is_refused_early() {
     assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
 }
 
-/// The screens in front of a service that does only this.
+/// The screens in front of a service with only these routes.
 async fn before(service: Router) -> Arc<TestApp> {
     let app =
         TestApp::builder().people().settings(|settings| settings.request_timeout_seconds = 1).start().await;
