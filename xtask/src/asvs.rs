@@ -1,4 +1,4 @@
-//! `docs/asvs.md` answers for every requirement of OWASP ASVS 5.0, chapters V6 and V7, levels 1 and 2: how it is met and
+//! `docs/asvs.md` covers every requirement of OWASP ASVS 5.0, chapters V6 and V7, levels 1 and 2: how it is met and
 //! which test shows it, which record departs from it, or which milestone brings it.
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::{Finding, claims, decisions, files};
 const DOCUMENT: &str = "docs/asvs.md";
 const MILESTONES: &[&str] = &["federation", "policies"];
 
-/// Every requirement and its level.
+/// All requirements and their levels.
 #[rustfmt::skip]
 const REQUIREMENTS: &[(&str, &str)] = &[
     ("6.1.1", "1"), ("6.1.2", "2"), ("6.1.3", "2"),

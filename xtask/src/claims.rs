@@ -1,18 +1,18 @@
-//! Documents that claim something row by row, each with what shows it: `path::test_name` or a path, in back quotes.
-//! What is named must exist.
+//! Documents whose table rows make claims, each with its evidence: `path::test_name` or a path, in back quotes. The
+//! evidence must exist.
 
 use std::path::Path;
 
 use crate::{Finding, decisions, files, source::Source};
 
-/// A row of a document's tables: its line and its cells.
+/// A row of a table: its line and its cells.
 #[derive(Debug)]
 pub struct Row {
     pub line: usize,
     pub cells: Vec<String>,
 }
 
-/// Every row under a table's heading line.
+/// All rows below a table's header.
 pub fn rows(text: &str) -> Vec<Row> {
     let lines: Vec<&str> = text.lines().collect();
     let is_row = |line: &str| line.starts_with("| ") || line.starts_with("|-");
@@ -28,12 +28,12 @@ pub fn rows(text: &str) -> Vec<Row> {
         .collect()
 }
 
-/// What stands between back quotes.
+/// The texts between back quotes.
 pub fn quoted(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
-/// Everything a cell names that is not there.
+/// Evidence that does not exist.
 pub fn missing(root: &Path, document: &str, line: usize, cell: &str) -> Vec<Finding> {
     let found = quoted(cell).into_iter().filter_map(|named| {
         let what = match named.split_once("::") {
@@ -52,7 +52,7 @@ pub fn missing(root: &Path, document: &str, line: usize, cell: &str) -> Vec<Find
     found.collect()
 }
 
-/// Decision records that a cell names by number and that are not there.
+/// Decision records that a cell names and that do not exist.
 pub fn missing_records(root: &Path, document: &str, line: usize, cell: &str) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for number in decisions::numbers_in(cell) {

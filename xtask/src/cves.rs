@@ -1,4 +1,4 @@
-//! `docs/cves.md`: what went wrong elsewhere and touches sign-in, each with the test that holds us to it.
+//! `docs/cves.md`: vulnerabilities of other servers that concern sign-in, each with our test against it.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::{Finding, claims, files};
 
 const DOCUMENT: &str = "docs/cves.md";
 
-/// Advisories that must each be answered for. One row may name several.
+/// Advisories that must have a row. One row may name several.
 const LESSONS: &[&str] = &[
     "CVE-2026-18963",
     "CVE-2026-4282",

@@ -1,4 +1,4 @@
-//! Decision records: each has a title, a status, a date and the same four headings, and stands in the index once.
+//! Decision records: each has a title, a status, a date and the same four headings, and one row in the index.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// What is wrong with the title and the line under it: `# NNNN. Title`, then `Status: Accepted. Date: 2026-11-15.`
+/// Mistakes in the title and the line below it: `# NNNN. Title`, then `Status: Accepted. Date: 2026-11-15.`
 fn header(name: &str, text: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     let number = number_at_start(name).unwrap_or_default();
@@ -97,18 +97,18 @@ pub fn exists(root: &Path, number: &str) -> anyhow::Result<bool> {
     Ok(numbers(root)?.iter().any(|one| one == number))
 }
 
-/// The number of every record.
+/// The numbers of all records.
 pub fn numbers(root: &Path) -> anyhow::Result<Vec<String>> {
     let names = records(root)?;
     Ok(names.iter().filter_map(|path| number_at_start(path.rsplit('/').next()?)).collect())
 }
 
-/// Every four-digit number in a text.
+/// All four-digit numbers in a text.
 pub fn numbers_in(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_ascii_digit()).filter(|part| part.len() == 4).map(str::to_owned).collect()
 }
 
-/// `docs/decisions/NNNN-*.md`; other files of the folder are none.
+/// `docs/decisions/NNNN-*.md`; other files of the folder are not records.
 fn records(root: &Path) -> anyhow::Result<Vec<String>> {
     let mut found = files::under(root, FOLDER)?;
     found.retain(|path| {
@@ -118,7 +118,7 @@ fn records(root: &Path) -> anyhow::Result<Vec<String>> {
     Ok(found)
 }
 
-/// Four digits, and no fifth.
+/// Exactly four digits.
 pub fn number_at_start(text: &str) -> Option<String> {
     let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
     (digits.len() == 4).then_some(digits)

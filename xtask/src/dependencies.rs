@@ -1,4 +1,4 @@
-//! A crate's dependency list is the proof of its place: who may use what, read off every `Cargo.toml`.
+//! Which crates may depend on which packages, checked in every `Cargo.toml`.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn refusal(member: &str, dependency: &str) -> Option<String> {
     }
 }
 
-/// Names of packages, in whichever kind of dependency table, for whichever target.
+/// The names of packages in all dependency tables, for all targets.
 fn dependencies(manifest: &toml::Table) -> Vec<String> {
     let mut names = Vec::new();
     for (key, value) in manifest {

@@ -1,4 +1,4 @@
-//! `docs/events.md` comes from the table of security events.
+//! `docs/events.md` is generated from the table of security events.
 
 use std::fmt::Write;
 

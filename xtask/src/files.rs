@@ -2,10 +2,10 @@
 
 use std::{fs, io, path::Path};
 
-/// What is never committed.
+/// Folders that are never committed.
 const NOT_OURS: &[&str] = &[".git", "target", ".state", "node_modules"];
 
-/// Every file under `folder`, relative to `root`; none when there is no such folder.
+/// All files under `folder`, relative to `root`; empty if there is no such folder.
 pub fn under(root: &Path, folder: &str) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     let start = root.join(folder);
@@ -20,7 +20,7 @@ pub fn under(root: &Path, folder: &str) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// Every folder under `folder`, relative to `root`.
+/// All folders under `folder`, relative to `root`.
 pub fn folders_under(root: &Path, folder: &str) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     let start = root.join(folder);

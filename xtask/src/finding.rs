@@ -1,4 +1,4 @@
-//! One thing that is wrong: where, what, and what to do about it.
+//! A finding: where, what is wrong, and what to do about it.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The first line that holds `text`; the first line of all when none does.
+/// The first line that contains `text`, otherwise line 1.
 pub fn line_of(whole: &str, text: &str) -> usize {
     whole.lines().position(|line| line.contains(text)).map_or(1, |index| index + 1)
 }

@@ -1,5 +1,5 @@
-//! Which room of the house may know which: a room imports only rooms that stand before it in this list, so that no two
-//! import each other. A room is a folder or file of a crate's `src`, or of `oauth` in the service.
+//! Which feature folder (room) may import which: a room imports only rooms before it in this list, so that there are no
+//! cycles. A room is a folder or file of a crate's `src`, or of `oauth` in the service.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use crate::{
 
 struct House {
     folder: &'static str,
-    /// From the ground up.
+    /// From the lowest floor up.
     floors: &'static [Floor],
-    /// What stands beside the floors, and why everybody may name it.
+    /// Rooms outside the floors that all may import, each with the reason.
     open: &'static [(&'static str, &'static str)],
-    /// What puts the rooms together, above all of them.
+    /// Rooms above all floors, which put the others together.
     top: &'static [&'static str],
-    /// Edges that go up all the same: from, to, and why.
+    /// Upward imports that are allowed: from, to, and why.
     exceptions: &'static [(&'static str, &'static str, &'static str)],
 }
 
@@ -146,7 +146,7 @@ impl House {
                 ));
                 continue;
             };
-            // It names what it keeps.
+            // An open room may import what it contains.
             if self.is_open(from) {
                 continue;
             }
@@ -174,7 +174,7 @@ impl House {
         self.open.iter().any(|(name, _why)| *name == room)
     }
 
-    /// The room that a path leads into: the longest that fits.
+    /// The room of a path: the longest match.
     fn room(&self, path: &[String]) -> Option<&'static str> {
         let beside = self.open.iter().map(|(name, _why)| *name).chain(self.top.iter().copied());
         let names = self.rooms().chain(beside);
@@ -190,7 +190,7 @@ impl House {
         self.floors.iter().flat_map(|floor| floor.rooms.iter().copied())
     }
 
-    /// What is open or on top stands above everything it names itself.
+    /// Open and top rooms are above everything they import.
     fn place(&self, room: &str) -> usize {
         self.rooms().position(|name| name == room).unwrap_or(usize::MAX)
     }

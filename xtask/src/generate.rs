@@ -1,4 +1,4 @@
-//! Documents that come from the code: written here, never by hand.
+//! Documents generated from the code.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn documents(root: &Path, schema: &Schema) -> Vec<Document> {
     all
 }
 
-/// As `GET /v1/openapi.json` serves it.
+/// As served at `GET /v1/openapi.json`.
 fn openapi() -> String {
     let document = porteiro_service::api::openapi::document(&porteiro_service::table());
     format!("{}\n", serde_json::to_string_pretty(&document).unwrap_or_default())
@@ -50,7 +50,7 @@ pub fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
     Ok(stale(root, &schema::of_migrations()?))
 }
 
-/// Documents that are not what would be written now.
+/// Documents that differ from what would be generated now.
 pub fn stale(root: &Path, schema: &Schema) -> Vec<Finding> {
     documents(root, schema).iter().filter_map(|document| document.differs(root)).collect()
 }

@@ -1,4 +1,4 @@
-//! What is left behind by accident: unfinished code, disabled tests, addresses of registries, files that grew.
+//! Mistakes left behind: unfinished code, disabled tests, addresses of registries, files that are too long.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ const REMINDERS: &[&str] = &["FIXME", "XXX"];
 const MAX_LINES: usize = 400;
 /// Files that may be longer, with the reason.
 const LONGER: &[(&str, &str)] = &[];
-/// Where packages come from is the machine's business: a mirror or a proxy must be able to stand in.
+/// Each machine decides where packages come from: a mirror or a proxy must be able to replace the registry.
 const REGISTRIES: &[&str] =
     &["crates.io", "npmjs.org", "npmjs.com", "pypi.org", "maven.org", "maven.apache.org", "debian.org"];
 
 pub fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for path in files::under(root, "")? {
-        // Not text: nothing to read.
+        // Not text.
         let Ok(text) = files::read(root, &path) else { continue };
         for (index, line) in text.lines().enumerate() {
             findings.extend(hosts(line).filter(|host| is_registry(host)).map(|host| {

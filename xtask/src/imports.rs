@@ -1,15 +1,15 @@
-//! Which modules of its own crate a file names: `crate::…`, `self::…` and `super::…`, in `use` and elsewhere.
+//! The modules of its own crate that a file imports: `crate::…`, `self::…` and `super::…`, in `use` and elsewhere.
 
 use crate::source::Source;
 
-/// A path from the root of the crate, and the line that names it.
+/// A path from the root of the crate, and its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
     pub line: usize,
     pub path: Vec<String>,
 }
 
-/// The module that a file is: `["oauth", "device"]` for `oauth/device/mod.rs`, relative to the crate's `src`.
+/// The module of a file: `["oauth", "device"]` for `oauth/device/mod.rs`, relative to the crate's `src`.
 pub fn module_of(file: &str) -> Vec<String> {
     let mut parts: Vec<String> = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if parts.last().is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str())) {
@@ -36,7 +36,7 @@ pub fn of(module: &[String], source: &Source) -> Vec<Import> {
     found
 }
 
-/// Reads one path, or one `{…}` of paths, and says where the next token is.
+/// Reads one path, or one `{…}` of paths, and returns the position of the next token.
 fn tree(tokens: &[(usize, String)], mut at: usize, start: &[String], found: &mut Vec<Import>) -> usize {
     let mut path = start.to_vec();
     let mut line = 0;
@@ -47,7 +47,7 @@ fn tree(tokens: &[(usize, String)], mut at: usize, start: &[String], found: &mut
                 while let Some((_, token)) = tokens.get(at).filter(|token| token.1 != "}") {
                     at = match token.as_str() {
                         "," => at + 1,
-                        // The other name is of no interest.
+                        // The alias does not matter.
                         "as" => at + 2,
                         _ => tree(tokens, at, &path, found).max(at + 1),
                     };

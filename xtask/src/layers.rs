@@ -1,6 +1,6 @@
-//! `endpoint.rs -> mod.rs -> decide.rs and store.rs`, never back: which words each layer may not use.
+//! `endpoint.rs -> mod.rs -> decide.rs and store.rs`, never back: the words that each layer may not use.
 //!
-//! Every file has a layer: an endpoint, a decision, a store by its name, and a use case by any other.
+//! Every file has a layer: endpoint, decision or store by its name, and use case otherwise.
 
 use std::path::Path;
 
@@ -18,12 +18,12 @@ struct Layer {
     instead: &'static str,
 }
 
-/// Which files of the folder a layer is.
+/// The files of the folder that belong to a layer.
 enum Files {
     All,
     /// By their name without `.rs`, or all files of a folder of that name.
     Named(&'static str),
-    /// Those with none of these names.
+    /// Files with none of these names.
     Others(&'static [&'static str]),
 }
 
@@ -58,7 +58,7 @@ const LAYERS: &[Layer] = &[
         banned: &["porteiro_screens"],
         instead: "the service cannot name a screen; screens depend on the service",
     },
-    // What `Surroundings` holds of the application it does not give away.
+    // `Surroundings` does not expose the application it contains.
     Layer {
         folder: "crates/screens/src",
         files: Files::All,
@@ -73,13 +73,13 @@ const LAYERS: &[Layer] = &[
     },
 ];
 
-/// SQL lives in `store.rs` files and `store/` folders. Elsewhere only here, with the reason.
+/// SQL is in `store.rs` files and `store/` folders. The exceptions, each with its reason.
 const SQL_ELSEWHERE: &[(&str, &str)] = &[
     ("crates/base/src/jobs/schedule.rs", "the schedule is one read and one guarded statement"),
     ("crates/server/src/commands/doctor.rs", "probes the connection itself and names no table"),
 ];
 
-/// Files that are of two layers, with the reason.
+/// Files that belong to two layers, with the reason.
 const BETWEEN: &[(&str, &str)] = &[
     ("crates/service/src/lib.rs", "puts the routes together"),
     ("crates/service/src/management/guard/", "the layers that find out who calls"),
@@ -143,7 +143,7 @@ fn may_hold_sql(path: &str) -> bool {
         || SQL_ELSEWHERE.iter().any(|(allowed, _reason)| *allowed == path)
 }
 
-/// Begins with a verb in capitals and goes on; `"DELETE"` alone is a method.
+/// Begins with a verb in capitals and continues; `"DELETE"` alone is a method.
 fn is_sql(text: &str) -> bool {
     let text = text.trim_start();
     SQL_VERBS
@@ -151,7 +151,7 @@ fn is_sql(text: &str) -> bool {
         .any(|verb| text.strip_prefix(verb).is_some_and(|rest| rest.starts_with(char::is_whitespace)))
 }
 
-/// The first lines of a folder's `mod.rs` tell its story.
+/// The first lines of a folder's `mod.rs` must describe the feature.
 fn feature_folders(root: &Path) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     let folders = [folders_under(root, "crates/base/src")?, folders_under(root, "crates/service/src")?];

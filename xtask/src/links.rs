@@ -1,4 +1,4 @@
-//! Links between documents: a relative link leads to a file or folder that exists, and its anchor to a heading there.
+//! Links between documents: a relative link must lead to an existing file or folder, and its anchor to a heading there.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn links(line: &str) -> Vec<&str> {
     inline.chain(named).filter(|target| !target.contains(':')).collect()
 }
 
-/// What is wrong with a link, or nothing.
+/// What is wrong with a link, if anything.
 fn broken(root: &Path, document: &str, link: &str) -> Option<String> {
     let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));
     let Some(target) = resolve(document, path).filter(|target| root.join(target).exists()) else {
@@ -42,7 +42,7 @@ fn broken(root: &Path, document: &str, link: &str) -> Option<String> {
     missing.then(|| format!("links to {link}, and {target} has no such heading; correct the anchor"))
 }
 
-/// A link's path from the root of the repository; nothing when it leaves the repository.
+/// A link's path from the root of the repository; `None` if it leaves the repository.
 fn resolve(document: &str, path: &str) -> Option<String> {
     if path.is_empty() {
         return Some(document.to_owned());

@@ -1,7 +1,7 @@
-//! `cargo xtask`: what keeps the house as it is drawn.
+//! `cargo xtask`: checks of the house rules, and generated documents.
 //!
 //! - `tidy` runs every check and prints each finding as `path:line: what is wrong and what to do`.
-//! - `generate` writes the documents that come from the code; `generate --check` only compares.
+//! - `generate` writes the documents that are generated from the code; `generate --check` only compares.
 
 mod asvs;
 mod claims;

@@ -1,6 +1,6 @@
-//! What the checks read of Markdown: the prose without code, and the anchors that its headings make.
+//! Parsing of Markdown: the prose without code, and the anchors of headings.
 
-/// The lines outside code blocks, with their numbers. Code spans keep their place and lose their text.
+/// The lines outside code blocks, with their numbers. Code spans are blanked out.
 pub fn prose(text: &str) -> Vec<(usize, String)> {
     let mut in_code = false;
     let mut lines = Vec::new();
@@ -14,7 +14,7 @@ pub fn prose(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// The anchor of each heading, as GitHub makes them: a repeated one gets a number.
+/// The anchors of all headings, as GitHub generates them: a repeated one gets a number.
 pub fn anchors(text: &str) -> Vec<String> {
     let mut in_code = false;
     let mut anchors: Vec<String> = Vec::new();
@@ -40,14 +40,14 @@ fn heading(line: &str) -> Option<&str> {
     (rest.len() < line.len()).then(|| rest.strip_prefix(' ')).flatten().map(str::trim)
 }
 
-/// A heading as GitHub writes it in an address.
+/// A heading as an anchor of GitHub.
 pub fn slug(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c }).flat_map(char::to_lowercase).collect()
 }
 
 fn without_spans(line: &str) -> String {
-    // An odd number of back quotes is a span that goes on in the next line: leave the line as it is.
+    // An odd number of back quotes is a span that continues in the next line: the line is kept.
     if !line.matches('`').count().is_multiple_of(2) {
         return line.to_owned();
     }

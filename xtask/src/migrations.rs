@@ -9,7 +9,7 @@ use crate::{
     files::{self, stem},
 };
 
-/// The last step that anybody outside this repository has applied. Raise it with each release.
+/// The last step that was released outside this repository. Raise it with each release.
 pub const RELEASED: i32 = 0;
 
 const LIST: &str = "crates/base/src/store/migrations.rs";
@@ -38,7 +38,7 @@ pub fn check(root: &Path, listed: &[Migration], released: i32) -> anyhow::Result
             ));
             continue;
         }
-        // What a release tag holds is released, whatever the number above says.
+        // A step in a release tag is released, whatever the number above.
         let head = (migration.version <= released).then_some("HEAD");
         let now = files::read(root, &path)?;
         for revision in tags.iter().copied().chain(head) {
@@ -53,7 +53,7 @@ pub fn check(root: &Path, listed: &[Migration], released: i32) -> anyhow::Result
     Ok(findings)
 }
 
-/// What git prints; nothing when it refuses, as for a file the revision does not have.
+/// The output of git; `None` if it fails, as for a file that the revision does not have.
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").arg("-C").arg(root).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
@@ -103,7 +103,7 @@ mod tests {
         plant(root, FILE, "SELECT 2;\n");
         assert_eq!(found(root, &[ONE], 0), [""; 0], "not released yet");
         assert!(found(root, &[ONE], 1)[0].contains("differs from the released one (HEAD)"));
-        // Committing the change does not help once a tag holds the old one.
+        // Committing the change does not help once a tag contains the old one.
         git_must(root, &["tag", "v1.0.0"]);
         git_must(root, &["commit", "-q", "-a", "-m", "two"]);
         assert!(found(root, &[ONE], 0)[0].contains("differs from the released one (v1.0.0)"));

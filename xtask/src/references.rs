@@ -1,11 +1,12 @@
-//! References in comments and documents: a document, a path below `docs/` and a decision record that is named exists, and
-//! so does a path of the code that a document names. A reader who has only this repository can follow all of them.
+//! References in comments and documents: every document, path below `docs/` and decision record that is named must
+//! exist, and so must every path of the code that a document names. A reader with only this repository can follow all
+//! of them.
 
 use std::path::Path;
 
 use crate::{Finding, decisions, files, source::Source};
 
-/// Text that people write. A script has no extension.
+/// Files that people write. A script has no extension.
 const EXTENSIONS: &[&str] = &["", "rs", "md", "mjs", "js", "py", "sh", "sql", "toml", "css", "html", "ftl"];
 const CODE: &[&str] = &[
     "crates/",
@@ -33,8 +34,8 @@ pub fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// What can hold a reference: the comments of Rust, and strings that are a path; every line of anything else. The tests of
-/// these checks plant paths that are not there.
+/// Lines that may contain a reference: comments and path strings of Rust files; every line of other files. The tests of
+/// these checks name paths that do not exist.
 fn prose(path: &str, text: &str) -> Vec<(usize, String)> {
     if !files::is_rust(path) {
         return text.lines().enumerate().map(|(index, line)| (index + 1, line.to_owned())).collect();
@@ -92,7 +93,7 @@ impl Reader<'_> {
         (named && !found).then(|| format!("names {path}, which does not exist; correct the path"))
     }
 
-    /// Records cite each other by the number alone: `(0019)`.
+    /// Records cite each other by number alone: `(0019)`.
     fn number(&self, word: &str) -> Option<String> {
         let number = word.trim_end_matches(['.', ':']);
         let named = number.starts_with("00") && decisions::number_at_start(number).as_deref() == Some(number);
@@ -115,7 +116,8 @@ fn is_placeholder(path: &str) -> bool {
     path.contains(['*', '{', '$', '…']) || path.contains("NNNN") || path.contains("://")
 }
 
-/// No document here numbers its sections: a number after its name points to another document, or an older one.
+/// Documents here have no numbered sections: a section number after a document's name refers to another or an older
+/// document.
 fn section(document: &str, word: &str) -> Option<String> {
     let number = word.trim_start_matches('§').trim_end_matches(['.', ':']);
     let numbered = number.contains('.') && number.split('.').all(is_section_part);

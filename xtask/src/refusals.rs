@@ -1,4 +1,4 @@
-//! `docs/refusals.md` comes from the table of rules.
+//! `docs/refusals.md` is generated from the table of rules.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! `docs/rfc9700.md` answers for every duty of RFC 9700 and OAuth 2.1, by number, and for every extension of the list:
+//! `docs/rfc9700.md` covers every requirement of RFC 9700 and OAuth 2.1, by number, and every extension of the list:
 //! which test shows it, which milestone brings it, or why it is not done.
 
 use std::path::Path;
@@ -9,7 +9,7 @@ const DOCUMENT: &str = "docs/rfc9700.md";
 const DUTIES: usize = 54;
 const MILESTONES: &[&str] = &["CIBA", "federation", "hosted screens", "organizations", "token exchange"];
 
-/// Extensions that must each be answered for.
+/// Extensions that must have a row.
 const EXTENSIONS: &[&str] = &[
     "RFC 8725",
     "RFC 9126",

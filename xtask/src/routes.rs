@@ -1,4 +1,4 @@
-//! `docs/routes.md` comes from the route table, the tests' own authorization table knows every route, and
+//! `docs/routes.md` is generated from the route table, the authorization table of the tests names every route, and
 //! `docs/openapi.json` describes every route of the product's own API.
 
 use std::{fmt::Write, path::Path};
@@ -12,10 +12,10 @@ use crate::{
 const AUTHORIZATION_TABLE: &str = "tests/src/authorization_table.rs";
 const NAME: &str = "authorization_table";
 const OPENAPI: &str = "docs/openapi.json";
-/// Where the product's own API begins; the other routes are described by their standards.
+/// The prefix of the product's own API; the other routes are described by their standards.
 const OWN_API: &str = "/v1/";
 
-/// One route as the table says it.
+/// One route of the table.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub method: String,
@@ -43,7 +43,7 @@ pub fn served() -> Vec<Row> {
     rows
 }
 
-/// The second table is written by hand, by somebody who asked "who may call this?" once more.
+/// The authorization table is written by hand: it answers "who may call this?" independently.
 pub fn check(root: &Path, routes: &[Row]) -> anyhow::Result<Vec<Finding>> {
     let mut literals = Vec::new();
     let mut exists = false;

@@ -1,4 +1,4 @@
-//! `docs/settings.md` comes from the settings' own descriptions.
+//! `docs/settings.md` is generated from the settings' descriptions.
 
 use std::fmt::Write;
 

@@ -1,13 +1,13 @@
-//! Rust source taken apart just far enough: code, comments and string literals, each with its line. A word in
-//! a comment is no use of a crate, and a word in a string is no comment.
+//! Splits Rust source into code, comments and string literals, each with its line, so that a word in a comment does not
+//! count as code, nor a word in a string as a comment.
 
 #[derive(Debug, Default)]
 pub struct Source {
-    /// The code, line by line; comments and the insides of strings are gone.
+    /// The code, line by line, without comments and the contents of strings.
     pub code: Vec<String>,
     /// The comments, line by line.
     pub comments: Vec<String>,
-    /// Every string literal and the line on which it begins.
+    /// All string literals and the lines on which they begin.
     pub strings: Vec<(usize, String)>,
 }
 
@@ -38,7 +38,7 @@ impl Source {
         self
     }
 
-    /// Every identifier and its line.
+    /// All identifiers and their lines.
     pub fn identifiers(&self) -> impl Iterator<Item = (usize, &str)> {
         self.code.iter().enumerate().flat_map(|(index, line)| {
             line.split(|c: char| !c.is_alphanumeric() && c != '_')
@@ -141,10 +141,10 @@ fn block_end(text: &str) -> usize {
     text.len()
 }
 
-/// Where the inside begins, how long it is, and how long the whole literal is.
+/// The start and length of the contents, and the length of the whole literal.
 fn string_literal(text: &str, follows_word: bool) -> Option<(usize, usize, usize)> {
     let unprefixed = if follows_word { text } else { text.trim_start_matches(['b', 'c']) };
-    // At most one letter, or it is a name.
+    // At most one letter, otherwise it is a name.
     let prefix = text.len() - unprefixed.len();
     if prefix > 1 {
         return None;

@@ -1,5 +1,5 @@
-//! `docs/standards.md` says where each standard lives. A standard named in the first lines of a file has a row,
-//! and what a row names exists.
+//! `docs/standards.md` lists where each standard is implemented. A standard named in the first lines of a file must
+//! have a row, and everything a row names must exist.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -13,7 +13,7 @@ const TABLE: &str = "docs/standards.md";
 const NO_SPECIFICATION: &[&str] =
     &["OpenID Connect", "OpenID Provider", "OpenID Providers", "OpenID Foundation"];
 
-/// `served` are the standards that routes say they answer for.
+/// `served`: the standards that the routes name.
 pub fn check(root: &Path, served: &[&str]) -> anyhow::Result<Vec<Finding>> {
     let Ok(table) = files::read(root, TABLE) else {
         return Ok(vec![Finding::new(
@@ -81,7 +81,7 @@ fn row(root: &Path, line: usize, cells: &[&str]) -> anyhow::Result<Vec<Finding>>
     Ok(findings)
 }
 
-/// What stands between back quotes.
+/// The texts between back quotes.
 fn quoted(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }

@@ -1,4 +1,4 @@
-//! Every check there is. A new one is a file beside this and a line here.
+//! All checks. A new check is a file in this folder and a line here.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ pub fn run(root: &Path) -> anyhow::Result<Vec<Finding>> {
             findings.extend(schema::check(root, &schema, schema::HOT)?);
             findings.extend(generate::stale(root, &schema));
         }
-        // What needs no database is said all the same.
+        // Reports the findings of the checks that need no database.
         Err(error) => {
             report(&findings);
             return Err(error);

@@ -1,4 +1,4 @@
-//! `docs/audit-trail.md` comes from the table of trail entries, with the program by which a reader checks them.
+//! `docs/audit-trail.md` is generated from the table of audit events, with the program that verifies an export.
 
 use std::fmt::Write;
 

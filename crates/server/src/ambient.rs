@@ -1,4 +1,4 @@
-//! The real clock and the real entropy: the only place in the program that asks the machine for either.
+//! The real clock and entropy: the only place that reads them from the machine.
 
 use porteiro_protocol::{
     entropy::Entropy,
@@ -22,7 +22,7 @@ impl Entropy for SystemEntropy {
     #[expect(clippy::disallowed_methods, reason = "the one source everything else is given")]
     fn fill(&self, bytes: &mut [u8]) {
         if aws_lc_rs::rand::fill(bytes).is_err() {
-            // Going on with predictable secrets would be worse than any outage.
+            // Predictable secrets would be worse than an outage.
             std::process::abort();
         }
     }

@@ -1,4 +1,4 @@
-//! From settings to a running application, or to a refusal that says what to do.
+//! From settings to a running application, or to a refusal to start with advice.
 
 use std::{path::Path, sync::Arc};
 
@@ -26,7 +26,7 @@ use crate::{
     say,
 };
 
-/// The settings, or the first thing that is wrong with them.
+/// The checked settings, or the first finding.
 pub fn check(settings: Settings, mode: Mode) -> Result<Checked, Failure> {
     settings.for_mode(mode).check(mode).map_err(|findings| {
         let more = match findings.len() {
@@ -56,8 +56,8 @@ pub fn master_key(file: Option<&Path>, mode: Mode) -> Result<Arc<MasterKey>, Fai
     key.map(Arc::new).map_err(|error| Failure::refusal(format!("master_key_file: {error}")))
 }
 
-/// Links in mails, and what devices show, lead to the hosted screens where they are served, unless the operator has pages
-/// of their own.
+/// Links in mails, and addresses that devices show, lead to the hosted screens if they are served, unless the operator
+/// set other pages.
 #[cfg(feature = "screens")]
 fn with_own_pages(settings: &mut Settings) {
     if settings.screens {
@@ -70,7 +70,7 @@ fn with_own_pages(settings: &mut Settings) {
 #[cfg(not(feature = "screens"))]
 const fn with_own_pages(_: &mut Settings) {}
 
-/// Everything `serve` needs, checked in the order a person would fix it.
+/// Everything `serve` needs, checked in the order in which an operator would fix it.
 pub async fn assemble(mut checked: Checked) -> Result<Arc<App>, Failure> {
     with_own_pages(&mut checked.settings);
     let settings = &checked.settings;
@@ -105,7 +105,7 @@ pub async fn assemble(mut checked: Checked) -> Result<Arc<App>, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let parts = Parts { checked, store, keys, mailer, sms, fetcher, clock, entropy };
-    // The list of common passwords takes a tenth of a second to make: now, not at somebody's first password.
+    // Building the list of common passwords takes a tenth of a second: at start, not at the first password.
     tokio::task::spawn_blocking(porteiro_protocol::password::common::prepare);
     App::new(parts).map(Arc::new).map_err(Failure::refusal)
 }

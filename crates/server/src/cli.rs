@@ -6,8 +6,8 @@ use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcomm
 use porteiro_protocol::jose::Algorithm;
 use porteiro_service::settings;
 
-/// What the binary was built from, where whoever built it said so (`BUILD_COMMIT`, at build time). Nothing is asked of the
-/// machine, so that the same sources make the same binary, without git too.
+/// The commit of the binary, if the build set `BUILD_COMMIT`. Nothing is read from the machine, so that the same
+/// sources give the same binary, without git too.
 const COMMIT: &str = match option_env!("BUILD_COMMIT") {
     Some(commit) if !commit.is_empty() => commit,
     Some(_) | None => "unknown",
@@ -227,7 +227,7 @@ pub enum Config {
     Schema,
 }
 
-/// What was asked for.
+/// The parsed command line.
 #[derive(Debug)]
 pub struct Invocation {
     pub command: Command,

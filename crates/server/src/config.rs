@@ -1,5 +1,5 @@
-//! Layers: defaults, then the file, then the environment, then flags. Each value remembers where it came from, so
-//! that a complaint can say where to look.
+//! Layers: defaults, then the file, then the environment, then flags. Each value keeps its source, so that an error can
+//! name it.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -7,15 +7,16 @@ use porteiro_service::settings::{Described, Kind, Settings, described};
 use serde_json::{Map, Value};
 
 const PREFIX: &str = "PORTEIRO_";
-/// Not settings: ours for tests, scripts and `porteiro admin`, and what Kubernetes sets for a service called `porteiro`.
+/// Not settings: variables for tests, scripts and `porteiro admin`, and those that Kubernetes sets for a service named
+/// `porteiro`.
 const FOREIGN: &[&str] = &["API_KEY", "CONFIG", "TEST_", "PORT", "SERVICE_"];
-/// Read when no file is named and this one exists.
+/// Read if no file is named and this one exists.
 pub const DEFAULT_FILE: &str = "/etc/porteiro/porteiro.toml";
 
 #[derive(Debug)]
 pub struct Loaded {
     pub settings: Settings,
-    /// Where each value that is not a default came from.
+    /// The source of each value that is not a default.
     pub sources: BTreeMap<String, String>,
 }
 
@@ -90,7 +91,7 @@ impl Layers {
         })
     }
 
-    /// A text from the environment or a flag becomes the kind of value its setting has.
+    /// Converts text from the environment or a flag to the type of its setting.
     fn add_text(&mut self, key: &str, text: &str, source: String) -> Result<(), String> {
         let kind = self.known(key).map_err(|unknown| format!("{source}: {unknown}"))?.kind;
         let value = match kind {
@@ -108,7 +109,7 @@ impl Layers {
     }
 
     fn set(&mut self, key: &str, value: Value, source: String) -> Result<(), String> {
-        // Alone, so that the complaint is about this setting and no other. It never quotes the value.
+        // Parsed alone, so that the error is about this setting only. It never quotes the value.
         let alone = Value::Object(Map::from_iter([(key.to_owned(), value.clone())]));
         if serde_json::from_value::<Settings>(alone).is_err() {
             let hint = self.known(key).map(|setting| setting.description.clone()).unwrap_or_default();

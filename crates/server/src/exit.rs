@@ -1,4 +1,4 @@
-//! How the process ends: one line that says what to do, and a code a script can read (sysexits).
+//! How the process ends: one line of advice, and an exit code for scripts (sysexits).
 
 use std::process::ExitCode;
 
@@ -8,9 +8,9 @@ pub struct Failure {
     message: String,
 }
 
-/// `EX_CONFIG`: the service refuses to start until somebody changes something.
+/// `EX_CONFIG`: the service refuses to start until the operator changes something.
 const REFUSAL: u8 = 78;
-/// `EX_UNAVAILABLE`: something it needs does not answer; trying again may help.
+/// `EX_UNAVAILABLE`: a service it needs does not answer; trying again may help.
 const UNAVAILABLE: u8 = 69;
 const ERROR: u8 = 1;
 

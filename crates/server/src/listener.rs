@@ -1,5 +1,6 @@
-//! Our own accept loop: header timeout, bounded heads, bounded connections in all and from one network, peers that must
-//! read and must ask, the client certificate in reach, and a drain that lets open requests finish.
+//! Our own accept loop: a header timeout, bounded heads, bounded connections in total and from one network, limits for
+//! peers that do not read or do not send requests, the client certificate in every request, and a drain that lets open
+//! requests finish.
 
 mod activity;
 mod paced;
@@ -30,22 +31,22 @@ use tower::ServiceExt;
 pub use self::places::Places;
 use self::{activity::Activity, paced::Paced};
 
-/// Until the head of a request is complete, also while a connection waits for its next one: slow clients must not hold
-/// connections.
+/// Until the head of a request is complete, also while a connection waits for its next request: slow clients must not
+/// hold connections.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Request line and headers together; the service refuses finer, with a proper answer.
+/// Request line and headers together; the service has lower limits, with a proper answer.
 const HEAD_BUFFER: usize = 40 * 1024;
 const MAX_HEADERS: usize = 100;
 
-/// How long a peer may keep a place without doing its part.
+/// How long a peer may stay inactive.
 #[derive(Debug, Clone, Copy)]
 struct Patience {
-    /// Without taking a byte of what is written to it.
+    /// Without reading any of the data written to it.
     write: Duration,
-    /// Without a request, on an HTTP/2 connection; between those of HTTP/1.1 the head's timeout counts.
+    /// Without a request, on an HTTP/2 connection; on HTTP/1.1, the header timeout applies between requests.
     idle: Duration,
-    /// For what is still under way on an HTTP/2 connection that was told to end.
+    /// For open streams of an HTTP/2 connection after GOAWAY.
     linger: Duration,
 }
 
@@ -79,7 +80,7 @@ impl Listener {
         self.socket.local_addr()
     }
 
-    /// Serves until told to stop, then gives open requests until `drain` is over.
+    /// Serves until told to stop, then gives open requests the time `drain`.
     pub async fn serve(
         self,
         router: Router,
@@ -89,7 +90,7 @@ impl Listener {
     ) {
         let graceful = GracefulShutdown::new();
         loop {
-            // A place first: beyond the limit, connections wait in the kernel's queue.
+            // Waits for a free place first: beyond the limit, connections wait in the kernel's queue.
             let next = async {
                 let place = places.free().await;
                 (place, self.socket.accept().await)
@@ -101,7 +102,7 @@ impl Listener {
             let (stream, address) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // Out of file descriptors, most likely: waiting frees some.
+                    // Probably out of file descriptors: waiting frees some.
                     tracing::warn!(%error, "a connection could not be accepted");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
@@ -151,7 +152,7 @@ async fn encrypted(acceptor: &TlsAcceptor, stream: Paced<TcpStream>, address: So
     }
 }
 
-/// The router as hyper wants it, with the peer in every request.
+/// The router as a hyper service, with the peer in every request.
 macro_rules! service {
     ($router:expr, $peer:expr) => {
         TowerToHyperService::new($router.map_request(
@@ -176,8 +177,8 @@ where
     ended(served.watcher.watch(connection).await);
 }
 
-/// Ends by GOAWAY (RFC 9113 §6.8) when the node stops or the peer has not asked for anything for too long. Who does not
-/// take its answers, by a window of zero, is idle too, and cut off when the lingering is over.
+/// Ends with GOAWAY (RFC 9113 §6.8) when the node stops or the peer was idle for too long. A peer that does not read
+/// its responses, by a window of zero, is idle too, and is disconnected after `linger`.
 async fn http2<S>(stream: S, peer: Peer, mut served: Served)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -207,7 +208,7 @@ where
         () = activity.ceases(served.patience.idle) => false,
         _ = served.stop.wait_for(|stop| *stop) => true,
     };
-    // The node waits for this connection while its watcher lives; until then it may finish.
+    // While the node stops it waits for this connection, which may finish.
     let linger = if stopping { Duration::MAX } else { served.patience.linger };
     let finished = async { tokio::join!(ending.shutdown(), connection).1 };
     if let Ok(outcome) = tokio::time::timeout(linger, finished).await {
@@ -216,7 +217,7 @@ where
     drop(served.watcher);
 }
 
-/// A broken connection is ordinary; it is worth a look only when asked for.
+/// Broken connections are normal; they are logged at debug level.
 fn ended(outcome: hyper::Result<()>) {
     if let Err(error) = outcome {
         tracing::debug!(%error, "a connection ended early");

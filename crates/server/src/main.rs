@@ -24,7 +24,7 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return exit::Failure::new(format!("cannot start: {error}")).report(),
     };
-    // Behind one pointer: the runtime would hold a copy of every command in each of the ways it can poll them.
+    // Boxed: otherwise the runtime would have a copy of every command's future in each of its poll functions.
     let command: Pin<Box<dyn Future<Output = _>>> = Box::pin(commands::run(invocation));
     match runtime.block_on(command) {
         Ok(()) => ExitCode::SUCCESS,

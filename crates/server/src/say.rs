@@ -1,8 +1,8 @@
-//! Words for a person at a terminal. Everything else goes to the log.
+//! Output for a person at a terminal. Everything else goes to the log.
 
 use std::io::Write;
 
-/// A reader that went away (`| head`) is not an error.
+/// A closed pipe (`| head`) is not an error.
 pub fn out(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }

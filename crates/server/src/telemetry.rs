@@ -1,4 +1,4 @@
-//! Logs to standard output, traces to a collector where one is set.
+//! Logs to standard output, and traces to a collector if one is set.
 
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_otlp::{WithExportConfig, WithHttpConfig};
@@ -8,14 +8,14 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, layer::SubscriberExt, util:
 
 use crate::exit::Failure;
 
-/// Holds what must be flushed before the process ends.
+/// What must be flushed before the process ends.
 #[derive(Debug, Default)]
 pub struct Telemetry {
     traces: Option<SdkTracerProvider>,
 }
 
 impl Telemetry {
-    /// Sends what is still waiting. Blocks: call it last.
+    /// Sends pending traces. Blocks: call it last.
     pub fn flush(self) {
         if let Some(traces) = self.traces {
             let _ = traces.shutdown();
@@ -24,7 +24,7 @@ impl Telemetry {
 }
 
 pub fn start(settings: &Settings) -> Result<Telemetry, Failure> {
-    // The WebAuthn library writes what it is given into its own log lines.
+    // The WebAuthn library writes its input to its own log lines.
     let filter = EnvFilter::try_new(format!("{},webauthn_rs_core=off", settings.log_filter))
         .map_err(|error| Failure::refusal(format!("log_filter: is not a valid filter ({error})")))?;
     let logs: Box<dyn Layer<Registry> + Send + Sync> = match settings.log_format {
@@ -54,8 +54,8 @@ pub fn start(settings: &Settings) -> Result<Telemetry, Failure> {
 fn exporter(endpoint: &str) -> Result<SdkTracerProvider, Failure> {
     let refused = |error: String| Failure::refusal(format!("otlp_endpoint: {error}"));
     let endpoint = format!("{}/v1/traces", endpoint.trim_end_matches('/'));
-    // The exporter runs on a thread of its own, so its client may block. It is built there too: a blocking client
-    // must not be made inside the async runtime.
+    // The exporter runs on its own thread, so its client may block. It is also created there: a blocking client must
+    // not be created inside the async runtime.
     let exporter = std::thread::spawn(move || {
         let client = reqwest::blocking::Client::builder()
             .timeout(std::time::Duration::from_secs(5))

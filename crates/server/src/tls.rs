@@ -1,4 +1,4 @@
-//! TLS in process. The second listener asks for a client certificate and does without one.
+//! TLS in process. The second listener requests a client certificate but does not require one.
 
 use std::{path::Path, sync::Arc};
 
@@ -46,8 +46,8 @@ pub fn server(
     Ok(Arc::new(config))
 }
 
-/// Takes any certificate whose private key the client proves to hold. Whether it means anything is decided per
-/// client: by thumbprint (RFC 8705 §2.2) or by its chain and subject (§2.1).
+/// Accepts any certificate whose private key the client proves to hold. Whether it authenticates a client is decided
+/// per client: by thumbprint (RFC 8705 §2.2) or by its chain and subject (§2.1).
 #[derive(Debug)]
 struct AnyCertificate {
     provider: Arc<CryptoProvider>,

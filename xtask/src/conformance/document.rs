@@ -1,4 +1,4 @@
-//! The document itself.
+//! Writes the document.
 
 use std::{collections::BTreeMap, fmt::Write, path::Path};
 
@@ -37,7 +37,7 @@ fn run_of<'a>(runs: &'a [Run], plan: &Plan) -> Option<&'a Run> {
     runs.iter().find(|run| run.plan.key == plan.key)
 }
 
-/// How each plan came out, in numbers.
+/// The results of each plan, in numbers.
 fn summary(runs: &[Run]) -> String {
     let mut text = "| Plan | Modules | With the suite | Run |\n|---|---|---|---|\n".to_owned();
     for plan in GROUPS.iter().flat_map(|group| group.iter()) {
@@ -97,7 +97,7 @@ fn described(row: &Row) -> String {
     if row.remark.is_empty() { row.checks.clone() } else { format!("{}. *{}*", row.checks, row.remark) }
 }
 
-/// Tests by name; the address is their file.
+/// The names of tests, linked to their files.
 fn linked(row: &Row) -> String {
     let link = |test: &String| match test.split_once("::") {
         Some((path, name)) => format!("[`{name}`](../{path})"),

@@ -1,4 +1,4 @@
-//! `docs/conformance.md`: every module of the plans, the test of ours that does the same, and what the suite said. Written
+//! `docs/conformance.md`: every module of the plans, our test that does the same, and the suite's result. Generated
 //! from `certification/modules.csv` and `certification/results/`; checked against the list of modules in [`plans`].
 
 mod document;
@@ -32,7 +32,7 @@ pub fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Modules that no row answers for, or two do.
+/// Modules with no row, or with two.
 fn untested(rows: &[Row]) -> Vec<Finding> {
     let answers = |plan: &Plan, module: &str| {
         let lines: Vec<usize> =
@@ -55,7 +55,7 @@ fn untested(rows: &[Row]) -> Vec<Finding> {
 }
 
 impl Row {
-    /// What it says that is not so.
+    /// Wrong statements of the row.
     fn wrong(&self, root: &Path) -> anyhow::Result<Vec<Finding>> {
         let find = |what: String| Finding::new(TABLE, self.line, what);
         let mut findings = Vec::new();

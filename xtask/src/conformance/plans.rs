@@ -1,15 +1,15 @@
-//! Which modules the plans of the OpenID conformance suite (5.2) have, in their order. Names are facts; what they check
-//! and what we do about it stands in `certification/modules.csv`.
+//! The modules of the OpenID conformance suite's plans (5.2), in order. `certification/modules.csv` describes what they
+//! check and which test of ours does the same.
 
-/// A plan, under the name of its file in `certification/`.
+/// A plan, with the name of its file in `certification/`.
 #[derive(Debug)]
 pub struct Plan {
     pub key: &'static str,
-    /// As the suite calls it.
+    /// The suite's name.
     pub name: &'static str,
-    /// As a reader does.
+    /// The name for readers.
     pub title: &'static str,
-    /// What stands in front of every name below.
+    /// The prefix of all module names below.
     pub prefix: &'static str,
     pub parts: &'static [&'static [&'static str]],
 }
@@ -24,7 +24,7 @@ impl Plan {
     }
 }
 
-/// Plans that share modules stand together, and share a table in the document.
+/// Plans that share modules share a table in the document.
 pub const GROUPS: &[&[Plan]] = &[
     &[Plan {
         key: "config",
@@ -170,7 +170,7 @@ const DYNAMIC: &[&str] = &[
     "ensure-client-assertion-with-iss-aud-succeeds",
 ];
 
-/// Eleven modules; the plain sign-out has nothing behind the prefix.
+/// Eleven modules; the module of the plain sign-out is the prefix alone.
 const RP_LOGOUT: &[&str] = &[
     "-discovery-endpoint-verification",
     "",
@@ -239,7 +239,7 @@ const FAPI2_ALWAYS: &[&str] = &[
     "par-test-token-endpoint-url-as-audience-fails",
 ];
 
-/// Where tokens are bound by DPoP.
+/// For tokens bound by DPoP.
 const FAPI2_DPOP: &[&str] = &[
     "check-dpop-proof-nbf-exp",
     "ensure-dpopproof-with-iat-10seconds-before-succeeds",
@@ -252,7 +252,7 @@ const FAPI2_DPOP: &[&str] = &[
     "dpop-negative-tests",
 ];
 
-/// Where requests are signed.
+/// For signed requests.
 const FAPI2_SIGNED: &[&str] = &[
     "ensure-request-object-with-multiple-aud-succeeds",
     "ensure-request-object-with-nbf-8-seconds-in-the-future-is-accepted",

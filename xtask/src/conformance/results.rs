@@ -1,4 +1,4 @@
-//! `certification/results/KEY.json`: what a run of a plan came to.
+//! `certification/results/KEY.json`: the results of a plan's run.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub struct Outcome {
     pub notes: Vec<String>,
 }
 
-/// The runs there are, and files that are none.
+/// All runs, and findings for unreadable files.
 pub fn read(root: &Path) -> anyhow::Result<(Vec<Run>, Vec<Finding>)> {
     let (mut runs, mut findings) = (Vec::new(), Vec::new());
     for path in files::under(root, RESULTS)? {
@@ -68,7 +68,7 @@ impl Run {
         self.content["modules"].as_array().into_iter().flatten().map(outcome).collect()
     }
 
-    /// When, with what, and what of ours.
+    /// The date, the suite and our commit.
     pub fn introduction(&self) -> String {
         let commit = |pointer: &str| self.text(pointer).chars().take(12).collect::<String>();
         format!(
@@ -80,7 +80,7 @@ impl Run {
         )
     }
 
-    /// Modules and results nobody knows.
+    /// Unknown modules and results.
     pub fn unknown(&self) -> Vec<Finding> {
         let wrong = |outcome: Outcome| {
             if !self.plan.has(&outcome.module) {

@@ -1,5 +1,5 @@
-//! `certification/modules.csv`: plans, module, tests, what is checked, a remark. Several plans or tests stand apart by a
-//! space. Commas separate, so only the remark may have one.
+//! `certification/modules.csv`: plans, module, tests, what is checked, a remark. Several plans or tests are separated
+//! by a space. Commas separate the columns, so only the remark may contain one.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ impl Row {
     }
 }
 
-/// The rows, and what cannot be read as one.
+/// The rows, and findings for unreadable lines.
 pub fn read(root: &Path) -> (Vec<Row>, Vec<Finding>) {
     let text = files::read(root, TABLE).unwrap_or_default();
     let (mut rows, mut findings) = (Vec::new(), Vec::new());

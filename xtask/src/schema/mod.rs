@@ -1,5 +1,5 @@
-//! The schema as PostgreSQL itself describes it, after every migration: held to the portable subset
-//! (`migrations/README.md`) and written down as `docs/schema.md`.
+//! The schema as PostgreSQL describes it, after all migrations: checked against the portable subset
+//! (`migrations/README.md`) and written to `docs/schema.md`.
 
 mod catalogue;
 mod document;
@@ -23,7 +23,7 @@ pub struct Schema {
     pub sequences: Vec<String>,
 }
 
-/// A table or a partitioned one; partitions inherit from theirs and are not listed.
+/// A table or a partitioned one; partitions are not listed.
 #[derive(Debug, Default)]
 pub struct Table {
     pub name: String,
@@ -50,7 +50,7 @@ pub struct Index {
     pub unique: bool,
     pub primary: bool,
     pub keys: Vec<String>,
-    /// Every column it depends on: also included ones, and those of its expressions and its condition.
+    /// All columns it depends on: also included ones, and those of its expressions and its condition.
     pub reads: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub struct ForeignKey {
     pub target_columns: Vec<String>,
 }
 
-/// How a table would be spread over nodes.
+/// How a table would be distributed over nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shard<'a> {
     Replicated,
@@ -82,7 +82,7 @@ impl Table {
     }
 }
 
-/// Applies every migration to a database of its own and reads what came out.
+/// Applies all migrations to a new database and reads the result.
 pub fn of_migrations() -> anyhow::Result<Schema> {
     tokio::runtime::Runtime::new()?.block_on(scratch::with_database(async |settings, client| {
         let store = Store::open(settings)?;
@@ -103,7 +103,7 @@ pub fn check(root: &Path, schema: &Schema, hot: &[(&str, &str)]) -> anyhow::Resu
     Ok(violations.into_iter().map(|(table, what)| finding(&sources, &table, &what)).collect())
 }
 
-/// Points at the line that makes the table.
+/// Refers to the line that creates the table.
 fn finding(sources: &[(String, String)], table: &str, what: &str) -> Finding {
     let what = format!("{table} {what}");
     for text in

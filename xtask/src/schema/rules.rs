@@ -1,8 +1,8 @@
-//! The portable subset, rule by rule: what keeps the schema movable to a database of many nodes.
+//! The portable subset, rule by rule: it keeps the schema portable to a distributed database.
 
 use super::{Column, ForeignKey, Schema, Shard, Table};
 
-/// Columns (table, column) that change so often that an index on them would cost every change its HOT update.
+/// Columns (table, column) that change so often that an index on them would prevent HOT updates.
 pub const HOT: &[(&str, &str)] = &[
     ("api_key", "last_used_at"),
     ("credential", "failures"),
@@ -36,7 +36,7 @@ const TYPES: &[&str] = &[
     "double precision",
 ];
 
-/// The table and what is wrong with it.
+/// The table, and what is wrong with it.
 pub type Violation = (String, String);
 
 pub fn violations(

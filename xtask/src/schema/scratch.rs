@@ -1,4 +1,4 @@
-//! A database that exists while one piece of work looks at it.
+//! A temporary database.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,7 +11,7 @@ use tokio_postgres::Client;
 
 const VARIABLE: &str = "PORTEIRO_TEST_DATABASE_URL";
 
-/// Hands the work a database of its own, and takes it away again whatever came of it.
+/// Runs `work` with a new database, and drops it afterwards, whatever the result.
 pub async fn with_database<T>(
     work: impl AsyncFnOnce(&Settings, &Client) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
@@ -20,9 +20,9 @@ pub async fn with_database<T>(
     let address = address()?;
     let name = format!("xtask_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let server = connect_once(&settings(address.clone())).await.context(VARIABLE)?;
-    // Left by a killed run that had our number.
+    // Left by a killed run with the same process id.
     server.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await?;
-    // template1 cannot be copied while somebody is connected to it.
+    // template1 cannot be copied while a client is connected to it.
     server.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE template0")).await?;
     let outcome = inside(&settings(elsewhere(&address, &name)), work).await;
     server.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await?;
@@ -49,7 +49,7 @@ fn settings(address: String) -> Settings {
     Settings { database_url: Sensitive::new(address), database_pool_size: 1, ..Settings::default() }
 }
 
-/// The same server, another database.
+/// The address of another database on the same server.
 fn elsewhere(address: &str, database: &str) -> String {
     let (place, options) = address.split_once('?').unwrap_or((address, ""));
     let after_scheme = place.find("://").map_or(0, |at| at + 3);

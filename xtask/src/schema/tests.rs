@@ -1,4 +1,4 @@
-//! Against real schemas, each in a database of its own.
+//! Tests with real schemas, each in its own database.
 
 use super::{Schema, catalogue, document, of_migrations, rules, scratch};
 use crate::files::planted::tree;

@@ -1,4 +1,4 @@
-//! `docs/security/`: limits, ways in and sessions, with the numbers the code has.
+//! `docs/security/`: limits, credentials and sessions, with the numbers from the code.
 
 pub mod paths;
 pub mod sessions;
@@ -6,10 +6,10 @@ pub mod throttling;
 
 use porteiro_service::credentials::{CredentialKind, KindInfo};
 
-/// Failures in a row after which a credential must be bound again.
+/// Consecutive failures after which a credential must be enrolled again.
 fn failures(info: &KindInfo) -> String {
     match (info.kind, info.max_failures) {
-        // A mailbox or number is nothing to guess; the code is, and dies after five tries.
+        // A mailbox or number cannot be guessed; the code can, and is invalid after five attempts.
         (CredentialKind::Email | CredentialKind::Phone, _) => {
             "5 per code, then the code is invalid".to_owned()
         }
@@ -18,7 +18,7 @@ fn failures(info: &KindInfo) -> String {
     }
 }
 
-/// `1 hour 12 minutes`: the two largest units, so that `86_400` is not a riddle.
+/// `1 hour 12 minutes`: the two largest units, which are easier to read than `86_400`.
 fn in_words(seconds: f64) -> String {
     let units = [(86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second")];
     let mut rest = seconds;

@@ -1,4 +1,4 @@
-//! `docs/security/paths.md` comes from the kinds of credentials and the table of actions.
+//! `docs/security/paths.md` is generated from the kinds of credentials and the table of actions.
 
 use std::fmt::Write;
 

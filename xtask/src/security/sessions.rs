@@ -1,4 +1,4 @@
-//! `docs/security/sessions.md`, with the numbers the code has.
+//! `docs/security/sessions.md`, with the numbers from the code.
 
 use porteiro_protocol::assurance::Decay;
 use porteiro_service::{

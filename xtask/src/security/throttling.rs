@@ -1,4 +1,4 @@
-//! `docs/security/throttling.md` comes from the table of limits and from what each action takes from.
+//! `docs/security/throttling.md` is generated from the table of limits and the limits of each action.
 
 use std::fmt::Write;
 
@@ -110,7 +110,7 @@ pub fn document() -> String {
     text
 }
 
-/// The actions that take from a bucket; what the engine itself takes from has its own sentence above.
+/// The actions that take from a bucket; the buckets of the engine itself are described above.
 fn takers(rule: &Rule) -> String {
     let takes = |action: &&Action| action.limits().contains(rule);
     let actions: Vec<String> = actions::all(REGISTERS.purposes)

@@ -1,4 +1,5 @@
-//! `porteiro admin`: the management API from a terminal. Every operation of the table is a command; there is no other list.
+//! `porteiro admin`: the management API on the command line. Every operation of the route table is a command; there is
+//! no second list.
 
 use std::{io::Read, path::Path, time::Duration};
 
@@ -16,7 +17,7 @@ use crate::{cli::Admin, exit::Failure, say};
 const KEY_VARIABLE: &str = "PORTEIRO_API_KEY";
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A request as the words of the command line say it.
+/// The request of a command line.
 #[derive(Debug, PartialEq)]
 struct Call {
     path: String,
@@ -96,7 +97,7 @@ pub async fn run(settings: &Settings, arguments: Admin) -> Result<(), Failure> {
     ))
 }
 
-/// One line: what it is called, what it needs, what it may be given, and what it does.
+/// One line: the name, the required and optional arguments, and the summary.
 fn described(route: &Route, operation: &Operation, document: &Value) -> String {
     let mut words = vec![operation.id.to_owned()];
     words.extend(places(route.path).map(|name| format!("<{name}>")));
@@ -129,7 +130,7 @@ fn resolved<'a>(schema: &'a Value, document: &'a Value) -> &'a Value {
     pointer.and_then(|pointer| document.pointer(pointer)).unwrap_or(schema)
 }
 
-/// Whether a text is what the schema means; everything else is JSON.
+/// Whether the schema expects a string; everything else is JSON.
 fn is_text(schema: &Value, document: &Value) -> bool {
     let schema = resolved(schema, document);
     let named =
@@ -198,14 +199,14 @@ fn whole(file: &Path) -> Result<Value, Failure> {
     serde_json::from_slice(&bytes(file)?).map_err(|error| wrong(file, &error))
 }
 
-/// What the file is, by its contents: its name says nothing.
+/// The media type, from the file's contents and not its name.
 fn picture(file: &Path) -> Result<(&'static str, Vec<u8>), Failure> {
     let bytes = bytes(file)?;
     let picture = Picture::parse(&bytes).map_err(|error| wrong(file, &error))?;
     Ok((picture.format.media_type(), bytes))
 }
 
-/// Never an argument: those show in the list of processes.
+/// Never an argument: arguments are visible in the list of processes.
 fn key(file: Option<&Path>) -> Result<String, Failure> {
     let text = match file {
         Some(file) => std::fs::read_to_string(file)

@@ -15,7 +15,7 @@ use crate::{
     say,
 };
 
-/// More than there may be.
+/// More than the largest number of platform keys.
 const ALL: i64 = 10_000;
 
 pub async fn run(settings: &Settings, action: ApiKeys) -> Result<(), Failure> {

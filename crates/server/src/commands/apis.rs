@@ -47,7 +47,7 @@ pub async fn run(settings: &Settings, action: Apis) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the service is; without `base_url`, where `serve --dev` would be.
+/// The address of the service; without `base_url`, that of `serve --dev`.
 fn issuer(settings: &Settings) -> String {
     let settings = settings.clone();
     let named = if settings.base_url.is_empty() { settings.for_mode(Mode::Development) } else { settings };

@@ -1,5 +1,5 @@
-//! Which commands change something: the security log says so before they run (docs/decisions/0050). A new command does not
-//! compile until somebody has decided.
+//! The commands that change something: the security log records them before they run (docs/decisions/0050). A new
+//! command does not compile until it is listed here.
 
 use porteiro_protocol::time::Clock;
 use porteiro_service::{security_log, settings::Settings};
@@ -11,11 +11,12 @@ use crate::{
     exit::Failure,
 };
 
-/// Its name, and what it is about where an id says that; none where it only looks. Never a file, a name or a secret.
+/// The command's name, and the id of its target if it has one; `None` if it only reads. Never a file, a name or a
+/// secret.
 pub fn named(command: &Command) -> Option<(&'static str, Option<String>)> {
     match command {
-        // The schema keeps its own record of steps (`schema_migration`), and before the first there is no log. The service
-        // writes its own entries; calls of the management API are its callers'.
+        // The schema records its own steps (`schema_migration`), and before the first step there is no log. The service
+        // writes its own entries, and so do calls of the management API.
         Command::Migrate
         | Command::Serve(_)
         | Command::Admin(_)
@@ -69,7 +70,7 @@ fn clients(action: &Clients) -> Option<(&'static str, Option<String>)> {
 
 pub async fn note(settings: &Settings, command: &str, target: Option<&str>) -> Result<(), Failure> {
     let store = boot::open_store(settings)?;
-    // An id is short; whatever else was typed is not for the log.
+    // An id is short; any other input does not belong in the log.
     let target = target.filter(|target| target.len() <= 200);
     Ok(security_log::command_at_console(&store, SystemClock.now(), &SystemEntropy, command, target).await?)
 }

@@ -1,4 +1,4 @@
-//! `porteiro doctor`: looks at everything, stops at nothing, and says what to do about each finding.
+//! `porteiro doctor`: checks everything, does not stop at a finding, and gives advice for each.
 
 use std::time::Duration;
 
@@ -125,9 +125,9 @@ async fn mail(settings: &Settings) -> Result<String, String> {
     mailer.probe().await.map(|()| "the server responds, encrypts and accepts the login".into())
 }
 
-/// One client prepares a statement; another then holds the server connection it was prepared on; the first uses it.
-/// Behind a pooler in transaction mode that does not know about prepared statements (PgBouncer before 1.21), the
-/// statement is then looked for on a connection that never saw it.
+/// One client prepares a statement; another then holds the server connection on which it was prepared; the first uses
+/// it. Behind a pooler in transaction mode without support for prepared statements (PgBouncer before 1.21), the
+/// statement is missing on the other connection.
 async fn prepared_statements(settings: &Settings) -> Result<(), String> {
     let (first, second) = match (connect_once(settings).await, connect_once(settings).await) {
         (Ok(first), Ok(second)) => (first, second),

@@ -53,7 +53,7 @@ pub async fn run(invocation: Invocation) -> Result<(), Failure> {
     }
 }
 
-/// Commands that only talk to the database do not ask for more.
+/// Commands that only use the database require only its settings.
 fn database_only(settings: Settings) -> Result<Settings, Failure> {
     let findings = settings.clone().check(Mode::Production).err().unwrap_or_default();
     match findings.iter().find(|finding| finding.setting == "database_url") {

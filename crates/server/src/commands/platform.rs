@@ -40,7 +40,7 @@ pub async fn run(settings: &Settings, action: Platform) -> Result<(), Failure> {
     }
 }
 
-/// One of ours, or every action of one of our resources: a typing mistake would give nothing and look like it did.
+/// A platform permission, or all actions of a platform resource: a misspelt permission would be granted without effect.
 fn known(permission: &Permission) -> Result<(), Failure> {
     let names: Vec<&str> =
         permissions::OWN.iter().filter(|own| own.reach == Reach::Platform).map(|own| own.name).collect();

@@ -23,7 +23,7 @@ use crate::{
     tls::{self, ClientCertificates},
 };
 
-/// How long a stopping node keeps accepting while `/readyz` already says no, so that balancers notice first.
+/// How long a stopping node keeps accepting while `/readyz` already fails, so that load balancers notice first.
 const NOTICE: Duration = Duration::from_millis(500);
 
 pub async fn run(settings: Settings, arguments: Serve) -> Result<(), Failure> {
@@ -42,7 +42,7 @@ pub async fn run(settings: Settings, arguments: Serve) -> Result<(), Failure> {
 
 async fn serve(app: &Arc<App>, metrics: PrometheusHandle) -> Result<(), Failure> {
     let settings = &app.checked.settings;
-    // Before anything listens: whoever got an answer may ask the node to stop.
+    // Before listening: a client that got an answer may already send a signal to stop.
     let signals = StopSignals::register()?;
     let (stop, stopped) = watch::channel(false);
     let drain = Duration::from_secs(settings.drain_timeout_seconds.into());
@@ -82,7 +82,7 @@ async fn serve(app: &Arc<App>, metrics: PrometheusHandle) -> Result<(), Failure>
             }
         }
     };
-    // A job that takes longer is taken over by another node when its lease runs out.
+    // A job that takes longer is taken over by another node when its lease expires.
     if tokio::time::timeout(drain + NOTICE, ended).await.is_err() {
         tracing::warn!("tasks that did not finish in time were cancelled");
     }
@@ -90,7 +90,7 @@ async fn serve(app: &Arc<App>, metrics: PrometheusHandle) -> Result<(), Failure>
     Ok(())
 }
 
-/// The screens stand in front of the service, where they are built in and switched on.
+/// Puts the screens in front of the service, if they are built in and switched on.
 #[cfg(feature = "screens")]
 fn with_screens(app: &Arc<App>, router: Router) -> Result<Router, Failure> {
     let settings = &app.checked.settings;
@@ -153,11 +153,12 @@ impl StopSignals {
     }
 }
 
-/// How often measurements become counts.
+/// How often measurements are aggregated.
 const SUMMED_UP: Duration = Duration::from_secs(5);
 
-/// Every measurement is kept by itself until somebody fetches the metrics, or until this: a node that nobody asks would
-/// grow with every request. A fetch may lose a few that come in the same moment, and so may this: hence seldom.
+/// The recorder keeps every measurement until the metrics are fetched or aggregated here: without this, a node whose
+/// metrics are not scraped would grow with every request. A fetch may lose a few concurrent measurements, and so may
+/// this; hence it is rare.
 async fn sum_up(metrics: PrometheusHandle, every: Duration, mut stop: watch::Receiver<bool>) {
     while !*stop.borrow() {
         tokio::select! {
@@ -168,7 +169,7 @@ async fn sum_up(metrics: PrometheusHandle, every: Duration, mut stop: watch::Rec
     }
 }
 
-/// Keeps the rings in memory close to the ones in the database.
+/// Keeps the key rings in memory close to those in the database.
 async fn watch_keys(app: Arc<App>, mut stop: watch::Receiver<bool>) {
     let every = Duration::from_secs(app.checked.settings.key_refresh_seconds.into());
     while !*stop.borrow() {
@@ -219,7 +220,7 @@ mod tests {
         4_096 * statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap()
     }
 
-    /// Four million measurements were 82 MB where nobody summed them up.
+    /// Four million measurements took 82 MB without aggregation.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_node_that_nobody_asks_for_metrics_does_not_grow() {
         let recorder = PrometheusBuilder::new().set_buckets(&[0.1, 1.0]).unwrap().build_recorder();
@@ -238,7 +239,8 @@ mod tests {
         summing.await.unwrap();
         let text = recorder.handle().render();
         let counted = text.lines().find_map(|line| line.strip_prefix("measured_count ")?.parse::<u64>().ok());
-        // What comes while a block of up to 512 is summed up may be lost, here and at every fetch; here that is often.
+        // Measurements during the aggregation of a block of up to 512 may be lost, as at every fetch; here that is
+        // frequent.
         assert!(counted.is_some_and(|counted| counted > 3_500_000), "{text}");
         assert!(grown < 40_000_000, "{grown} bytes");
     }

@@ -1,4 +1,4 @@
-//! Whether anything goes on over an HTTP/2 connection: a peer that only answers pings would hold its place for good.
+//! Whether an HTTP/2 connection is in use: a peer that only answers pings would keep its place forever.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -14,7 +14,7 @@ struct State {
     last: Instant,
 }
 
-/// A request under way.
+/// An open request.
 #[derive(Debug)]
 pub struct Request(Activity);
 
@@ -29,20 +29,20 @@ impl Activity {
         state.last = Instant::now();
     }
 
-    /// Lasts until it is dropped.
+    /// Open until it is dropped.
     pub fn request(&self) -> Request {
         self.change(|state| state.open += 1);
         Request(self.clone())
     }
 
-    /// How much longer nothing may happen; `None` when that time is over.
+    /// The remaining idle time; `None` when it is over.
     fn left(&self, limit: Duration) -> Option<Duration> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let quiet = state.last.elapsed();
         if state.open > 0 { Some(limit) } else { limit.checked_sub(quiet).filter(|left| !left.is_zero()) }
     }
 
-    /// Ends when no request has been under way for so long.
+    /// Completes when no request was open for this long.
     pub async fn ceases(&self, limit: Duration) {
         while let Some(left) = self.left(limit) {
             tokio::time::sleep(left).await;

@@ -1,4 +1,4 @@
-//! A connection whose peer must read: one that takes nothing for too long is closed, and its place is free.
+//! A connection whose peer must read: one that reads nothing for too long is closed, and its place is free.
 
 use std::{
     io::{Error, ErrorKind, IoSlice, Result},
@@ -16,7 +16,7 @@ use tokio::{
 pub struct Paced<S> {
     stream: S,
     limit: Duration,
-    /// Runs while the peer takes nothing.
+    /// Runs while the peer reads nothing.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
@@ -25,7 +25,7 @@ impl<S> Paced<S> {
         Self { stream, limit, stalled: None }
     }
 
-    /// The outcome of an attempt to write; an error in place of a wait that has lasted too long.
+    /// The result of a write; an error instead of waiting for too long.
     fn within<T>(&mut self, context: &mut Context<'_>, outcome: Poll<Result<T>>) -> Poll<Result<T>> {
         if outcome.is_ready() {
             self.stalled = None;

@@ -1,4 +1,4 @@
-//! How many connections there may be: in all, and from one network, so that one caller cannot hold every place.
+//! Limits connections: in total and from one network, so that one network cannot hold every place.
 
 use std::{
     collections::HashMap,
@@ -15,7 +15,7 @@ type Exempt = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
 pub struct Places {
     all: Arc<Semaphore>,
     per_network: usize,
-    /// A proxy stands for many callers.
+    /// A proxy has the connections of many clients.
     exempt: Exempt,
     held: Mutex<HashMap<Vec<u8>, usize>>,
 }
@@ -26,7 +26,7 @@ impl std::fmt::Debug for Places {
     }
 }
 
-/// One place of a network; given back when it is dropped. Callers that are exempt are of no network.
+/// One place of a network, released when dropped. Exempt addresses belong to no network.
 #[derive(Debug)]
 pub struct Held {
     places: Arc<Places>,
@@ -43,17 +43,17 @@ impl Places {
         })
     }
 
-    /// A listener for few and known callers.
+    /// For a listener with few and known callers.
     pub fn few(all: usize) -> Arc<Self> {
         Self::new(all, all, Box::new(|_| true))
     }
 
-    /// Waits for a place. `None` never: the semaphore is not closed.
+    /// Waits for a place. Never `None`: the semaphore is not closed.
     pub async fn free(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.all).acquire_owned().await.ok()
     }
 
-    /// A place for this caller: an IPv4 address, or the /64 of an IPv6 one. `None` when its network holds all of its own.
+    /// A place for this address: an IPv4 address, or the /64 of an IPv6 one. `None` if its network has no place left.
     pub fn hold(self: &Arc<Self>, address: IpAddr) -> Option<Held> {
         if (self.exempt)(address) {
             return Some(Held { places: Arc::clone(self), network: None });

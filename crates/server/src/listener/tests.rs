@@ -23,7 +23,7 @@ use crate::tls::{self, ClientCertificates};
 
 const NOBODY: &[u8] = b"no certificate";
 const DRAIN: Duration = Duration::from_millis(500);
-/// More than the kernel takes off our hands.
+/// More than the kernel buffers.
 const LARGE: usize = 64 * 1024 * 1024;
 const IMPATIENT: Patience = Patience {
     write: Duration::from_millis(400),
@@ -31,7 +31,8 @@ const IMPATIENT: Patience = Patience {
     linger: Duration::from_millis(400),
 };
 
-/// A listener on a free port, served until told to stop. `/` answers with the peer's certificate, `/never` not at all.
+/// A listener on a free port, served until told to stop. `/` answers with the peer's certificate, `/never` does not
+/// answer.
 struct Running {
     address: SocketAddr,
     stop: watch::Sender<bool>,
@@ -59,7 +60,7 @@ fn seen(peer: &Peer) -> Vec<u8> {
     peer.certificate.as_deref().cloned().unwrap_or_else(|| NOBODY.to_vec())
 }
 
-/// A TLS listener with a certificate of its own, and what a client needs to trust it.
+/// A TLS listener with its own certificate, and the roots that a client needs to trust it.
 async fn start_encrypted(clients: ClientCertificates) -> (Running, RootCertStore) {
     start_encrypted_with(clients, Places::few(8), PATIENCE).await
 }
@@ -92,7 +93,7 @@ fn identity(name: &str) -> CertifiedKey<KeyPair> {
     generate_simple_self_signed([name.to_owned()]).unwrap()
 }
 
-/// A client that shows this certificate, if any, with this key, and speaks these protocols.
+/// A client that presents this certificate, if any, with this key, and offers these protocols.
 fn client(roots: RootCertStore, shows: Option<sign::CertifiedKey>, protocols: &[&str]) -> ClientConfig {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder =
@@ -106,7 +107,7 @@ fn client(roots: RootCertStore, shows: Option<sign::CertifiedKey>, protocols: &[
     config
 }
 
-/// Does not look whether certificate and key belong together, as rustls itself would.
+/// Does not check that certificate and key belong together, as rustls itself would.
 #[derive(Debug)]
 struct Shows(Arc<sign::CertifiedKey>);
 
@@ -170,7 +171,7 @@ async fn a_certificate_shown_without_its_key_is_refused() {
     let (running, roots) = start_encrypted(ClientCertificates::Asked).await;
     let (stolen, own) = (identity("a-client.example"), identity("a-client.example"));
     let config = client(roots, Some(shows(&stolen, &own.signing_key)), &["http/1.1"]);
-    // In TLS 1.3 the client is done first, and hears of the refusal when it reads.
+    // In TLS 1.3 the client finishes first, and gets the refusal when it reads.
     if let Ok(stream) = connect(running.address, config).await {
         assert!(ask(stream, "/").await.is_err(), "served without proof of the key");
     }
@@ -224,11 +225,11 @@ async fn when_every_place_is_taken_by_an_idle_connection_the_node_still_stops() 
     let request = Request::get("/").header("host", "localhost").body(Body::empty()).unwrap();
     assert_eq!(body(sender.send_request(request).await.unwrap()).await, NOBODY);
 
-    // The place is taken, and stays so while the connection is open: the next one waits in the kernel.
+    // The place is taken while the connection is open: the next one waits in the kernel.
     let next = ask(TcpStream::connect(running.address).await.unwrap(), "/");
     assert!(timeout(Duration::from_millis(200), next).await.is_err(), "served beyond the limit");
 
-    // Far sooner than the idle connection would be closed for its silence.
+    // Much sooner than the idle connection would be closed.
     running.stop.send(true).unwrap();
     timeout(DRAIN + Duration::from_secs(10), running.ended).await.expect("still accepting").unwrap();
 }
@@ -245,7 +246,7 @@ async fn a_request_that_does_not_end_is_given_up_when_the_drain_time_is_over() {
     assert!(asked.elapsed() >= DRAIN, "given up after {:?}", asked.elapsed());
 }
 
-/// Whether the other side has closed it.
+/// Whether the peer has closed it.
 async fn is_closed(stream: &mut TcpStream) -> bool {
     let mut byte = [0; 1];
     match timeout(Duration::from_millis(500), stream.read(&mut byte)).await {
@@ -290,7 +291,7 @@ async fn row_16_a_peer_that_does_not_read_loses_its_place() {
     drop(stuck);
 }
 
-/// An HTTP/2 connection that offers the server a window of this size, and its end.
+/// An HTTP/2 connection with this receive window, and its end.
 async fn second_version(
     running: &Running,
     roots: RootCertStore,
@@ -309,7 +310,7 @@ async fn row_16_an_http2_connection_that_asks_for_nothing_ends() {
     let (running, roots) = start_encrypted_with(ClientCertificates::NotAsked, places, IMPATIENT).await;
     let (mut sender, ended) = second_version(&running, roots, 65_535).await;
     for _ in 0..4 {
-        // In use it lives for longer than it may be idle.
+        // In use it stays open for longer than it may be idle.
         let request = Request::get("https://localhost/").body(Body::empty()).unwrap();
         assert_eq!(body(sender.send_request(request).await.unwrap()).await, NOBODY);
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -328,7 +329,7 @@ async fn row_16_an_http2_peer_that_opens_no_window_loses_its_place() {
     drop(answer);
 }
 
-/// The first message of a client that speaks no version above this one, and knows only these ciphers.
+/// The first message of a client that supports no version above this one, and only these ciphers.
 fn hello(version: u16, ciphers: &[u16]) -> Vec<u8> {
     let sized = |bytes: &[u8]| [&u16::try_from(bytes.len()).unwrap().to_be_bytes(), bytes].concat();
     let numbers = |list: &[u16]| list.iter().flat_map(|number| number.to_be_bytes()).collect::<Vec<u8>>();
@@ -349,12 +350,12 @@ fn hello(version: u16, ciphers: &[u16]) -> Vec<u8> {
         &sized(&extensions),
     ]
     .concat();
-    // Type and three bytes of length in front; the record around it.
+    // A type and three bytes of length before it; then the record around it.
     let message = [&[1, 0][..], &sized(&body)].concat();
     [&[22, 3, 1][..], &sized(&message)].concat()
 }
 
-/// FAPI 2.0 Security Profile §5.2.2: TLS 1.2 at least, and in it no ciphers but those with forward secrecy and AEAD.
+/// FAPI 2.0 Security Profile §5.2.2: at least TLS 1.2, and in it only ciphers with forward secrecy and AEAD.
 #[tokio::test]
 async fn old_versions_and_weak_ciphers_get_no_handshake() {
     const HANDSHAKE: u8 = 22;

@@ -1,5 +1,5 @@
-//! I9: nothing secret is ever printed. Canaries are planted wherever a secret could travel, and the whole output of a
-//! run is searched for them.
+//! I9: no secret is ever printed. Canaries are placed wherever a secret could appear, and the whole output of a run is
+//! searched for them.
 
 use std::{io::Write, net::TcpStream};
 

@@ -1,11 +1,12 @@
-//! Row 12 of the review: whatever the command line changes is in the security log, and what only looks is not.
+//! Row 12 of the review: the security log contains every command that changes something, and no command that only
+//! reads.
 
 use porteiro_testkit::Database;
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, run_bare};
 
-/// What was logged since `after`, oldest first, as (kind, payload).
+/// The entries since `after`, oldest first, as (kind, payload).
 async fn logged(database: &Database, after: &mut Vec<String>) -> Vec<(String, Value)> {
     let client = database.client().await;
     let sql = "SELECT log.entry_id::text, kind, payload, personal->>'user_agent'
@@ -29,7 +30,7 @@ fn command(name: &str, target: Option<&str>) -> (String, Value) {
     ("console.command".into(), payload)
 }
 
-/// The commands of one level, as the help lists them. Lines that go on stand further to the right.
+/// The commands of one level, as listed by the help. Continuation lines are indented further.
 fn listed(path: &[&str]) -> Vec<String> {
     let (_, help, _) = run_bare(&[path, &["-h"]].concat());
     let Some((_, rest)) = help.split_once("Commands:\n") else { return Vec::new() };
@@ -55,7 +56,7 @@ const CHANGING: &[&str] = &[
     "platform grant",
     "platform revoke",
 ];
-/// What only looks; the service itself, its callers, and steps of the schema have records of their own.
+/// Commands that only read; the service itself, its callers and the steps of the schema have their own records.
 const OTHERS: &[&str] = &[
     "admin",
     "api-keys list",
@@ -142,7 +143,7 @@ async fn commands_about_keys_jobs_and_the_first_administrator_are_in_the_securit
     assert_eq!(logged(database, seen).await, [command("keys retire --now", Some(kid))]);
     installation.succeed(&["jobs", "retry"]);
     assert_eq!(logged(database, seen).await, [command("jobs retry", None)]);
-    // Tried in vain is tried.
+    // A failed attempt is recorded too.
     let nobody = "00000000-0000-4000-8000-000000000000";
     for verb in ["grant", "revoke"] {
         assert_eq!(installation.run(&["platform", verb, nobody, "platform.accounts:read"]).0, 1);

@@ -1,4 +1,4 @@
-//! The commands, one after the other as an operator would use them.
+//! The commands, in the order in which an operator uses them.
 
 use porteiro_testkit::{Database, Node, variable, verify};
 
@@ -23,7 +23,7 @@ async fn from_nothing_to_a_signed_discovery_document() {
     assert_eq!(claims["iss"], "https://id.example.test");
 }
 
-/// Row 32 of the review: a binary says itself what it was built from.
+/// Row 32 of the review: a binary reports what it was built from.
 #[test]
 fn the_version_names_the_commit_or_says_that_nobody_named_one() {
     let (code, out, _) = run_bare(&["--version"]);

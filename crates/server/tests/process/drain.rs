@@ -1,4 +1,4 @@
-//! SIGTERM: not ready any more, open requests finish, then a clean end. And slow senders are shown the door.
+//! SIGTERM: no longer ready, open requests finish, then a clean end. Slow senders are disconnected.
 
 use std::{
     io::{Read, Write},
@@ -20,7 +20,7 @@ async fn an_open_request_is_answered_before_the_node_ends() {
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
     let mut node = Node::start(BINARY, &settings);
 
-    // A request that waits for the database, which does not answer for a while.
+    // A request that waits for the database, which is stalled.
     proxy.faults.stalled.store(true, Ordering::Relaxed);
     let address = node.address;
     let open = tokio::task::spawn_blocking(move || get(address, "/readyz"));

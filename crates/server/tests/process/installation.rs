@@ -1,4 +1,4 @@
-//! A production installation on a database of its own, made with the commands an operator uses.
+//! A production installation on its own database, set up with the commands an operator uses.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// An empty database and a folder; nothing done yet.
+    /// An empty database and a folder, without a schema.
     pub async fn empty() -> Self {
         Self { database: Database::empty().await, folder: tempfile::tempdir().unwrap() }
     }
@@ -41,7 +41,7 @@ impl Installation {
         ]
     }
 
-    /// Runs a command with these settings and gives exit code, standard output and standard error.
+    /// Runs a command with these settings; returns exit code, standard output and standard error.
     pub fn run(&self, arguments: &[&str]) -> (i32, String, String) {
         let settings = self.settings();
         let all: Vec<&str> = arguments.iter().copied().chain(settings.iter().map(String::as_str)).collect();

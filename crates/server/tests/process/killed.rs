@@ -33,8 +33,8 @@ async fn during_migration_the_schema_is_right_in_the_end() {
     }
 }
 
-/// Three nodes rotate on their own as fast as they may, one after the other is killed and started again, and every
-/// document signed at any time must verify against the keys that every living node publishes right then.
+/// Three nodes rotate keys as fast as they may, one after the other is killed and restarted, and every document signed
+/// at any time must verify against the keys that every running node publishes at that moment.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn during_key_rotation_every_token_verifies_on_every_node() {
     let installation = Installation::ready().await;
@@ -81,14 +81,14 @@ fn observe(addresses: &std::sync::Mutex<Vec<std::net::SocketAddr>>, done: &Atomi
     while !done.load(Ordering::Relaxed) {
         let now: Vec<_> = addresses.lock().unwrap().clone();
         for address in &now {
-            // A killed node answers nothing; that is all that may go wrong.
+            // A killed node does not answer; no other failure is accepted.
             let Ok(document) = get(*address, "/.well-known/openid-configuration") else { continue };
             assert_eq!(document.status, 200, "{}", document.body);
             let token = document.json()["signed_metadata"].as_str().unwrap().to_owned();
             signers.insert(token.split('.').next().unwrap().to_owned());
             tokens.push_back((std::time::Instant::now(), token));
         }
-        // Five seconds: far inside key_verify_seconds, as a token's life is.
+        // Five seconds: much less than key_verify_seconds, like the lifetime of a token.
         while tokens.front().is_some_and(|(signed, _)| signed.elapsed() > Duration::from_secs(5)) {
             tokens.pop_front();
         }

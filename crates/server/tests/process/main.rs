@@ -1,4 +1,4 @@
-//! The real binary, as an operator meets it: exit codes, messages, signals, `kill -9`.
+//! The real binary, as an operator uses it: exit codes, messages, signals, `kill -9`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong by stopping there")]
 

@@ -1,4 +1,4 @@
-//! Production refuses to start: exit code 78, one line, and the line says what to do.
+//! Production refuses to start: exit code 78 and one line with advice.
 
 use crate::installation::{Installation, run_bare};
 
@@ -73,7 +73,7 @@ async fn when_a_key_was_made_by_dev() {
     installation.start(&[]);
 }
 
-/// Row 4 of the review: tokens for the issuer open the management API.
+/// Row 4 of the review: tokens for the issuer are accepted by the management API.
 #[tokio::test]
 async fn when_an_api_has_the_identifier_of_the_issuer_and_the_command_line_registers_none() {
     let installation = Installation::ready().await;
@@ -125,7 +125,7 @@ async fn when_the_master_key_is_missing_or_a_placeholder() {
     assert_refused(&installation.run(&["serve"]), "does not contain 64 hexadecimal digits");
     std::fs::write(&file, MASTER_KEY).unwrap();
     assert_refused(&installation.run(&["serve"]), "encrypted with another master key");
-    // Nor is a key made that the nodes could not open.
+    // A key that the nodes could not decrypt is not created either.
     for command in [&["keys", "rotate", "--algorithm", "ES256", "--now"][..], &["keys", "generate"]] {
         assert_refused(
             &installation.run(command),

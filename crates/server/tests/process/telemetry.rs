@@ -34,7 +34,7 @@ async fn metrics_have_labels_from_closed_sets_and_an_address_of_their_own() {
     logged(&node, &id).await;
 }
 
-/// What the node has printed, once this is in it.
+/// The node's output, once it contains `what`.
 async fn logged(node: &Node, what: &str) -> String {
     for _ in 0..400 {
         let output = node.output();
