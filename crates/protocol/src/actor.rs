@@ -99,7 +99,7 @@ impl ActorChain {
         (inner.len() < MAX_ACTORS).then_some(Self { outermost, inner })
     }
 
-    /// Reads an `act` claim; `None` for a claim that this service did not write.
+    /// Reads an `act` claim; `None` for a form that this service does not write.
     #[must_use]
     pub fn read(claim: &Value) -> Option<Self> {
         let (mut actors, mut next) = (Vec::new(), Some(claim));

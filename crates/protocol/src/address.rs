@@ -72,7 +72,7 @@ impl EmailAddress {
         &self.text
     }
 
-    /// The key of the mailbox. RFC 5321 §2.4 allows a host to distinguish case; hosts in use do not.
+    /// The key of the mailbox. RFC 5321 §2.4 allows hosts to distinguish case; to support that is not worth the aliases.
     #[must_use]
     pub fn canonical(&self) -> &str {
         &self.canonical

@@ -83,7 +83,7 @@ fn judge(
     now: i64,
 ) -> Result<RawRequest, Refused> {
     let refused = |text: &str| refuse(ErrorCode::InvalidRequestObject, text);
-    // RFC 9101 §10.8: typed as a request object, or untyped.
+    // RFC 9101 §10.8: typed as a request object, or at least not as another kind of token.
     match verified.header["typ"].as_str() {
         None => {}
         Some(typ) if typ.eq_ignore_ascii_case("oauth-authz-req+jwt") || typ.eq_ignore_ascii_case("jwt") => {}

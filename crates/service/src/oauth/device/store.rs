@@ -53,7 +53,7 @@ pub(super) struct Polled {
 }
 
 /// Records the poll, and whether it came too soon (RFC 8628 §3.5: the interval then grows by five seconds, to at most
-/// a minute, so that it stays shorter than an approval is kept). Half a second is tolerated for network jitter.
+/// a minute, which is less than an approval is kept). Half a second is tolerated for network jitter.
 pub(super) async fn poll(
     store: &Store,
     id: Uuid,

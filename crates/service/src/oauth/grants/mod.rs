@@ -35,7 +35,7 @@ use super::acting::Acting;
 pub use crate::endings::Why;
 use crate::organizations::Proved;
 
-/// How and when the person signed in, and which claims the client requested; fixed when the code was issued.
+/// How and when the person signed in, with nonce and details of the request; fixed when the code was issued.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Terms {
     pub level: Level,

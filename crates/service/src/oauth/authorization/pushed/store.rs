@@ -42,7 +42,7 @@ pub(super) async fn find(
     Ok(rows.first().map(read).transpose()?)
 }
 
-/// Extends the request to the lifetime of the flow that it opened; completing the flow consumes it.
+/// Keeps the row for the lifetime of the flow that it opened; completing the flow consumes it.
 pub async fn keep(tx: &Tx, id: Uuid, seconds: f64) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE pushed_request SET kept_until = greatest(kept_until, now() + make_interval(secs => $2))
