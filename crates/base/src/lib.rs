@@ -1,5 +1,5 @@
-//! What every feature stands on, and no feature: PostgreSQL, settings, secrets, HTTP, limits, jobs, mail, text messages and
-//! outgoing requests. Nothing here can name a feature, because the crate does not depend on one.
+//! Infrastructure that all features use: PostgreSQL, settings, secrets, HTTP, limits, jobs, mail, text messages and
+//! outgoing requests. It cannot name a feature, because the crate depends on none.
 
 pub mod api;
 pub mod fetch;

@@ -1,4 +1,4 @@
-//! What this crate needs to know of a running node. Nothing here is per person: nodes are stateless.
+//! The parts of a running node that this crate needs. Nothing here belongs to a person: nodes are stateless.
 
 use std::sync::{
     Arc,
@@ -12,7 +12,7 @@ use crate::{
     store::Store,
 };
 
-/// The application keeps one of these and adds what its features need.
+/// The application contains one and adds what its features need.
 pub struct Core {
     pub checked: Checked,
     pub store: Store,
@@ -23,7 +23,7 @@ pub struct Core {
     pub fetcher: Fetcher,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
-    /// Set when the node is asked to stop: not ready any more, still answering.
+    /// Set when the node is told to stop: no longer ready, but still answering.
     pub draining: AtomicBool,
 }
 

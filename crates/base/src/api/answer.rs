@@ -40,7 +40,7 @@ impl From<OffsetDateTime> for Time {
     }
 }
 
-/// An answer that shows a secret, this once: a repeated request is told the id instead.
+/// A response that contains a secret, once: a repeated request gets the id instead.
 #[derive(Debug, Clone)]
 pub(super) struct ShowsSecret {
     pub id: String,
@@ -53,7 +53,7 @@ pub fn one<T: Serialize>(version: i64, body: &T) -> Response {
     response
 }
 
-/// 201 with what was made and where it is.
+/// 201 with the new resource and its location.
 pub fn created<T: Serialize>(location: &str, version: Option<i64>, body: &T) -> Response {
     let mut response = (StatusCode::CREATED, axum::Json(body)).into_response();
     let headers = response.headers_mut();
@@ -66,7 +66,7 @@ pub fn created<T: Serialize>(location: &str, version: Option<i64>, body: &T) -> 
     response
 }
 
-/// The same, with a secret in the body: it is stored nowhere and never shown again.
+/// The same, with a secret in the body: it is not stored and never shown again.
 pub fn created_with_secret<T: Serialize>(location: &str, id: &str, body: &T) -> Response {
     let mut response = created(location, None, body);
     response.extensions_mut().insert(ShowsSecret { id: id.to_owned() });
@@ -83,7 +83,7 @@ pub(super) fn wants_minimal(headers: &HeaderMap) -> bool {
         .any(|preference| preference.trim().eq_ignore_ascii_case("return=minimal"))
 }
 
-/// The answer without the resource: 204, with what its headers say. What shows a secret shows it.
+/// 204 without the resource, with its headers. A response that contains a secret stays as it is.
 pub(super) fn minimal(response: Response) -> Response {
     let has_body = matches!(response.status(), StatusCode::OK | StatusCode::CREATED);
     if !has_body || response.extensions().get::<ShowsSecret>().is_some() {

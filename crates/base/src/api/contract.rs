@@ -1,9 +1,9 @@
-//! What holds around every operation, in this order:
+//! Checks that all operations have in common, in this order:
 //!
-//! 1. Its query names nothing the operation does not take ([`Query`]).
-//! 2. Where something known is changed, the request says which version the caller has seen ([`version`]).
-//! 3. Where something is made, the same `Idempotency-Key` makes it once ([`repeat`]).
-//! 4. Who prefers a short answer gets one ([`answer`]).
+//! 1. The query has only parameters of the operation ([`Query`]).
+//! 2. A request that changes an existing resource names the version that the caller has seen ([`version`]).
+//! 3. A request that creates something does so once per `Idempotency-Key` ([`repeat`]).
+//! 4. `Prefer: return=minimal` gives a response without a body ([`answer`]).
 
 use axum::{
     extract::Request,
@@ -18,8 +18,8 @@ use crate::{
     http::{Operation, Problem},
 };
 
-/// Runs the handler of an operation with a request that keeps to it. `caller`: what repeated requests are known by; nobody
-/// is known at a public route.
+/// Runs the handler of an operation with a request that conforms to it. `caller`: identifies the caller for idempotency
+/// keys; `None` at a public route.
 pub async fn keep(
     core: &Core,
     operation: &Operation,
@@ -43,7 +43,7 @@ async fn kept(
     next: Next,
 ) -> Result<Response, Problem> {
     let query = Query::read(operation, request.uri().query())?;
-    // Looking at what would come of a change is nothing without the answer.
+    // A dry run is useless without its response.
     let minimal =
         writes(request.method()) && !query.flag("dry_run") && answer::wants_minimal(request.headers());
     request.extensions_mut().insert(query);

@@ -25,12 +25,12 @@ pub const DEFAULT_LIMIT: usize = 25;
 pub const MAX_LIMIT: usize = 100;
 const MAC: usize = 16;
 
-/// Where in a list a caller is, and what they want of it. Take [`Listing::rows`] rows after [`Listing::after`], and give
-/// them to [`Listing::page`].
+/// The caller's position in a list, and the query. Read [`Listing::rows`] rows after [`Listing::after`], and pass them
+/// to [`Listing::page`].
 #[derive(Debug)]
 pub struct Listing {
     pub limit: usize,
-    /// `created_at` and id of the last item they have.
+    /// `created_at` and id of the last item on the previous page.
     pub after: Option<(OffsetDateTime, String)>,
     pub query: Query,
     core: Arc<Core>,
@@ -65,20 +65,20 @@ impl<A: AsRef<Arc<Core>> + Send + Sync> FromRequestParts<Arc<A>> for Listing {
 }
 
 impl Listing {
-    /// How many rows to ask for: one more than is shown says whether there are more.
+    /// The number of rows to read: one more than is shown tells whether there are more.
     pub fn rows(&self) -> i64 {
         i64::try_from(self.limit).unwrap_or(i64::MAX - 1) + 1
     }
 
-    /// `created_at` and id to compare with: `WHERE (created_at, id) > ($n, $m)`, in which nothing comes before the first.
+    /// The `created_at` to compare with: `WHERE (created_at, id) > ($n, $m)`; `None` on the first page.
     pub fn after_time(&self) -> Option<OffsetDateTime> {
         self.after.as_ref().map(|(at, _)| *at)
     }
 
-    /// The id of the place as its own kind; `None` at the beginning.
+    /// The id to compare with, parsed; `None` on the first page.
     ///
     /// # Errors
-    /// When it is none, which only another version of this service can have signed: 400.
+    /// When it is malformed, which only a cursor of another version of this service can be: 400.
     pub fn after_id<T: std::str::FromStr>(&self) -> Result<Option<T>, Problem> {
         let parse = |id: &String| id.parse().map_err(|_| ProblemCode::Malformed.into());
         self.after.as_ref().map(|(_, id)| parse(id)).transpose()
@@ -109,7 +109,7 @@ impl Listing {
         Some((at.ok()?, String::from_utf8(id.to_vec()).ok()?))
     }
 
-    /// The page, from up to [`Listing::rows`] rows. `key`: a row's `created_at` and id; `show`: how it is told.
+    /// The page, from up to [`Listing::rows`] rows. `key`: a row's `created_at` and id; `show`: its representation.
     pub fn page<R, T: Serialize>(
         &self,
         mut rows: Vec<R>,
@@ -131,7 +131,7 @@ impl Listing {
         response
     }
 
-    /// RFC 8288: the same list, from there.
+    /// RFC 8288: a link to the next page.
     fn link(&self, cursor: &str) -> String {
         let mut pairs = url::form_urlencoded::Serializer::new(String::new());
         pairs.extend_pairs(self.query.filters());

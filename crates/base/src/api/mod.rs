@@ -1,8 +1,7 @@
-//! What every operation of the product's own APIs has in common, whichever feature it belongs to
-//! (`docs/management-api.md`).
+//! What all operations of the product's own APIs have in common (`docs/management-api.md`).
 //!
-//! 1. An [`Operation`] at the route says what it takes and gives; the OpenAPI document is written from it.
-//! 2. [`keep`] holds a request to its operation before the handler runs.
+//! 1. The [`Operation`] of a route describes its input and output; the OpenAPI document is generated from it.
+//! 2. [`keep`] checks a request against its operation before the handler runs.
 //! 3. Handlers read the request with [`Query`], [`Listing`], [`Patch`] and [`Seen`], and answer with [`one`],
 //!    [`created`] and [`Listing::page`].
 

@@ -1,4 +1,4 @@
-//! JSON Merge Patch (RFC 7396): the members that are sent replace, `null` takes away, the others stay.
+//! JSON Merge Patch (RFC 7396): members that are sent replace the present ones, `null` removes, the others stay.
 
 use std::marker::PhantomData;
 
@@ -11,7 +11,7 @@ use crate::http::{Problem, ProblemCode, json_value, typed};
 const LIMIT: usize = 32_768;
 const DEPTH: usize = 16;
 
-/// A change of what of a resource may change: `T`, which knows all its members and refuses others.
+/// A change of a resource's changeable part `T`, which refuses unknown members.
 #[derive(Debug)]
 pub struct Patch<T> {
     members: Map<String, Value>,
@@ -19,10 +19,10 @@ pub struct Patch<T> {
 }
 
 impl<T: Serialize + DeserializeOwned> Patch<T> {
-    /// What comes of it.
+    /// The resource after the patch.
     ///
     /// # Errors
-    /// When a member is unknown or of another type, or one is taken away that must be there: 400.
+    /// When a member is unknown or of another type, or a required one is removed: 400.
     pub fn apply(&self, current: &T) -> Result<T, Problem> {
         let now = serde_json::to_value(current).map_err(|_| Problem::from(ProblemCode::Internal))?;
         let mut target = now.clone();

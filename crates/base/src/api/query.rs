@@ -1,4 +1,4 @@
-//! The query of a request, held to what its operation takes: a typing error is an answer, not a filter that was ignored.
+//! The query of a request, checked against its operation: a misspelt parameter is an error, not ignored.
 
 use std::{str::FromStr, sync::Arc};
 
@@ -8,7 +8,7 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::http::{Operation, Problem, ProblemCode, Shape};
 
-/// Only [`super::contract`] makes one.
+/// Only [`super::contract`] creates one.
 #[derive(Debug, Clone)]
 pub struct Query(Arc<Parameters>);
 
@@ -26,7 +26,7 @@ impl Query {
             let Some(value) = sent.get(name) else {
                 if paging || known.is_some() {
                     // At an OAuth endpoint it would count as omitted (RFC 6749 §3.1). Here `dry_run=` would make the
-                    // change, and an empty filter would show everything.
+                    // change, and an empty filter would list everything.
                     return Err(malformed(format!("{name} is empty; omit it or give it a value")));
                 }
                 return Err(unknown(operation, name));
@@ -63,16 +63,16 @@ impl Query {
         self.get(name).and_then(|text| OffsetDateTime::parse(text, &Rfc3339).ok())
     }
 
-    /// As one of our types.
+    /// Parsed as `T`.
     ///
     /// # Errors
-    /// When the text is none: 400.
+    /// When the text is malformed: 400.
     pub fn parsed<T: FromStr>(&self, name: &str) -> Result<Option<T>, Problem> {
         let parse = |text: &str| text.parse().map_err(|_| malformed(format!("{name} is not valid")));
         self.get(name).map(parse).transpose()
     }
 
-    /// Every parameter but those of paging, in one order.
+    /// All parameters but those of paging, in a fixed order.
     pub(super) fn filters(&self) -> Vec<(&str, &str)> {
         let mut filters: Vec<(&str, &str)> = self
             .0
@@ -105,7 +105,7 @@ impl<S: Sync> FromRequestParts<S> for Query {
     }
 }
 
-/// A handler asks for what only the layer of an operation brings.
+/// The handler needs what only the layer of an operation provides.
 pub(super) fn no_operation() -> Problem {
     Problem::new(ProblemCode::Internal, "a route has no operation")
 }

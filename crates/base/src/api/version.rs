@@ -9,15 +9,15 @@ use axum::{
 use super::query::no_operation;
 use crate::http::{Problem, ProblemCode};
 
-/// The version a caller has seen. Only [`super::contract`] makes one.
+/// The version that a caller has seen. Only [`super::contract`] creates one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen(pub i64);
 
 impl Seen {
-    /// Compared with the row as it is under its lock.
+    /// Compares with the locked row.
     ///
     /// # Errors
-    /// When somebody else was faster: 412.
+    /// When the resource was changed since: 412.
     pub fn check(self, version: i64) -> Result<(), Problem> {
         if self.0 == version { Ok(()) } else { Err(stale()) }
     }
@@ -35,7 +35,7 @@ pub fn tag(version: i64) -> HeaderValue {
     HeaderValue::from_str(&format!("\"{version}\"")).unwrap_or(HeaderValue::from_static("\"0\""))
 }
 
-/// What `If-Match` says. `*` names no version, and a tag that is not ours matches none.
+/// The version in `If-Match`. `*` names no version, and a malformed tag matches none.
 pub(super) fn seen(headers: &HeaderMap) -> Result<Seen, Problem> {
     let required = || {
         let text = "send the ETag of the version you read in If-Match";

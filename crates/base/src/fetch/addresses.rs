@@ -1,8 +1,8 @@
-//! Which addresses are the public internet: pure, so that every spelling can be tried.
+//! Which addresses belong to the public internet: pure, so that every spelling can be tested.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// IPv4 that is not the public internet (IANA special-purpose registry), and cloud metadata that pretends to be.
+/// IPv4 outside the public internet (IANA special-purpose registry), and cloud metadata addresses that look public.
 const FORBIDDEN_V4: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::UNSPECIFIED, 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -22,8 +22,8 @@ const FORBIDDEN_V4: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// What lies inside 2000::/3 and is not the public internet either: protocol assignments with Teredo and
-/// benchmarking, documentation twice, 6to4.
+/// Ranges inside 2000::/3 that are not the public internet either: protocol assignments with Teredo and benchmarking,
+/// documentation twice, 6to4.
 const FORBIDDEN_V6: &[(Ipv6Addr, u32)] = &[
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
@@ -31,14 +31,14 @@ const FORBIDDEN_V6: &[(Ipv6Addr, u32)] = &[
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// Whether an address is on the public internet, and so may be a stranger's.
+/// Whether an address is on the public internet: only these are allowed for addresses from unauthenticated callers.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(ip) => {
             !FORBIDDEN_V4.iter().any(|(net, length)| (ip.to_bits() ^ net.to_bits()) >> (32 - length) == 0)
         }
-        // Global unicast only. Loopback, unique local, link-local, multicast, v4-mapped and -compatible and both
-        // NAT64 prefixes are outside, and so is whatever is assigned there next.
+        // Global unicast only. This excludes loopback, unique local, link-local, multicast, v4-mapped and -compatible
+        // addresses, both NAT64 prefixes, and whatever is assigned outside it in future.
         IpAddr::V6(ip) => {
             ip.to_bits() >> 125 == 1
                 && !FORBIDDEN_V6

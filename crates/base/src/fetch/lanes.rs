@@ -1,4 +1,4 @@
-//! How many requests are under way: no host can be hammered through us, and no slow one can fill us up.
+//! Limits concurrent requests: no host can be flooded through us, and a slow host cannot use up our capacity.
 
 use std::{
     collections::HashMap,
@@ -11,13 +11,13 @@ use super::Destination;
 
 const PER_HOST: usize = 2;
 const TOGETHER: usize = 50;
-/// Documents of strangers, which somebody waits for. Together with the next they leave some room, so that codes still
-/// reach phones while somebody floods us with addresses.
+/// Documents from client-chosen addresses, for which a request waits. Together with the next limit they leave some
+/// capacity, so that text messages are still sent during a flood.
 const READ: usize = 24;
-/// What strangers are told, which nobody waits for: apart, so that neither can keep the other from leaving.
+/// Notifications to client-chosen addresses, for which no request waits: separate, so that neither can block the other.
 const TOLD: usize = 16;
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Errand {
     Read,
@@ -32,7 +32,7 @@ pub(super) struct Lanes {
     hosts: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
 
-/// Held while a request is under way.
+/// Held while a request runs.
 pub(super) type Lane<'a> = (OwnedSemaphorePermit, Option<SemaphorePermit<'a>>, SemaphorePermit<'a>);
 
 impl Lanes {
@@ -45,7 +45,7 @@ impl Lanes {
         }
     }
 
-    /// Waits for a place. First at the host: who waits there takes no place from others.
+    /// Waits for a place. First at the host: requests that wait there take no place from others.
     pub(super) async fn enter(&self, to: Destination, errand: Errand, host: &str) -> Option<Lane<'_>> {
         let at_host = self.host(host).acquire_owned().await.ok()?;
         let as_stranger = match (to, errand) {
@@ -58,7 +58,7 @@ impl Lanes {
 
     fn host(&self, host: &str) -> Arc<Semaphore> {
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        // What nobody holds or waits for is full again: forgetting it changes nothing.
+        // A semaphore without holders or waiters is full again, so it can be dropped.
         hosts.retain(|_, places| Arc::strong_count(places) > 1);
         Arc::clone(hosts.entry(host.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(PER_HOST))))
     }

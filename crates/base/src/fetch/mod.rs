@@ -1,12 +1,12 @@
-//! The only way out: every HTTP request this service makes (docs/decisions/0010).
+//! All HTTP requests of this service to other servers (docs/decisions/0010).
 //!
-//! 1. The caller says who chose the address: [`Destination`].
-//! 2. The address is judged by its spelling: https, a host name, port 443 ([`policy`]).
-//! 3. The name is resolved once; one address that is not public condemns it; the client connects to what was
-//!    checked and speaks TLS with the name ([`resolver`]).
+//! 1. The caller states who chose the address: [`Destination`].
+//! 2. The URL is checked: https, a host name, port 443 ([`policy`]).
+//! 3. The name is resolved once; a single address that is not public is a refusal; the client connects to the checked
+//!    addresses and uses TLS with the name ([`resolver`]).
 //! 4. No redirects, no proxies, no retries, no cookies, no decompression; a second to connect, three in all.
-//! 5. Whatever goes wrong is the same [`FetchError`]; for strangers also at the same time, or we would scan our own
-//!    network for them.
+//! 5. Every failure is the same [`FetchError`]; for addresses from unauthenticated callers also after the same time, or
+//!    they could scan our network.
 
 mod addresses;
 mod lanes;
@@ -36,15 +36,15 @@ const CONNECT: Duration = Duration::from_secs(1);
 const TOTAL: Duration = Duration::from_secs(3);
 const MAX_DEPTH: usize = 16;
 
-/// It did not work. Why is nobody's business but the log's.
+/// The request failed. Only the log has the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the address could not be fetched")]
 pub struct FetchError;
 
 pub struct Fetcher {
     policy: FetchPolicy,
-    /// Clients of their own: a connection that was opened for an operator is never found by a stranger's request, and
-    /// names of strangers that take long to resolve keep no operator's waiting.
+    /// Separate clients: a connection opened for the operator is never reused for an address from an unauthenticated
+    /// caller, and slow names of such callers do not delay the operator's requests.
     strangers: Client,
     operators: Client,
     listed: Client,
@@ -57,7 +57,7 @@ impl fmt::Debug for Fetcher {
     }
 }
 
-/// What a body must be, and how long it may be.
+/// The expected media type and the maximum length of a body.
 struct Wanted {
     media: fn(&str) -> bool,
     limit: usize,
@@ -65,12 +65,12 @@ struct Wanted {
 
 impl Fetcher {
     /// # Errors
-    /// What is wrong with the policy or the certificate authorities, in words.
+    /// What is wrong with the policy or the certificate authorities.
     pub fn new(policy: FetchPolicy) -> Result<Self, String> {
         Self::with_lookups(policy, Arc::new(resolver::System::new()), Arc::new(resolver::System::new()))
     }
 
-    /// With names resolved elsewhere: tests lie about them.
+    /// With another resolver, for tests.
     ///
     /// # Errors
     /// As [`Fetcher::new`].
@@ -95,7 +95,7 @@ impl Fetcher {
         Ok(Self { policy, strangers, operators: ours, listed, lanes: Lanes::new() })
     }
 
-    /// A JSON document, read as strictly as a request's.
+    /// A JSON document, parsed as strictly as the body of a request.
     pub async fn get_json(&self, to: Destination, url: &str, limit: usize) -> Result<Value, FetchError> {
         let wanted = Wanted { media: is_json, limit };
         self.get(to, url, "application/json", wanted, |body| json::parse_strict(&body, MAX_DEPTH).ok()).await
@@ -106,7 +106,7 @@ impl Fetcher {
         self.get(to, url, "text/plain", wanted, |body| String::from_utf8(body).ok()).await
     }
 
-    /// A JSON Web Token (RFC 9101 §5.2.3). What it is worth, its signature says.
+    /// A JSON Web Token (RFC 9101 §5.2.3). The caller verifies its signature.
     pub async fn get_jwt(&self, to: Destination, url: &str, limit: usize) -> Result<String, FetchError> {
         let media = |media: &str| matches!(media, "application/jwt" | "application/oauth-authz-req+jwt");
         let accept = "application/oauth-authz-req+jwt, application/jwt";
@@ -114,7 +114,7 @@ impl Fetcher {
         self.get(to, url, accept, Wanted { media, limit }, read).await
     }
 
-    /// The status of the answer; its body is not read.
+    /// Returns the status; the body is not read.
     pub async fn post_form(
         &self,
         to: Destination,
@@ -134,7 +134,7 @@ impl Fetcher {
         self.exchange(to, Method::POST, url, dress, async |answer| Ok(answer.status().as_u16())).await
     }
 
-    /// The status of the answer; its body is not read.
+    /// Returns the status; the body is not read.
     pub async fn post_json(
         &self,
         to: Destination,
@@ -202,7 +202,7 @@ impl Fetcher {
     }
 }
 
-/// The reasons are ours, word for word: never the address, never what it answered.
+/// Logs one of our own fixed texts: never the address or the response.
 fn failed(to: Destination, why: &'static str) -> FetchError {
     tracing::info!(?to, why, "an outbound request failed");
     FetchError
@@ -230,7 +230,7 @@ async fn body(mut answer: reqwest::Response, wanted: &Wanted) -> Result<Vec<u8>,
     }
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(|error| in_words(&error))? {
-        // Counted as it comes; what a length header promises is only a promise.
+        // Counted as it arrives; a length header is not trusted.
         if body.len() + chunk.len() > wanted.limit {
             return Err("answered with too large a body");
         }
@@ -262,14 +262,14 @@ fn client(resolver: Resolver, roots: RootCertStore) -> Result<Client, String> {
         .retry(reqwest::retry::never())
         .referer(false)
         .no_proxy()
-        // Off by features already; another crate in the tree could switch them on.
+        // Off by features already; another crate in the dependency tree could switch them on.
         .no_gzip()
         .no_brotli()
         .no_zstd()
         .no_deflate()
         .connect_timeout(CONNECT)
         .timeout(TOTAL)
-        // Every request resolves and is checked anew.
+        // Every request resolves and checks the name again.
         .pool_max_idle_per_host(0)
         .build()
         .map_err(|error| error.to_string())

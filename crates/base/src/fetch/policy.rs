@@ -1,4 +1,4 @@
-//! Where a request may go: pure, so that every spelling can be tried.
+//! Which URLs may be requested: pure, so that every spelling can be tested.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use url::{Host, Url};
 const LONGEST_URL: usize = 2048;
 const HTTPS: u16 = 443;
 
-/// Who chose the address. Said at every call: an address never tells by itself.
+/// Who chose the address. Stated at every call, because the address does not show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// Unauthenticated callers: anyone who can register a client or fill in a form.
@@ -16,22 +16,22 @@ pub enum Destination {
     Operators,
 }
 
-/// What the settings add to the rules.
+/// Exceptions from the settings.
 #[derive(Debug, Clone, Default)]
 pub struct FetchPolicy {
-    /// `host:port`, spelt exactly so. [`Destination::Operators`] may reach them although they are private, also
-    /// by IP address, and over plain http when they are on this machine.
+    /// `host:port`, compared exactly. [`Destination::Operators`] may reach them although they are private, also by IP
+    /// address, and over plain http if they are on this machine.
     pub allowed_private_hosts: Vec<String>,
     /// `host:port` as above that [`Destination::Strangers`] may reach, over https. Empty in production
     /// (docs/decisions/0038).
     pub strangers_private_hosts: Vec<String>,
     /// Ports beside 443.
     pub allowed_ports: Vec<u16>,
-    /// A PEM file of certificate authorities, believed for listed hosts only.
+    /// A PEM file of certificate authorities, trusted for listed hosts only.
     pub private_ca_file: Option<PathBuf>,
 }
 
-/// How an address that passed is reached.
+/// How a permitted address is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// Every resolved address is checked.
@@ -41,7 +41,7 @@ pub(super) enum Way {
 }
 
 impl FetchPolicy {
-    /// Whether an address may be asked at all, before anything is resolved. For the check of settings.
+    /// Whether a URL may be requested, before its name is resolved. For the check of settings.
     ///
     /// # Errors
     /// What is wrong, without quoting the address.
@@ -50,7 +50,7 @@ impl FetchPolicy {
     }
 
     /// # Errors
-    /// Which entry of the lists could never match.
+    /// The entry of the lists that could never match.
     pub fn check_hosts(&self) -> Result<(), String> {
         let matches = |entry: &str| {
             let (host, port) = entry.rsplit_once(':')?;
@@ -66,12 +66,12 @@ impl FetchPolicy {
     }
 
     pub(super) fn judge(&self, to: Destination, text: &str) -> Result<(Url, Way), &'static str> {
-        // Whatever a parser would repair (spaces, line ends, backslashes) two parsers may repair differently.
+        // Characters that parsers repair (spaces, line ends, backslashes) may be repaired in different ways.
         let odd = |c: char| !c.is_ascii_graphic() || c == '\\';
         if text.len() > LONGEST_URL || text.contains(odd) {
             return Err("is too long or contains characters that are not allowed in a URL");
         }
-        // An empty user name disappears in parsing, so it is looked for before.
+        // Parsing drops an empty user name, so it is checked before.
         let authority = text.split_once("://").map_or("", |(_, rest)| rest);
         if authority.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@')) {
             return Err("has a user name or password");

@@ -1,4 +1,4 @@
-//! Names to addresses, once per request. The client connects to what came out of here and to nothing else.
+//! Resolves names, once per request. The client connects only to these addresses.
 
 use std::{
     io,
@@ -12,14 +12,14 @@ use tokio::sync::Semaphore;
 
 use super::{addresses, policy::Way};
 
-/// A lookup the caller gave up still occupies a thread until the system's resolver gives up too.
+/// A lookup that the caller abandoned still occupies a thread until the system's resolver gives up.
 const MAX_LOOKUPS: usize = 32;
-/// A name with a thousand addresses would make us knock at a thousand doors.
+/// A name with a thousand addresses would cause a thousand connection attempts.
 const MAX_ADDRESSES: usize = 8;
 
 pub type Answers = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
-/// Where addresses come from: the system, or a test that lies.
+/// The source of addresses: the system, or a test.
 pub trait Lookup: Send + Sync + 'static {
     /// A name that ends in a dot is complete: no search domain is tried.
     fn lookup(&self, name: String) -> Answers;
@@ -40,7 +40,7 @@ impl Lookup for System {
         let running = Arc::clone(&self.running);
         Box::pin(async move {
             let permit = running.acquire_owned().await.map_err(io::Error::other)?;
-            // A task of its own: the permit stays with the thread, however soon the caller leaves.
+            // In its own task: the permit stays with the thread even if the caller leaves earlier.
             let task = tokio::spawn(async move {
                 let _permit = permit;
                 tokio::net::lookup_host((name.as_str(), 0))
@@ -67,7 +67,7 @@ impl Resolve for Resolver {
         });
         Box::pin(async move {
             let found = answers.await?;
-            // One bad address condemns the name: who mixes them is trying something.
+            // A single private address is a refusal: a name with both kinds is suspicious.
             if way == Way::Guarded && !found.iter().all(|address| addresses::is_public(*address)) {
                 return Err("the name resolves to a private address".into());
             }

@@ -1,4 +1,4 @@
-//! Who is calling, as far as the connection and the proxies we trust can tell.
+//! The client's address, from the connection and trusted proxies.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -13,7 +13,7 @@ pub struct Peer {
     pub certificate: Option<std::sync::Arc<Vec<u8>>>,
 }
 
-/// The address that counts for limits and logs.
+/// The address for limits and logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientAddress(pub IpAddr);
 
@@ -21,14 +21,14 @@ pub struct ClientAddress(pub IpAddr);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCertificate(pub std::sync::Arc<Vec<u8>>);
 
-/// Whether this address is one of the proxies we trust.
+/// Whether this address is a trusted proxy.
 pub fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
     let address = address.to_canonical();
     trusted.iter().any(|network| network.contains(&address))
 }
 
-/// Walks `X-Forwarded-For` from the right for as long as the one who wrote an entry is trusted; the first
-/// address nobody trusted vouches for is the client. Anything unreadable ends the walk at its writer.
+/// Reads `X-Forwarded-For` from the right while the writer of an entry is a trusted proxy; the first address that is
+/// not a trusted proxy is the client. An unreadable entry ends the search at its writer.
 pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> ClientAddress {
     let mut client = peer.to_canonical();
     let entries: Vec<&str> = headers
@@ -47,7 +47,7 @@ pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet
     ClientAddress(client)
 }
 
-/// The certificate a trusted proxy hands on, as URL-encoded PEM. From anyone else there is none.
+/// The certificate that a trusted proxy passes on, as URL-encoded PEM. Ignored from any other address.
 pub(super) fn proxied_certificate(
     peer: IpAddr,
     headers: &HeaderMap,
@@ -60,7 +60,7 @@ pub(super) fn proxied_certificate(
     }
     let mut lines = headers.get_all(header).iter();
     let (Some(line), None) = (lines.next(), lines.next()) else { return None };
-    // A percent-encoded PEM holds '+' as itself: base64 uses it, and nginx escapes spaces as %20.
+    // A percent-encoded PEM contains '+' as itself: base64 uses it, and nginx escapes spaces as %20.
     let pem = percent_decode(line.to_str().ok()?)?;
     let certificate = CertificateDer::from_pem_slice(&pem).ok()?;
     Some(ClientCertificate(std::sync::Arc::new(certificate.to_vec())))

@@ -1,4 +1,5 @@
-//! Bodies: bounded, of the announced kind, read within a time. Oversize is refused, never dropped or cut.
+//! Bodies: bounded, of the declared media type, read within a time limit. A body that is too large is refused, never
+//! truncated.
 
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ const FORM_LIMIT: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct Form(pub Parameters);
 
-/// What was sent in the query of a GET or in the form of a POST (OAuth 2.1 §3.1), each parameter at most once.
+/// Parameters from the query of a GET or the form of a POST (OAuth 2.1 §3.1), each at most once.
 #[derive(Debug)]
 pub struct Sent(pub Parameters);
 
@@ -80,7 +81,7 @@ pub async fn json_value(
     expect_one_of(&request, types)?;
     let body = read(request, limit).await?;
     parse_strict(&body, depth).map_err(|error| {
-        // Where, and never what: the input may hold a secret.
+        // The position, never the content: the input may contain a secret.
         Problem::new(
             ProblemCode::Malformed,
             format!("invalid JSON at line {}, column {}", error.line(), error.column()),
@@ -88,7 +89,7 @@ pub async fn json_value(
     })
 }
 
-/// The value as one of our types; what does not fit is never quoted.
+/// The value as `T`; an invalid value is never quoted.
 pub fn typed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Problem> {
     serde_json::from_value(value).map_err(|_| {
         Problem::new(ProblemCode::Malformed, "a member is missing, unknown or of the wrong type")

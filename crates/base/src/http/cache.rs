@@ -1,4 +1,4 @@
-//! Public documents that anybody may keep for a while.
+//! Public documents that clients may cache.
 
 use axum::{
     body::Bytes,
@@ -12,7 +12,7 @@ use crate::Core;
 
 const LONGEST: u32 = 300;
 
-/// JSON with a strong ETag, written once and answered with as often as it is asked for.
+/// JSON with a strong ETag, serialized once.
 #[derive(Debug, Clone)]
 pub struct Document {
     body: Bytes,
@@ -45,7 +45,7 @@ impl Document {
         })
     }
 
-    /// `304` when the caller has it already (RFC 9110 §13.1.2).
+    /// `304` if the client has it already (RFC 9110 §13.1.2).
     pub fn answer(&self, request: &HeaderMap) -> Response {
         let unchanged =
             request.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok()).is_some_and(|value| {
@@ -65,7 +65,7 @@ impl Document {
     }
 }
 
-/// The same for what is written anew each time.
+/// The same for a document that is written for each request.
 pub fn cached_json<T: Serialize>(
     core: &Core,
     content_type: &'static str,

@@ -1,4 +1,4 @@
-//! Who asks, with what in hand: everything a handler may know of a request besides its body.
+//! The context of a request: everything a handler may know of it besides its body.
 
 use std::{convert::Infallible, net::IpAddr, sync::Arc};
 
@@ -14,12 +14,12 @@ use super::{ClientAddress, RequestInfo, address::ClientCertificate};
 pub struct RequestContext {
     pub request_id: RequestId,
     pub address: IpAddr,
-    /// Cut to what is worth keeping, control characters removed.
+    /// Truncated, without control characters.
     pub user_agent: String,
     pub origin: Option<String>,
     pub fetch_site: Option<String>,
     pub accept_language: String,
-    /// `locale` in the query: the language a call asks its words in.
+    /// `locale` in the query: the language of the response's texts.
     pub locale: Option<String>,
     pub bind: Option<String>,
     pub session: Option<String>,
@@ -33,7 +33,7 @@ pub struct RequestContext {
     pub certificate: Option<Arc<Vec<u8>>>,
 }
 
-/// Cookies and tokens are in it: it does not print.
+/// Contains cookies and tokens, so it is not printed.
 impl std::fmt::Debug for RequestContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "<request {}>", self.request_id)
@@ -97,7 +97,7 @@ impl<S: Sync> FromRequestParts<S> for RequestContext {
     }
 }
 
-/// A cookie sent twice is no cookie: somebody is trying to shadow ours.
+/// A cookie that was sent twice is ignored: one of them may be an attempt to shadow ours.
 fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let mut found = headers
         .get_all(header::COOKIE)
@@ -123,7 +123,7 @@ pub fn forget_person(headers: &mut HeaderMap) {
     }
 }
 
-/// A cookie only we can read, only over TLS, only on this very host.
+/// A cookie for this host only, over TLS, and not readable by scripts.
 pub fn set_cookie(name: &str, value: &str, seconds: u32) -> String {
     format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; Secure; SameSite=Lax")
 }

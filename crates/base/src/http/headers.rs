@@ -2,18 +2,18 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// For answers that are not pages. A page brings a policy of its own, which must also say who may frame it.
+/// For responses that are not pages. A page has a policy of its own, which must include `frame-ancestors`.
 const CONTENT_POLICY: &str =
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Set always, whatever the handler said.
+/// Always set, even if the handler set another value.
 const ALWAYS: &[(&str, &str)] = &[
     ("x-frame-options", "DENY"),
     ("x-content-type-options", "nosniff"),
     ("x-permitted-cross-domain-policies", "none"),
 ];
 
-/// Set unless the handler said something more exact.
+/// Set unless the handler set a value.
 const UNLESS_SET: &[(&str, &str)] = &[
     ("content-security-policy", CONTENT_POLICY),
     ("cache-control", "no-store"),
@@ -22,15 +22,15 @@ const UNLESS_SET: &[(&str, &str)] = &[
     ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
 ];
 
-/// Nobody is told where a person came from. A page with a form of ours tells ourselves, or a browser would send
-/// `Origin: null` with it; nothing else is taken from a handler.
+/// No other site receives a referrer. A page with one of our forms sends it to ourselves, because browsers would
+/// otherwise send `Origin: null`; no other value of a handler is kept.
 fn referrer(headers: &HeaderMap) -> HeaderValue {
     let own = HeaderValue::from_static(OWN_FORMS);
     let set = headers.get(header::REFERRER_POLICY);
     if set == Some(&own) { own } else { HeaderValue::from_static("no-referrer") }
 }
 
-/// For pages with a form of ours.
+/// For pages with our own forms.
 pub(super) const OWN_FORMS: &str = "same-origin";
 
 pub(super) fn complete(headers: &mut HeaderMap, https: bool) {

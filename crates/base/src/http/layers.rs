@@ -1,8 +1,8 @@
-//! What happens around every handler, in order, in one place.
+//! The layers around every handler, in order.
 //!
-//! request id → span, log and metrics → header set → early refusals → timeout → panic net → route
+//! request id → span, log and metrics → headers → early refusals → timeout → panic handler → route
 //!
-//! One layer does what can be done in one: each costs every request a clone of everything below it.
+//! As few layers as possible: each costs every request a clone of everything below it.
 
 use std::{any::Any, sync::Arc, time::Instant};
 
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::Core;
 
-/// Larger than any body we take (SCIM: 1 MiB): refused before a handler sees it.
+/// Larger than any accepted body (SCIM: 1 MiB): refused before the handler runs.
 const LARGEST_BODY: u64 = 1024 * 1024;
 /// Longest request target: generous for an authorization request with a request object.
 const LONGEST_TARGET: usize = 16 * 1024;
@@ -46,7 +46,7 @@ pub(super) fn current_request_id() -> Option<RequestId> {
     CURRENT.try_with(|id| *id).ok()
 }
 
-/// The routes with everything around them. `guard` puts the check a route's access asks for around its handler.
+/// The routes with all layers. `guard` adds the check that a route's access requires.
 pub fn build<A>(app: Arc<A>, routes: Vec<Route<A>>, guard: fn(Route<A>, &Arc<A>) -> Route<A>) -> Router
 where
     A: AsRef<Arc<Core>> + Send + Sync + 'static,
@@ -60,15 +60,15 @@ where
     router
         .fallback(|| async { Problem::from(ProblemCode::NotFound) })
         .method_not_allowed_fallback(|| async { Problem::from(ProblemCode::MethodNotAllowed) })
-        // Innermost first. `route_layer` sees only requests that have a route, and so knows its pattern.
+        // Innermost first. `route_layer` runs only for requests with a route, so it knows the pattern.
         .route_layer(axum::middleware::from_fn(remember_route))
         .layer(CatchPanicLayer::custom(on_panic))
         .layer(from_fn_with_state(core, observe))
         .with_state(app)
 }
 
-/// The same around routes that stand in front of the service, such as pages: an id, a log line, a count, the time limit,
-/// the panic net and the header set. It gives nothing else of the application away.
+/// The same layers for routes in front of the service, such as pages: request id, log line, metrics, timeout, panic
+/// handler and headers. It exposes nothing else of the application.
 #[derive(Clone)]
 pub struct Surroundings(Arc<Core>);
 
@@ -83,7 +83,8 @@ impl Surroundings {
         Self(Arc::clone(core))
     }
 
-    /// Around routes of one's own. What has no route here goes on to the service, which has these layers itself.
+    /// Adds the layers to other routes. A request without a route there is passed on to the service, which has the
+    /// layers itself.
     pub fn around<S: Clone + Send + Sync + 'static>(&self, routes: Router<S>) -> Router<S> {
         routes
             .route_layer(axum::middleware::from_fn(remember_route))
@@ -91,13 +92,13 @@ impl Surroundings {
             .route_layer(from_fn_with_state(Arc::clone(&self.0), observe))
     }
 
-    /// Only the panic net: around routes whose calls to the service are counted there.
+    /// Only the panic handler: for routes whose calls to the service are counted there.
     pub fn net<S: Clone + Send + Sync + 'static>(&self, routes: Router<S>) -> Router<S> {
         routes.route_layer(CatchPanicLayer::custom(on_panic))
     }
 }
 
-/// Outermost: nothing leaves without an id, a log line, a count and the header set.
+/// Outermost: every response has an id, a log line, a metric and the headers.
 async fn observe(State(core): State<Arc<Core>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = RequestId::random(&*core.entropy);
@@ -119,7 +120,7 @@ async fn observe(State(core): State<Arc<Core>>, mut request: Request, next: Next
     }
     request.extensions_mut().insert(RequestInfo { id });
     let method = known_method(request.method());
-    // Never the target itself: queries carry codes and hints.
+    // Never the target itself: queries contain codes and hints.
     let span = tracing::info_span!("request", %id, method, route = tracing::field::Empty,
         status = tracing::field::Empty, otel.kind = "server");
     let answer = async {
@@ -132,8 +133,8 @@ async fn observe(State(core): State<Arc<Core>>, mut request: Request, next: Next
     let route = response.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
     let status = response.status().as_u16();
     let seconds = started.elapsed().as_secs_f64();
-    // A span's fields are written anew whenever one is added, so only where somebody collects spans; the line has its
-    // own, and stands outside.
+    // Adding a field rewrites all fields of a span, so it is done only if spans are exported; the log line has its own
+    // fields, outside the span.
     if settings.otlp_endpoint.is_some() {
         span.record("route", &route);
         span.record("status", status);
@@ -149,7 +150,7 @@ async fn observe(State(core): State<Arc<Core>>, mut request: Request, next: Next
     response
 }
 
-/// Hands the route's pattern outwards, for labels from a closed set.
+/// Passes the route's pattern outwards, for labels from a closed set.
 async fn remember_route(request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().cloned();
     let mut response = next.run(request).await;
@@ -184,7 +185,7 @@ fn refuse_early(request: &Request) -> Option<Problem> {
     if target > LONGEST_TARGET {
         return Some(Problem::new(ProblemCode::TooLarge, "the URL is too long"));
     }
-    // In a query it is the reader of the parameters who refuses it, in the words of its standard.
+    // In a query, the parser of the parameters refuses it, with the error of its standard.
     if request.uri().path().contains("%00") {
         return Some(Problem::new(ProblemCode::Malformed, "the path contains the character U+0000"));
     }
@@ -204,7 +205,7 @@ fn on_panic(payload: Box<dyn Any + Send>) -> Response {
     Problem::from(ProblemCode::Internal).into_response()
 }
 
-/// Labels come from closed sets: a stranger cannot make new time series.
+/// Labels come from closed sets: callers cannot create new time series.
 fn known_method(method: &Method) -> &'static str {
     const KNOWN: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
     KNOWN.iter().find(|known| **known == method.as_str()).copied().unwrap_or("OTHER")

@@ -1,4 +1,4 @@
-//! HTTP itself, and no feature: routes, extractors, the header set, errors to responses.
+//! HTTP without any feature: routes, extractors, headers, and errors as responses.
 
 mod address;
 mod body;

@@ -1,7 +1,7 @@
-//! The error of the OAuth endpoints: rich inside, exact outside.
+//! The error of the OAuth endpoints.
 //!
-//! The registry in `porteiro_protocol::error` knows for each code whether it may go to the client's redirect
-//! URI; this type cannot be built from a code outside it.
+//! The registry in `porteiro_protocol::error` states for each code whether it may be sent to the client's redirect URI;
+//! this type cannot be built from any other code.
 
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -20,17 +20,17 @@ pub struct OAuthError {
     pub code: ErrorCode,
     /// For the client's developer. ASCII without quotes and backslashes (RFC 6749 §5.2).
     pub description: String,
-    /// The scheme of a `WWW-Authenticate` header, where the code or the caller's own scheme asks for one.
+    /// The scheme of a `WWW-Authenticate` header, if the code or the caller's scheme requires one.
     scheme: Option<&'static str>,
     status: Option<StatusCode>,
     /// `DPoP-Nonce` (RFC 9449 §8).
     nonce: Option<Box<str>>,
     bare: bool,
-    /// What would be enough (RFC 9470 §3).
+    /// What is required (RFC 9470 §3).
     acr: Option<&'static str>,
     max_age: Option<u32>,
     retry_after: Option<u32>,
-    /// A further member (RFC 6749 §5.2 has room for it); also what a redirect may say in the description.
+    /// An additional member (RFC 6749 §5.2 allows it); in a redirect it is part of the description.
     pub reference: Option<String>,
 }
 
@@ -41,7 +41,7 @@ struct Body<'a> {
     error_description: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<&'a str>,
-    /// What would be enough (RFC 9470 §3), for endpoints that answer without a challenge.
+    /// What is required (RFC 9470 §3), for endpoints that answer without a challenge.
     #[serde(skip_serializing_if = "Option::is_none")]
     acr_values: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,7 @@ impl OAuthError {
         self
     }
 
-    /// The description with the reference, for answers that have no member for it: redirects.
+    /// The description with the reference, for redirects, which have no member for it.
     pub fn described(&self) -> String {
         match &self.reference {
             Some(reference) => {
@@ -91,14 +91,14 @@ impl OAuthError {
         self
     }
 
-    /// Nothing was presented: the challenge names no error (RFC 6750 §3.1).
+    /// No credentials were presented: the challenge names no error (RFC 6750 §3.1).
     #[must_use]
     pub const fn missing(mut self) -> Self {
         self.bare = true;
         self
     }
 
-    /// What would be enough (RFC 9470 §3): a proof no older than this many seconds.
+    /// Requires a proof no older than this many seconds (RFC 9470 §3).
     #[must_use]
     pub fn step_up(max_age: i64) -> Self {
         let mut error =
@@ -107,7 +107,7 @@ impl OAuthError {
         error
     }
 
-    /// The same for a level, an age, or both.
+    /// Requires a level, a maximum age, or both.
     #[must_use]
     pub fn step_up_to(level: Level, max_age: Option<i64>, description: &str) -> Self {
         let mut error = Self::new(ErrorCode::InsufficientUserAuthentication, description);
@@ -123,8 +123,8 @@ impl OAuthError {
         self
     }
 
-    /// What is wrong with a proof, said by a protected resource: in a challenge (RFC 9449 §7.1 and §9), where the token
-    /// endpoint says 400. Clients look for the nonce there.
+    /// An invalid proof of possession at a protected resource: answered with a challenge (RFC 9449 §7.1 and §9), while
+    /// the token endpoint answers 400. Clients read the nonce from there.
     #[must_use]
     pub fn at_resource(self) -> Self {
         if !matches!(self.code, ErrorCode::InvalidDpopProof | ErrorCode::UseDpopNonce) {
@@ -133,21 +133,21 @@ impl OAuthError {
         Self { scheme: Some("DPoP"), status: Some(StatusCode::UNAUTHORIZED), ..self }
     }
 
-    /// The same where RFC 6749 §5.2 has one status for whatever refuses a token.
+    /// RFC 6749 §5.2 has one status for every refusal at the token endpoint.
     #[must_use]
     pub const fn at_token_endpoint(mut self) -> Self {
         self.status = Some(StatusCode::BAD_REQUEST);
         self
     }
 
-    /// RFC 9126 §2.3: larger than what is taken in.
+    /// RFC 9126 §2.3: the request is too large.
     #[must_use]
     pub const fn too_large(mut self) -> Self {
         self.status = Some(StatusCode::PAYLOAD_TOO_LARGE);
         self
     }
 
-    /// Too many attempts. No registered code fits better; the status says it.
+    /// Too many attempts. There is no better registered code; the status is 429.
     #[must_use]
     pub fn slow_down() -> Self {
         let mut error = Self::new(ErrorCode::TemporarilyUnavailable, "too many attempts; try again later");
@@ -219,7 +219,7 @@ impl IntoResponse for OAuthError {
     }
 }
 
-/// What cannot be read is `invalid_request`, whatever is wrong with it; too large stays too large.
+/// An unreadable form is `invalid_request`, whatever the reason; a body that is too large stays 413.
 pub fn unreadable_form(problem: super::Problem) -> Response {
     match problem.code.status() {
         StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE => {

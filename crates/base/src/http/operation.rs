@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::ProblemCode;
 
-/// The header in which somebody of the platform says why they act in an organization.
+/// The header with the reason why the platform acts in an organization.
 pub const REASON: &str = "porteiro-reason";
 
-/// The schema of a type, asked for when the document is made.
+/// The schema of a type, generated with the document.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub enum Taken {
     Nothing,
     /// `application/json`.
     Json(SchemaOf),
-    /// RFC 7396: any of its members, the others stay.
+    /// RFC 7396: any of its members; the others stay unchanged.
     MergePatch(SchemaOf),
     /// Bytes of one of these media types.
     Media(&'static [&'static str]),
@@ -78,17 +78,17 @@ pub struct Operation {
     pub summary: &'static str,
     pub query: Vec<Parameter>,
     pub takes: Taken,
-    /// A body that is good.
+    /// A valid body.
     pub example: Option<Value>,
     pub status: StatusCode,
     pub gives: Given,
-    /// A single resource with an `ETag`; changing it needs `If-Match`.
+    /// A single resource with an `ETag`; changing it requires `If-Match`.
     pub versioned: bool,
-    /// Makes something, once per `Idempotency-Key`.
+    /// Creates something, once per `Idempotency-Key`.
     pub creates: bool,
-    /// Refusals of its own, beside those that follow from what it is.
+    /// Problems of its own, in addition to those that follow from the route.
     pub refusals: Vec<ProblemCode>,
-    /// Further media types of the same answer.
+    /// Further media types of the same response.
     pub also_as: Vec<&'static str>,
 }
 
@@ -109,7 +109,7 @@ impl Operation {
         }
     }
 
-    /// Query parameters; filters, where it is a list.
+    /// Query parameters; filters, if it is a list.
     #[must_use]
     pub fn query(mut self, parameters: &[Parameter]) -> Self {
         self.query.extend_from_slice(parameters);
@@ -129,7 +129,7 @@ impl Operation {
         self
     }
 
-    /// Takes a merge patch of `T`: what of the resource may change.
+    /// Takes a merge patch of `T`, the changeable part of the resource.
     #[must_use]
     pub fn patches<T: JsonSchema>(mut self) -> Self {
         self.takes = Taken::MergePatch(T::json_schema);
@@ -174,7 +174,7 @@ impl Operation {
         self
     }
 
-    /// Makes a `T`: answers 201 with it, once per `Idempotency-Key`.
+    /// Creates a `T`: answers 201 with it, once per `Idempotency-Key`.
     #[must_use]
     pub fn creates<T: JsonSchema>(mut self) -> Self {
         self.status = StatusCode::CREATED;
@@ -189,21 +189,21 @@ impl Operation {
         self
     }
 
-    /// What it may refuse for reasons of its own.
+    /// Problems of its own.
     #[must_use]
     pub fn refuses(mut self, codes: &[ProblemCode]) -> Self {
         self.refusals.extend_from_slice(codes);
         self
     }
 
-    /// The same answer in another media type, for who asks for it.
+    /// The same response in another media type, if `Accept` names it.
     #[must_use]
     pub fn also_as(mut self, media_type: &'static str) -> Self {
         self.also_as.push(media_type);
         self
     }
 
-    /// Whether a call must say which version it has seen.
+    /// Whether a call must name the version it has seen.
     pub fn needs_version(&self, method: &Method) -> bool {
         self.versioned && matches!(*method, Method::PUT | Method::PATCH | Method::DELETE)
     }

@@ -1,4 +1,4 @@
-//! The few pages there are without the hosted screens: bare, and harmless whatever is in them.
+//! The few pages that exist without the hosted screens: plain, and safe whatever they contain.
 
 use std::fmt::Write;
 
@@ -11,13 +11,13 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::headers::OWN_FORMS;
 
-/// Sends the form at once; without script the button does.
+/// Submits the form; without script, the button does.
 const SCRIPT: &str = "document.forms[0].submit()";
 
-/// OAuth 2.0 Form Post Response Mode: a page whose only purpose is to send itself to the client.
+/// OAuth 2.0 Form Post Response Mode: a page that posts its form to the client.
 ///
-/// The values are untrusted; the address was matched against the registered ones. The content policy names neither: a
-/// `form-action` would also apply to the client's own redirects.
+/// The values are untrusted; the address was matched against the registered ones. The content security policy has no
+/// `form-action`, because it would also apply to the client's own redirects.
 pub fn form_post_page(action: &str, fields: &[(String, String)]) -> Response {
     let mut page =
         String::from("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Continue</title>");
@@ -41,7 +41,7 @@ pub fn form_post_page(action: &str, fields: &[(String, String)]) -> Response {
     response
 }
 
-/// One sentence, and perhaps one button that posts one value back to where the page came from.
+/// One sentence and, if given, a button that posts one value to the page's own address.
 pub fn plain_page(text: &str, button: Option<(&str, &str, &str)>) -> Response {
     let mut page = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{0}</title><p>{0}</p>",
@@ -72,7 +72,7 @@ pub fn plain_page(text: &str, button: Option<(&str, &str, &str)>) -> Response {
     response
 }
 
-/// A browser asks for HTML first; a program that wants JSON says so and does not mention HTML.
+/// Browsers accept HTML; a program that wants JSON names it and does not name HTML.
 pub fn prefers_json(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mentions = |wanted: &str| {

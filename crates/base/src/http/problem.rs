@@ -13,7 +13,7 @@ use crate::{
 
 macro_rules! codes {
     ($($variant:ident = $code:literal, $status:ident, $title:literal;)+) => {
-        /// The machine-readable word of a problem. A closed list.
+        /// The machine-readable code of a problem.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum ProblemCode { $($variant),+ }
 
@@ -74,7 +74,7 @@ codes! {
 pub struct Problem {
     pub code: ProblemCode,
     pub detail: String,
-    /// Members of this problem's own (RFC 9457 §3.2).
+    /// Additional members of this problem (RFC 9457 §3.2).
     pub members: serde_json::Map<String, serde_json::Value>,
     retry_after: Option<u32>,
 }
@@ -104,7 +104,7 @@ impl Problem {
         self
     }
 
-    /// When it is worth trying again, in seconds.
+    /// Seconds until the next attempt.
     #[must_use]
     pub const fn after(mut self, seconds: u32) -> Self {
         self.retry_after = Some(seconds);
@@ -133,14 +133,14 @@ impl From<ProblemCode> for Problem {
     }
 }
 
-/// The cause is in the log under the same request id; the caller learns only that it may try again.
+/// The log has the cause under the same request id; the caller learns only that it may try again.
 impl From<StoreError> for Problem {
     fn from(_: StoreError) -> Self {
         ProblemCode::Unavailable.into()
     }
 }
 
-/// How a transaction ends whose work may refuse.
+/// How a transaction with a refusal ends.
 pub type TxProblem = TxError<Problem>;
 
 impl From<Problem> for TxProblem {
@@ -188,7 +188,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Where nothing better is known than the status.
+/// The default wait for a status.
 pub(super) const fn usual_wait(status: StatusCode) -> Option<u32> {
     match status {
         StatusCode::SERVICE_UNAVAILABLE => Some(1),

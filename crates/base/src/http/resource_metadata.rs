@@ -1,5 +1,5 @@
-//! Which document says who guards our own APIs (RFC 9728 §5.1): every 401 of theirs names it, so that a client that knows
-//! nothing but an address can find out where to get a token.
+//! Adds the address of the protected resource metadata (RFC 9728 §5.1) to every 401 of our own APIs, so that a client
+//! that knows only an address can find out where to get a token.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::Core;
 
 pub const PATH: &str = "/.well-known/oauth-protected-resource";
 
-/// Completes the challenge of a refusal, or makes one where the caller showed no token at all.
+/// Completes the challenge of a refusal, or adds one if no token was presented.
 pub(super) async fn name(State(core): State<Arc<Core>>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     if response.status() == StatusCode::UNAUTHORIZED {
@@ -29,7 +29,7 @@ pub(super) async fn name(State(core): State<Arc<Core>>, request: Request, next: 
 fn completed(headers: &HeaderMap, issuer: &str) -> String {
     let challenge = headers.get(header::WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
     let challenge = challenge.unwrap_or("Bearer");
-    // After the scheme comes a space, after a parameter a comma (RFC 9110 §11.6.1).
+    // A space follows the scheme, a comma a parameter (RFC 9110 §11.6.1).
     let separator = if challenge.contains(' ') { ", " } else { " " };
     format!("{challenge}{separator}resource_metadata=\"{issuer}{PATH}\"")
 }

@@ -1,4 +1,4 @@
-//! A route is its method, path, handler and, before all, who may call it.
+//! A route: its method, path, handler and access.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use porteiro_protocol::redirect_uri::RedirectUri;
 use super::{Operation, resource_metadata};
 use crate::Core;
 
-/// Who may call a route, and why that is right.
+/// Who may call a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// No credentials; with the reason.
     Public(&'static str),
     /// The flow's cookie or token; without it the flow is treated as unknown.
     FlowOwner,
-    /// A client that proves itself as it registered.
+    /// A client that authenticates with its registered method.
     Client,
     /// The client's registration access token (RFC 7592).
     RegistrationToken,
@@ -32,7 +32,7 @@ pub enum Access {
     Session,
     /// This permission in the organization of the path.
     Organization(&'static str),
-    /// This permission in the installation.
+    /// This permission on the platform.
     Platform(&'static str),
 }
 
@@ -51,7 +51,7 @@ impl std::fmt::Display for Access {
     }
 }
 
-/// Its handler is handed the application of type `A`.
+/// Its handler receives an application of type `A`.
 #[derive(Debug)]
 pub struct Route<A> {
     pub method: Method,
@@ -118,14 +118,14 @@ impl<A: Send + Sync + 'static> Route<A> {
         }
     }
 
-    /// The standard that asks for this route.
+    /// The standard that defines this route.
     #[must_use]
     pub const fn standard(mut self, standard: &'static str) -> Self {
         self.standard = Some(standard);
         self
     }
 
-    /// What it takes and gives, in the management API; requests are held to it.
+    /// Its operation in the management API; requests are checked against it.
     #[must_use]
     pub fn operation(mut self, operation: Operation) -> Self {
         self.operation = Some(Arc::new(operation));
@@ -140,7 +140,7 @@ impl<A: Send + Sync + 'static> Route<A> {
         self
     }
 
-    /// Scripts of any origin may read the answer. For public documents only: no credentials travel.
+    /// Scripts of any origin may read the response. For public documents only, without credentials.
     #[must_use]
     pub fn cors(mut self) -> Self {
         self.cors = true;
@@ -148,8 +148,8 @@ impl<A: Send + Sync + 'static> Route<A> {
         self
     }
 
-    /// Scripts of the client's own origins may read the answer: the handler says which, once it knows the client
-    /// ([`allow_client`]). Asking beforehand tells nobody anything.
+    /// Scripts of the client's own origins may read the response: the handler names them once it knows the client
+    /// ([`allow_client`]). The preflight response is the same for every origin.
     #[must_use]
     pub fn cors_for_clients(mut self) -> Self {
         self.handler = self.handler.options(client_preflight);
@@ -163,7 +163,7 @@ impl<A: Send + Sync + 'static> Route<A> {
         self
     }
 
-    /// Where an access token opens it, refusals say who gives them out.
+    /// The 401 answers of routes with an access token name the authorization server.
     pub(super) fn challenging(self, core: &Arc<Core>) -> Self {
         match self.access {
             Access::Token(_) | Access::Session | Access::Organization(_) | Access::Platform(_) => {
@@ -194,11 +194,11 @@ async fn client_preflight() -> Response {
     response
 }
 
-/// Lets a script of one of these origins read the answer: those the client's own answers go to.
+/// Allows scripts of the origins of the client's redirect URIs to read the response.
 pub fn allow_client(response: &mut Response, origin: Option<&str>, redirect_uris: &[RedirectUri]) {
     let headers = response.headers_mut();
     headers.append(header::VARY, HeaderValue::from_static("origin"));
-    // An opaque origin is anybody's.
+    // The opaque origin `null` identifies no site.
     let known = origin.filter(|origin| *origin != "null").filter(|origin| {
         redirect_uris.iter().any(|uri| {
             url::Url::parse(uri.as_str()).is_ok_and(|uri| uri.origin().ascii_serialization() == **origin)

@@ -1,37 +1,37 @@
-//! Which jobs may run side by side: pure, so that fairness can be tried without a database (docs/decisions/0070).
+//! Which jobs may run concurrently: pure, so that fairness can be tested without a database (docs/decisions/0070).
 //!
-//! Every kind has a lane of its own. Where strangers choose the destination, every client on every host has one, so that
-//! a host that does not answer delays nobody's jobs but its own, and a client that fails there nobody else's.
+//! Every kind has its own lane. Where clients choose the destination, there is a lane for every client on every host,
+//! so that a host that does not answer delays only its own jobs, and a failing client only its own.
 
 use std::{collections::HashMap, hash::Hash};
 
 use url::Url;
 
-/// Jobs of one kind that a node runs at once.
+/// Concurrent jobs of one kind on a node.
 const PER_KIND: usize = 8;
-/// Jobs a node sends to one host at once. The fetcher allows no more either.
+/// Concurrent jobs of a node to one host. The fetcher allows no more either.
 const PER_HOST: usize = 2;
-/// Jobs a node sends to strangers' hosts at once: fewer than the fetcher has places for strangers, so that somebody
-/// waiting for a client's keys does not wait for deliveries.
+/// Concurrent jobs of a node to client-chosen hosts: fewer than the fetcher's places for them, so that requests which
+/// need a client's keys do not wait for deliveries.
 const TO_HOSTS: usize = 16;
-/// Hosts a node looks at in one round. The next round goes on after the last one.
+/// Hosts that a node examines in one round. The next round continues after the last one.
 pub(super) const WINDOW: usize = 100;
-/// A host that failed so often in a row is paused; then one job at a time finds out whether it is back.
+/// A host with this many consecutive failures is paused; then one job at a time tests whether it works again.
 pub(super) const TOLERATED: i32 = 3;
-/// The longest pause. It doubles up to this.
+/// The longest pause. Pauses double up to this.
 pub(super) const LONGEST_PAUSE_SECONDS: f64 = 900.0;
 
-/// How the jobs of a kind are kept apart.
+/// How the jobs of a kind are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lanes {
-    /// One lane: they go nowhere, or where the operator says.
+    /// One lane: they have no destination, or one that the operator chose.
     One,
-    /// One lane per host: strangers choose where they go.
+    /// One lane per host: clients choose the destination.
     PerHost,
 }
 
-/// The host an address names, with its port where that is not the usual one, and whose address it is: one client's
-/// failures pause no other client on the same host. Empty where it names no host, which the fetcher refuses.
+/// The host of a URL, with its port unless it is the default one, and the client: one client's failures do not pause
+/// another client on the same host. Empty if the URL has no host; the fetcher refuses that.
 pub(super) fn destination(address: &str, whose: &str) -> String {
     let Some(url) = Url::parse(address).ok() else { return String::new() };
     match (url.host_str(), url.port()) {
@@ -41,7 +41,7 @@ pub(super) fn destination(address: &str, whose: &str) -> String {
     }
 }
 
-/// Where a job waits.
+/// The queue of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Lane {
     pub kind: &'static str,
@@ -50,7 +50,7 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// The host alone: how many go there at once is counted for all who name it.
+    /// The host alone: concurrent jobs to it are counted over all clients.
     fn host(&self) -> &str {
         self.destination.split(' ').next().unwrap_or_default()
     }
@@ -60,17 +60,17 @@ impl Lane {
     }
 }
 
-/// A host for which jobs wait, as the database knows it.
+/// A host with waiting jobs, as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Host {
     pub destination: String,
-    /// Something is due and the host is not paused.
+    /// A job is due and the host is not paused.
     pub open: bool,
-    /// Failures in a row.
+    /// Consecutive failures.
     pub failures: i32,
 }
 
-/// The jobs a node is at, by task.
+/// The running jobs of a node, by task.
 #[derive(Debug)]
 pub(super) struct UnderWay<T>(HashMap<T, Lane>);
 
@@ -87,7 +87,7 @@ impl<T: Hash + Eq> UnderWay<T> {
         self.0.remove(task);
     }
 
-    /// How many more a lane takes.
+    /// How many more jobs a lane may run.
     pub(super) fn room(&self, lane: &Lane, failures: i32) -> usize {
         let here = self.0.values().filter(|running| *running == lane).count();
         let there = || {
@@ -101,14 +101,14 @@ impl<T: Hash + Eq> UnderWay<T> {
         }
     }
 
-    /// How many more go to strangers' hosts, whichever they are.
+    /// How many more jobs may run to client-chosen hosts in total.
     pub(super) fn room_to_hosts(&self) -> usize {
         TO_HOSTS.saturating_sub(self.0.values().filter(|running| !running.destination.is_empty()).count())
     }
 }
 
-/// After which host the next round looks: the last one served where there was no room for more, else the last one seen,
-/// else from the start. So every host has its turn, however many there are.
+/// The host after which the next round starts: the last one served if there was no room for more, otherwise the last
+/// one examined, otherwise the beginning. So every host has its turn, however many there are.
 pub(super) fn next_after(seen: &[Host], served: &[&str], room: usize) -> String {
     let last_served = || seen.iter().rev().find(|host| served.contains(&host.destination.as_str()));
     let last =

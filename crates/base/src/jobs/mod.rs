@@ -1,12 +1,12 @@
-//! Work that must happen, though not now: a transactional outbox and the runner that empties it.
+//! Work that is done later: a transactional outbox and its runner.
 //!
-//! 1. [`enqueue`] writes the job in the transaction of the change that wants it: both happen or neither.
-//! 2. A runner on any node leases due jobs with `FOR UPDATE SKIP LOCKED`, from every lane as much as it has room for;
-//!    taking one counts an attempt. A lane is a kind, or a kind and a host where strangers choose the host ([`Lanes`]).
-//! 3. Done: the row leaves, an outcome stays for a week. Failed: later again. A node killed half-way: its lease
-//!    runs out and another node takes the job. So a job is done *at least* once; its work must bear that.
-//! 4. Tried too often, it is parked: visible in `porteiro jobs list`, `doctor` and the metrics, and tried again
-//!    only when somebody says so.
+//! 1. [`enqueue`] writes the job in the transaction of the change that needs it: both happen or neither.
+//! 2. A runner on any node leases due jobs with `FOR UPDATE SKIP LOCKED`, from every lane as many as it has room for;
+//!    each lease counts an attempt. A lane is a kind, or a kind and a host where clients choose the host ([`Lanes`]).
+//! 3. Done: the row is deleted, and an outcome is kept for a week. Failed: tried again later. If a node is killed, its
+//!    lease expires and another node takes the job. So a job runs *at least* once, and must tolerate being repeated.
+//! 4. After too many attempts it is parked: visible in `porteiro jobs list`, `doctor` and the metrics, and tried again
+//!    only when an operator requests it.
 
 mod lanes;
 mod runner;
@@ -31,32 +31,32 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// What an attempt at a job is.
+/// The future of an attempt.
 pub type Attempt = Pin<Box<dyn Future<Output = Result<(), JobError>> + Send>>;
 
-/// The application whose jobs the runner runs.
+/// The application whose jobs run.
 pub trait Host: Send + Sync + Sized + 'static {
     fn core(&self) -> &Core;
-    /// Every kind of job there is.
+    /// All kinds of jobs.
     fn job_kinds(&self) -> &'static [JobKind<Self>];
 }
 
 /// One kind of job.
 pub struct JobKind<A: 'static> {
     pub name: &'static str,
-    /// After so many attempts it is parked.
+    /// It is parked after this many attempts.
     pub max_attempts: i32,
     /// How long one attempt may take; a node that needs longer is presumed dead.
     pub lease: Duration,
-    /// Which of them may wait for each other.
+    /// Which jobs wait for each other.
     pub lanes: Lanes,
-    /// How often it recurs; `None`: only when it is asked for.
+    /// How often it recurs; `None`: only when enqueued.
     pub every_seconds: Option<fn(&Settings) -> u32>,
     pub work: fn(Arc<A>, Value) -> Attempt,
 }
 
 impl<A> JobKind<A> {
-    /// Five attempts of at most a minute each, when somebody asks for it.
+    /// Five attempts of at most a minute each, when enqueued.
     pub const fn new(name: &'static str, work: fn(Arc<A>, Value) -> Attempt) -> Self {
         let lease = Duration::from_mins(1);
         Self { name, max_attempts: 5, lease, lanes: Lanes::One, every_seconds: None, work }
@@ -93,19 +93,19 @@ impl<A> std::fmt::Debug for JobKind<A> {
     }
 }
 
-/// Why an attempt failed. The text is stored and shown to operators: never a secret, never a person.
+/// Why an attempt failed. The text is stored and shown to operators: it never contains a secret or personal data.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
     #[error("{0}")]
     Failed(String),
-    /// Trying again cannot help.
+    /// Another attempt cannot help.
     #[error("{0}")]
     Hopeless(String),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Asks for a job inside the caller's transaction.
+/// Enqueues a job in the caller's transaction.
 pub async fn enqueue<P: Serialize>(
     tx: &Tx,
     job_id: JobId,
@@ -115,7 +115,7 @@ pub async fn enqueue<P: Serialize>(
     store::insert(tx, job_id, &Lane::of_kind(kind), &stored(payload)?, 0.0).await
 }
 
-/// The same for something that is not to be done before so many seconds are over.
+/// The same for a job that is not due before so many seconds.
 pub async fn enqueue_later<P: Serialize>(
     tx: &Tx,
     job_id: JobId,
@@ -126,8 +126,8 @@ pub async fn enqueue_later<P: Serialize>(
     store::insert(tx, job_id, &Lane::of_kind(kind), &stored(payload)?, seconds).await
 }
 
-/// The same for something that goes to an address a stranger chose, for kinds with [`Lanes::PerHost`]. Whose address it
-/// is keeps those apart who name the same host: nobody has to own the host they name.
+/// The same for a job to a client-chosen address, for kinds with [`Lanes::PerHost`]. `whose` separates clients that
+/// name the same host: a client need not own the host it names.
 pub async fn enqueue_to<P: Serialize>(
     tx: &Tx,
     job_id: JobId,

@@ -1,5 +1,5 @@
-//! Leases due jobs lane by lane, runs them side by side, and gives each a definite end. Nothing waits for the slowest:
-//! a lane is looked at again as soon as it has room.
+//! Leases due jobs lane by lane, runs them concurrently, and stores the end of each. No job waits for the slowest: a
+//! lane is examined again as soon as it has room.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -17,11 +17,11 @@ use super::{
 };
 use crate::{Core, store::StoreError};
 
-/// How often a node looks for work.
+/// How often a node looks for due jobs.
 const POLL: Duration = Duration::from_millis(500);
 
-/// Runs until told to stop. What is under way when that happens finishes; what was only leased is taken over by
-/// another node when the lease runs out.
+/// Runs until told to stop. Running jobs finish; jobs that were only leased are taken over by another node when the
+/// lease expires.
 pub async fn run_until<A: Host>(app: Arc<A>, mut stop: watch::Receiver<bool>) {
     let mut runner = Runner::new(app);
     while !*stop.borrow() {
@@ -37,7 +37,7 @@ pub async fn run_until<A: Host>(app: Arc<A>, mut stop: watch::Receiver<bool>) {
     runner.finish().await;
 }
 
-/// Does everything that is due right now; how tests and commands run jobs without waiting.
+/// Runs all jobs that are due now, for tests and commands.
 pub async fn run_due<A: Host>(app: &Arc<A>) -> Result<usize, StoreError> {
     let mut runner = Runner::new(Arc::clone(app));
     let mut total = 0;
@@ -60,7 +60,7 @@ struct Runner<A> {
     id: RunnerId,
     tasks: JoinSet<()>,
     under_way: UnderWay<task::Id>,
-    /// After which host of a kind the next round looks.
+    /// The host after which the next round of a kind starts.
     after: HashMap<&'static str, String>,
 }
 
@@ -70,7 +70,7 @@ impl<A: Host> Runner<A> {
         Self { app, id, tasks: JoinSet::new(), under_way: UnderWay::new(), after: HashMap::new() }
     }
 
-    /// Starts what is due and has room; says how many.
+    /// Starts due jobs for which there is room; returns their number.
     async fn take(&mut self) -> Result<usize, StoreError> {
         schedule::enqueue_due(&*self.app).await?;
         let mut count = self.take_own().await?;
@@ -83,7 +83,7 @@ impl<A: Host> Runner<A> {
         Ok(count)
     }
 
-    /// From the lanes of the kinds. Kinds this binary does not know are left for one that does.
+    /// From the kinds' own lanes. Kinds that this binary does not know are left for one that does.
     async fn take_own(&mut self) -> Result<usize, StoreError> {
         let wanted = |kind: &JobKind<A>| {
             let lane = Lane::of_kind(kind.name);
@@ -95,7 +95,7 @@ impl<A: Host> Runner<A> {
         Ok(self.start(jobs))
     }
 
-    /// From the lanes of hosts, each in its turn.
+    /// From the lanes of hosts, in turn.
     async fn take_to_hosts(&mut self, kind: &'static JobKind<A>) -> Result<usize, StoreError> {
         let room = self.under_way.room_to_hosts();
         if room == 0 {
@@ -130,7 +130,7 @@ impl<A: Host> Runner<A> {
         count
     }
 
-    /// Waits for one to end, and notes whichever ended with it. Nothing to wait for: at once.
+    /// Waits until a job ends, and stores the end of every job that ended by then. Returns at once if none is running.
     async fn one_ended(&mut self) {
         let mut ended = self.tasks.join_next_with_id().await;
         while let Some(one) = ended {
@@ -139,7 +139,7 @@ impl<A: Host> Runner<A> {
         }
     }
 
-    /// Waits for what is under way.
+    /// Waits for the running jobs.
     async fn finish(&mut self) {
         while !self.tasks.is_empty() {
             self.one_ended().await;
@@ -161,7 +161,7 @@ impl<A: Host> Runner<A> {
 async fn attempt<A: Host>(app: Arc<A>, runner: RunnerId, kind: &'static JobKind<A>, job: Leased) {
     let store = &app.core().store;
     let outcome = if job.attempts > kind.max_attempts {
-        // It was taken max_attempts times and nobody lived to say how it ended.
+        // It was leased max_attempts times, and no node stored its end.
         Err(JobError::Hopeless("every attempt ended with the node that ran it".into()))
     } else {
         run(kind, &app, &job).await
@@ -189,18 +189,18 @@ async fn failed<A>(
         parked = again_after.is_none(), "a job failed");
     let host = match error {
         JobError::Failed(_) => true,
-        // It answered, or our own database did not.
+        // The host answered, or our own database failed.
         JobError::Hopeless(_) | JobError::Store(_) => false,
     };
     let failure = Failure { error: &error.to_string(), again_after, host };
     leases::failed(&core.store, runner, job, &failure).await
 }
 
-/// A panic and a hang are failures like any other.
+/// A panic and a timeout are failures too.
 async fn run<A: Host>(kind: &'static JobKind<A>, app: &Arc<A>, job: &Leased) -> Result<(), JobError> {
     let work = tokio::spawn((kind.work)(Arc::clone(app), job.payload.clone()));
     let abort = work.abort_handle();
-    // Shorter than the lease: nobody else may start while this attempt still runs.
+    // Shorter than the lease: no other node may start while this attempt runs.
     match tokio::time::timeout(kind.lease * 9 / 10, work).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(_)) => Err(JobError::Failed("the job panicked".into())),
@@ -211,7 +211,7 @@ async fn run<A: Host>(kind: &'static JobKind<A>, app: &Arc<A>, job: &Leased) -> 
     }
 }
 
-/// Doubling from two seconds to an hour; `None` parks.
+/// Doubles from two seconds to an hour; `None` parks.
 fn retry_after<A>(error: &JobError, kind: &JobKind<A>, attempts: i32) -> Option<Duration> {
     match error {
         JobError::Hopeless(_) => None,

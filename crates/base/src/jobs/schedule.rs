@@ -14,7 +14,7 @@ pub(super) async fn enqueue_due<A: Host>(app: &A) -> Result<(), StoreError> {
     let recurring = || app.job_kinds().iter().filter(|kind| kind.every_seconds.is_some());
     let kinds: Vec<&str> = recurring().map(|kind| kind.name).collect();
     let core = app.core();
-    // One cheap read a poll; the transaction only when something is due. Absent rows are due too.
+    // One cheap read per poll; the transaction only if a job is due. Missing rows are due too.
     let due = core
         .store
         .read(
@@ -55,7 +55,7 @@ async fn enqueue_one<A>(core: &Core, kind: &JobKind<A>) -> Result<(), StoreError
         .await
 }
 
-/// Makes partitions ahead of time and drops those whose rows have been kept long enough.
+/// Creates partitions in advance and drops those whose retention is over.
 pub const fn maintenance<A: Host>() -> JobKind<A> {
     JobKind::<A>::new("partitions.maintain", |app, _| {
         Box::pin(async move { maintain_partitions(app.core()).await })
@@ -64,7 +64,7 @@ pub const fn maintenance<A: Host>() -> JobKind<A> {
     .every(|_| 3_600)
 }
 
-/// Gives up jobs for hosts that took nothing for a day.
+/// Gives up jobs for hosts that accepted nothing for a day.
 pub const fn sweep<A: Host>() -> JobKind<A> {
     JobKind::<A>::new("jobs.sweep", |app, _| Box::pin(async move { give_up_jobs(app.core()).await }))
         .every(|_| 3_600)

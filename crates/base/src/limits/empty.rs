@@ -1,5 +1,5 @@
-//! Buckets this node has found empty: what they limit is refused without being looked at, and without a statement. Forgotten
-//! when the next attempt fits; another node finds out by itself.
+//! Buckets that this node found empty: further attempts are refused without a statement. An entry is dropped when the
+//! next attempt fits; each node keeps its own.
 
 use std::{
     collections::HashMap,
@@ -22,7 +22,7 @@ impl Empty {
         if until.len() >= MOST {
             until.retain(|_, until| *until > now);
         }
-        // Still too many: the database says the rest.
+        // Still too many: the database handles the rest.
         if until.len() < MOST {
             until.insert(bucket.key, now + Duration::from_secs_f64(bucket.rule.interval_seconds));
         }

@@ -1,9 +1,8 @@
-//! How often, by whom, against whom. Counters live in PostgreSQL and are written before the attempt is looked at, in a
-//! statement of their own: they survive a killed node and a rolled-back step, and guesses in parallel cannot outrun
-//! them.
+//! Limits. Counters are in PostgreSQL and are written before the attempt is verified, in a statement of their own: they
+//! survive a killed node and a rolled-back step, and parallel guesses cannot outrun them.
 //!
-//! Every rule is a bucket that refills steadily (a generic cell rate limiter): nobody is ever locked out for good, and
-//! an attacker on one network cannot use up another's bucket or that of a known device.
+//! Every rule is a bucket that refills steadily (a generic cell rate limiter): no account is ever locked out
+//! permanently, and an attacker on one network cannot use up the bucket of another network or of a known device.
 
 mod empty;
 mod store;
@@ -23,7 +22,7 @@ pub const fn sweeping<A: Host>() -> JobKind<A> {
     .every(|_| 3_600)
 }
 
-/// A bucket: so many at once, then one per interval.
+/// A rule: so many at once, then one per interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     pub name: &'static str,
@@ -32,12 +31,12 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether it counts network addresses; the others count people, or what was typed to reach one.
+    /// Whether it counts network addresses; the others count people, or the identifiers typed to reach them.
     pub fn counts_addresses(&self) -> bool {
         self.name.ends_with(".address")
     }
 
-    /// Whether everybody shares one bucket.
+    /// Whether all callers share one bucket.
     pub fn counts_everybody(&self) -> bool {
         self.name.ends_with(".everybody")
     }
@@ -47,7 +46,7 @@ const fn rule(name: &'static str, burst: u32, interval_seconds: f64) -> Rule {
     Rule { name, burst, interval_seconds }
 }
 
-/// Every rule there is; `docs/security/throttling.md` is written from this table.
+/// All rules; `docs/security/throttling.md` is generated from this table.
 pub const RULES: &[Rule] = &[
     PASSWORD_SUBJECT,
     PASSWORD_KNOWN_DEVICE,
@@ -120,26 +119,26 @@ pub const EMAIL_SUBJECT: Rule = rule("email_send.subject", 5, 720.0);
 pub const EMAIL_SUBJECT_DAY: Rule = rule("email_send.subject_day", 10, 8_640.0);
 pub const SMS_SUBJECT: Rule = rule("sms_send.subject", 3, 1_200.0);
 pub const SMS_SUBJECT_DAY: Rule = rule("sms_send.subject_day", 5, 17_280.0);
-/// Text messages by everybody together, and those among them to numbers that nobody has verified yet: what strangers may
-/// have us pay for. The setting `sms_budget_per_day` sets both (docs/decisions/0072).
+/// Text messages in total, and those to numbers that are not verified yet: the cost that anonymous callers can cause.
+/// The setting `sms_budget_per_day` sets both (docs/decisions/0072).
 pub const SMS_ALL: Rule = per_day("sms_send.everybody", 1_000);
 pub const SMS_NEW_ALL: Rule = per_day("sms_send_new.everybody", 500);
 pub const SEND_ADDRESS: Rule = rule("send.address", 30, 120.0);
 pub const FLOW_ADDRESS: Rule = rule("flow_open.address", 600, 1.0);
-/// Whether one address tried one person before; a day's memory.
+/// Whether one network tried one account before; kept for a day.
 pub const STUFFING_SEEN: Rule = rule("stuffing.seen", 1, 86_400.0);
-/// How many different people one address may fail for before somebody is told. An alarm, not a block.
+/// For how many different accounts one network may fail before an alarm. It does not block.
 pub const STUFFING_ADDRESS: Rule = rule("stuffing.address", 20, 180.0);
 
-/// Steps that prove nothing, such as beginning a ceremony.
+/// Steps that prove nothing, such as starting a ceremony.
 pub const STEP_ADDRESS: Rule = rule("step.address", 600, 1.0);
-/// How often one empty bucket is written into the log.
+/// How often an empty bucket is written to the log.
 pub const LIMIT_LOGGED: Rule = rule("limit.logged", 1, 600.0);
-/// Failed client authentications by address, whatever was presented.
+/// Failed client authentications by network, whatever was presented.
 pub const CLIENT_FAILURE: Rule = rule("client_failure.address", 120, 2.0);
-/// The same by address and client, where there is such a client.
+/// The same by network and client, if the client exists.
 pub const CLIENT_SECRET: Rule = rule("client_secret.address", 30, 10.0);
-/// Signature verifications for unauthenticated callers, by address, and by address and client.
+/// Signature verifications for unauthenticated callers, by network, and by network and client.
 pub const SIGNATURE: Rule = rule("signature.address", 300, 0.5);
 pub const SIGNATURE_CLIENT: Rule = rule("signature_client.address", 150, 1.0);
 /// DPoP proofs by grant, of public and unverified clients; each is a row.
@@ -151,31 +150,31 @@ pub const REGISTER_DAY: Rule = rule("register_day.address", 50, 1_728.0);
 pub const REGISTER_SITE: Rule = rule("register_site.address", 250, 345.6);
 /// Replacements of one registration; each is an entry in the log.
 pub const REGISTRATION_CHANGE: Rule = rule("registration_change.client", 20, 720.0);
-/// Everything that is asked with a registration access token, right or wrong.
+/// All requests with a registration access token, valid or not.
 pub const REGISTRATION_TOKEN: Rule = rule("registration_token.address", 60, 10.0);
 /// Requests pushed by public and by unverified clients, and their size in KiB; each is a row.
 pub const PUSH: Rule = rule("push.address", 120, 5.0);
 pub const PUSH_KIB: Rule = rule("push_kib.address", 512, 1.0);
-/// The same by confidential client. Nobody else can use this bucket up: the client has proved itself.
+/// The same by confidential client. Only the client itself can use this bucket up, because it has authenticated.
 pub const PUSH_CLIENT: Rule = rule("push.client", 3_000, 0.02);
 pub const PUSH_CLIENT_KIB: Rule = rule("push_kib.client", 16_384, 0.005);
-/// Authorization requests larger than usual that flows keep, in KiB.
+/// Authorization requests of more than the usual size that flows store, in KiB.
 pub const FLOW_KIB: Rule = rule("flow_kib.address", 1_024, 1.0);
-/// Devices that ask to be let in, by address, whose clients are public or unverified; each is a row.
+/// Device authorization requests of public or unverified clients, by network; each is a row.
 pub const DEVICE_REQUEST: Rule = rule("device_request.address", 60, 10.0);
-/// Codes of devices that people type, by network and by person; right ones do not count.
+/// User codes that people type, by network and by person; correct ones do not count.
 pub const DEVICE_CODE_ADDRESS: Rule = rule("device_code.address", 30, 120.0);
 pub const DEVICE_CODE_SUBJECT: Rule = rule("device_code.subject", 5, 720.0);
-/// The same by everybody together: what many accounts guess between them (decision record 0064).
+/// The same in total: what many accounts guess together (decision record 0064).
 pub const DEVICE_CODE_ALL: Rule = rule("device_code.everybody", 500, 0.6);
-/// Request objects that are fetched, by address, and by address and client: each is a request we send for somebody who
-/// has proved nothing.
+/// Request objects that are fetched, by network, and by network and client: each is a request we send for a caller that
+/// has not authenticated.
 pub const REQUEST_OBJECT: Rule = rule("request_object.address", 60, 5.0);
 pub const REQUEST_OBJECT_CLIENT: Rule = rule("request_object_client.address", 20, 10.0);
 
-/// Invitations by one organization, by one organization to one mailbox, and to one mailbox by all of them. Each is a
-/// mail, and only what is mailed counts. One organization's share of a mailbox is less than what the mailbox takes, in
-/// number and in pace: none can use it up for the others.
+/// Invitations by one organization, by one organization to one mailbox, and to one mailbox by all organizations. Only
+/// sent mails count. An organization's share of a mailbox is below the mailbox's limit, in number and in rate: none can
+/// use it up for the others.
 pub const INVITATION_ORGANIZATION: Rule = rule("invitation.organization", 100, 60.0);
 pub const INVITATION_SHARE: Rule = rule("invitation_share.organization", 3, 28_800.0);
 pub const INVITATION_RECIPIENT: Rule = rule("invitation.recipient", 10, 7_200.0);
@@ -183,12 +182,12 @@ pub const INVITATION_RECIPIENT: Rule = rule("invitation.recipient", 10, 7_200.0)
 /// the next four.
 pub const API_READS: Rule = per_minute("api_reads.caller", 600);
 pub const API_WRITES: Rule = per_minute("api_writes.caller", 120);
-/// The same by member, with all their keys and clients: what two callers may do at their fastest. Fewer than the
-/// organization has, so that no member uses up what is everybody's.
+/// The same by member, with all keys and clients: twice the limit of one caller. Less than the organization's limit, so
+/// that one member cannot use that up.
 pub const API_PERSON_READS: Rule = per_minute("api_reads.person", PERSON_SHARE * 600);
 pub const API_PERSON_WRITES: Rule = per_minute("api_writes.person", PERSON_SHARE * 120);
 pub const PERSON_SHARE: u32 = 2;
-/// The same by organization: what five callers may do at their fastest.
+/// The same by organization: five times the limit of one caller.
 pub const API_ORGANIZATION_READS: Rule = per_minute("api_reads.organization", ORGANIZATION_SHARE * 600);
 pub const API_ORGANIZATION_WRITES: Rule = per_minute("api_writes.organization", ORGANIZATION_SHARE * 120);
 pub const ORGANIZATION_SHARE: u32 = 5;
@@ -197,20 +196,20 @@ const fn per_minute(name: &'static str, count: u32) -> Rule {
     rule(name, count, 60.0 / count as f64)
 }
 
-/// Half of them at once, the other half spread over the day: in no 24 hours are there more.
+/// Half at once, the other half spread over the day: no period of 24 hours has more.
 const fn per_day(name: &'static str, count: u32) -> Rule {
     let half = if count < 2 { 1 } else { count / 2 };
     rule(name, half, 86_400.0 / half as f64)
 }
 
 impl Rule {
-    /// The same rule, for another number in a day.
+    /// The same rule with another number per day.
     #[must_use]
     pub const fn with_per_day(self, count: u32) -> Self {
         per_day(self.name, count)
     }
 
-    /// The same rule, for another number of calls in a minute.
+    /// The same rule with another number of calls per minute.
     #[must_use]
     pub const fn with_per_minute(self, count: u32) -> Self {
         per_minute(self.name, if count == 0 { 1 } else { count })
@@ -222,18 +221,18 @@ pub const AUDIT_EXPORT: Rule = rule("audit_export.caller", 10, 6.0);
 /// Recorded refusals, by the caller that is refused. Beyond the limit a refusal has no reference.
 pub const REFUSAL_SUBJECT: Rule = rule("refusal.subject", 30, 60.0);
 
-/// Authorization requests in the browser of somebody who is signed in that are answered with a code at once, by account
-/// and client: nobody notices them, and each is a grant (decision record 0067).
+/// Authorization requests of a signed-in person that are answered with a code at once, by account and client: people do
+/// not notice them, and each is a grant (decision record 0067).
 pub const AUTHORIZATION_SUBJECT: Rule = rule("authorization.subject", 300, 10.0);
 
-/// One bucket of a rule: whom it counts.
+/// One bucket of a rule: the key identifies what is counted.
 #[derive(Debug, Clone)]
 pub struct Bucket {
     pub rule: Rule,
     pub key: [u8; 32],
 }
 
-/// A bucket that was empty, and when one more fits: what `Retry-After` says.
+/// An empty bucket, and when the next attempt fits: the value of `Retry-After`.
 #[derive(Debug, Clone)]
 pub struct Limited {
     pub bucket: Bucket,
@@ -241,7 +240,7 @@ pub struct Limited {
 }
 
 impl Limited {
-    /// From how long the bucket takes to be full again.
+    /// From the time until the bucket is full again.
     pub fn new(bucket: &Bucket, until_full: f64) -> Self {
         let tolerance = bucket.rule.interval_seconds * f64::from(bucket.rule.burst.saturating_sub(1));
         let wait = (until_full - tolerance).ceil().clamp(1.0, 86_400.0);
@@ -251,22 +250,22 @@ impl Limited {
     }
 }
 
-/// The first of the buckets that had too little in it.
+/// The first bucket that had too little left.
 pub fn first_empty(asked: &[(Bucket, u32)], left: &[Left]) -> Option<Limited> {
     let empty = asked.iter().zip(left).find(|(_, left)| !left.taken);
     empty.map(|((bucket, amount), left)| {
-        // As long as that many need to fit, not one.
+        // The time until the whole amount fits, not just one.
         let more = bucket.rule.interval_seconds * f64::from(amount.saturating_sub(1));
         Limited::new(bucket, left.seconds + more)
     })
 }
 
-/// How much of a rule that counts KiB a text of so many bytes takes; one more for what is stored around it.
+/// The amount for a rule that counts KiB; one more for what is stored around the text.
 pub fn kib(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(1_024)).unwrap_or(u32::MAX).saturating_add(1)
 }
 
-/// What counts as one caller: an IPv4 address, or the /64 a household or server gets.
+/// The network of a caller: an IPv4 address, or the IPv6 /64 of a household or server.
 pub fn network(address: IpAddr) -> Vec<u8> {
     match address.to_canonical() {
         IpAddr::V4(four) => four.octets().to_vec(),

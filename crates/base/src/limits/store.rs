@@ -11,8 +11,8 @@ const TAKE: &str = "INSERT INTO limit_bucket AS b (bucket_key, full_at)
 const REFUND: &str =
     "UPDATE limit_bucket SET full_at = full_at - make_interval(secs => $2) WHERE bucket_key = $1";
 
-/// Takes one from every bucket; the first that is empty refuses. One statement per bucket, each its own transaction:
-/// what was taken stays taken whatever happens next.
+/// Takes one from every bucket; the first empty one refuses. One statement per bucket, each its own transaction: what
+/// was taken stays taken whatever happens next.
 pub async fn take(store: &Store, buckets: &[Bucket]) -> Result<Option<Limited>, StoreError> {
     for bucket in buckets {
         let interval = bucket.rule.interval_seconds;
@@ -25,9 +25,9 @@ pub async fn take(store: &Store, buckets: &[Bucket]) -> Result<Option<Limited>, 
     Ok(None)
 }
 
-/// Takes one from every bucket inside a transaction, for what counts only if it is done: what is rolled back was not
-/// taken. The first that is empty refuses, and nothing is taken from the others. The caller holds them until the
-/// transaction ends, so everybody takes them in one order, the widest last.
+/// Takes one from every bucket in a transaction, for actions that count only if they are done: a rollback takes
+/// nothing. The first empty bucket refuses, and nothing is taken from the others. The rows are locked until the
+/// transaction ends, so all callers take them in the same order, the widest last.
 pub async fn take_in(tx: &Tx, buckets: &[Bucket]) -> Result<Option<Limited>, StoreError> {
     for (index, bucket) in buckets.iter().enumerate() {
         let interval = bucket.rule.interval_seconds;
@@ -43,7 +43,7 @@ pub async fn take_in(tx: &Tx, buckets: &[Bucket]) -> Result<Option<Limited>, Sto
     Ok(None)
 }
 
-/// Asked only of a bucket that was empty a moment ago.
+/// Read only for a bucket that was just empty.
 async fn until_full(reader: &impl Reader, bucket: &Bucket) -> Result<f64, StoreError> {
     let sql = "SELECT extract(epoch FROM full_at - now())::float8 AS seconds FROM limit_bucket WHERE bucket_key = $1";
     let rows = reader.rows("limits.until_full", sql, &[&bucket.key.as_slice()]).await?;
@@ -51,7 +51,7 @@ async fn until_full(reader: &impl Reader, bucket: &Bucket) -> Result<f64, StoreE
     Ok(Decode::new("limit_bucket", "until_full", row).get("seconds")?)
 }
 
-/// What taking from a bucket left.
+/// The state of a bucket after taking from it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Left {
     pub taken: bool,
@@ -59,13 +59,13 @@ pub struct Left {
     pub seconds: f64,
 }
 
-/// Takes one from each of them, in one statement. What is taken stays taken where another is empty.
+/// Takes one from each of them, in one statement. What was taken stays taken if another is empty.
 pub async fn take_together(store: &Store, buckets: &[Bucket]) -> Result<Vec<Left>, StoreError> {
     let ones: Vec<(Bucket, u32)> = buckets.iter().map(|bucket| (bucket.clone(), 1)).collect();
     take_weighed(store, &ones).await
 }
 
-/// The same, where an attempt may take more than one: a rule that counts sizes, for instance.
+/// The same with amounts, for instance for a rule that counts sizes.
 pub async fn take_weighed(store: &Store, buckets: &[(Bucket, u32)]) -> Result<Vec<Left>, StoreError> {
     let keys: Vec<&[u8]> = buckets.iter().map(|(bucket, _)| bucket.key.as_slice()).collect();
     let span = |(bucket, amount): &(Bucket, u32)| {
@@ -76,7 +76,7 @@ pub async fn take_weighed(store: &Store, buckets: &[(Bucket, u32)]) -> Result<Ve
         bucket.rule.interval_seconds * f64::from(bucket.rule.burst.saturating_sub(*amount))
     };
     let tolerances: Vec<f64> = buckets.iter().map(tolerance).collect();
-    // In one order, so that two callers never wait for each other.
+    // In a fixed order, so that concurrent callers cannot deadlock.
     let rows = store
         .write(
             "limits.take_together",
@@ -106,7 +106,7 @@ pub async fn take_weighed(store: &Store, buckets: &[(Bucket, u32)]) -> Result<Ve
     rows.iter().map(read).collect()
 }
 
-/// Gives back what a success took: only failures use a bucket up.
+/// Refunds what a successful attempt took: only failures use up a bucket.
 pub async fn refund(store: &Store, buckets: &[Bucket]) -> Result<(), StoreError> {
     for bucket in buckets {
         store
@@ -116,7 +116,7 @@ pub async fn refund(store: &Store, buckets: &[Bucket]) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Forgets buckets that have been full for a day.
+/// Deletes buckets that have been full for a day.
 pub async fn sweep(store: &Store) -> Result<u64, StoreError> {
     store
         .sweep(

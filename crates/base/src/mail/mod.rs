@@ -1,5 +1,5 @@
-//! Mail, always through the outbox: asking for one never waits for a mail server, and never tells by its timing
-//! whether anybody will get it.
+//! Mail, always through the outbox: a request never waits for a mail server, and its timing does not disclose whether a
+//! mail is sent.
 
 mod smtp;
 pub mod templates;
@@ -28,7 +28,7 @@ pub struct Mail {
     pub subject: String,
     pub text: String,
     pub html: String,
-    /// Unix seconds after which it is not worth sending: its code is dead.
+    /// Unix seconds after which it is not sent, because its code has expired.
     #[serde(default)]
     pub not_after: Option<i64>,
 }
@@ -41,17 +41,17 @@ impl Mail {
     }
 }
 
-/// A mail names a person and may carry a code: it does not print.
+/// Contains an address and perhaps a code, so it is not printed.
 impl std::fmt::Debug for Mail {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("<mail>")
     }
 }
 
-/// How mail leaves.
+/// How mail is sent.
 pub enum Mailer {
     Smtp(smtp::Smtp),
-    /// `--dev` without a mail server: printed, so that a developer can click.
+    /// `--dev` without a mail server: printed, so that a developer can follow the link.
     Console(fn(&Mail)),
     /// Production without a mail server.
     Nowhere,
@@ -69,7 +69,7 @@ impl std::fmt::Debug for Mailer {
 
 impl Mailer {
     /// # Errors
-    /// What is wrong with the mail settings, in words.
+    /// What is wrong with the mail settings.
     pub fn open(checked: &Checked, console: fn(&Mail)) -> Result<Self, String> {
         match (&checked.settings.smtp_url, checked.mode) {
             (Some(address), _) => {
@@ -81,7 +81,7 @@ impl Mailer {
         }
     }
 
-    /// Greets the mail server, encrypts and logs in, and sends nothing.
+    /// Connects to the mail server, encrypts and authenticates, but sends nothing.
     pub async fn probe(&self) -> Result<(), String> {
         match self {
             Self::Smtp(smtp) => smtp.probe().await,
@@ -91,7 +91,7 @@ impl Mailer {
     }
 }
 
-/// Asks for a mail inside the caller's transaction.
+/// Enqueues a mail in the caller's transaction.
 pub async fn enqueue(core: &Core, tx: &Tx, mail: &Mail) -> Result<(), StoreError> {
     let payload = core.secrets.seal_letter(JOB, mail, &*core.entropy)?;
     jobs::enqueue(tx, Id::ordered(core.clock.now(), &*core.entropy), JOB, &payload).await
@@ -145,7 +145,7 @@ fn compose(from: &str, mail: &Mail) -> Result<Message, JobError> {
         .from(from)
         .to(to)
         .subject(mail.subject.clone())
-        // RFC 3834 §5: a robot wrote it; out-of-office robots should not answer.
+        // RFC 3834 §5: sent automatically, so that automatic responders do not answer.
         .header(AutoSubmitted)
         .multipart(MultiPart::alternative_plain_html(mail.text.clone(), mail.html.clone()))
         .map_err(|error| JobError::Hopeless(error.to_string()))

@@ -40,7 +40,7 @@ impl Smtp {
     pub(super) async fn send(&self, message: Message) -> Result<(), JobError> {
         match self.transport.send(message).await {
             Ok(_) => Ok(()),
-            // The server's words may quote the recipient; its code says enough.
+            // The server's text may quote the recipient; its code is enough.
             Err(error) if error.is_permanent() => {
                 Err(JobError::Hopeless(format!("the mail server refused permanently ({:?})", error.status())))
             }

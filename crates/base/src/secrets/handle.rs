@@ -1,7 +1,7 @@
-//! Opaque handles: 256 random bits and, sealed beside them, where the row lies (docs/decisions/0011).
+//! Handles: 256 random bits and, encrypted beside them, the id of the row (docs/decisions/0011).
 //!
-//! Junk is refused without asking the database; what is genuine goes straight to its shard and row; only SHA-256 of
-//! the random bits is stored. One kind is never taken for another.
+//! A forged handle is refused without a database query; a genuine one leads to its shard and row; only SHA-256 of the
+//! random bits is stored. A handle of one kind is never accepted as another.
 
 use aws_lc_rs::{
     aead::{AES_256_GCM_SIV, Aad, LessSafeKey, Nonce, UnboundKey},
@@ -14,11 +14,11 @@ use zeroize::Zeroizing;
 
 use super::MasterKeyError;
 
-/// What a handle is for. The prefix is part of what is authenticated.
+/// The purpose of a handle. The prefix is authenticated too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandleKind {
     Session,
-    /// A browser that has signed in before: an input to limits and alerts, never a proof.
+    /// A known device: for limits and alerts, never a proof.
     Device,
     /// An authorization code: generation 0 of a grant.
     Code,
@@ -26,9 +26,9 @@ pub enum HandleKind {
     Refresh,
     /// A pushed authorization request (RFC 9126).
     Pushed,
-    /// An invitation: only in the mail.
+    /// An invitation: only the mail contains it.
     Invitation,
-    /// What a device polls with (RFC 8628).
+    /// The device code with which a device polls (RFC 8628).
     DeviceCode,
 }
 
@@ -46,7 +46,7 @@ impl HandleKind {
     }
 }
 
-/// Where the row is: its shard key, its id, and which generation of it the handle belongs to.
+/// The row of a handle: its shard key, its id and the generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
     pub owner: Uuid,
@@ -66,7 +66,7 @@ impl std::fmt::Debug for Issued {
     }
 }
 
-/// A genuine handle somebody presented. Whether it is still good, only the row can say.
+/// A genuine handle that was presented. Only the row tells whether it is still valid.
 #[derive(Debug, Clone, Copy)]
 pub struct Presented {
     pub route: Route,
@@ -119,7 +119,7 @@ impl Handles {
         Ok(Issued { text, hash: sha256(secret.as_slice()) })
     }
 
-    /// `None` for anything we did not make, or made for another purpose.
+    /// `None` for a forged handle, or one of another kind.
     pub fn open(&self, kind: HandleKind, text: &str) -> Option<Presented> {
         let body = text.strip_prefix(kind.prefix())?;
         let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(body).ok()?);
@@ -141,7 +141,7 @@ impl Handles {
     }
 }
 
-/// The secret is random and used once, so its first bytes are a nonce; GCM-SIV forgives even a repeat.
+/// The secret is random and used once, so its first bytes are the nonce; GCM-SIV tolerates even a repeated one.
 fn nonce(secret: &[u8; SECRET]) -> Nonce {
     let mut bytes = [0; 12];
     bytes.copy_from_slice(&secret[..12]);

@@ -41,7 +41,7 @@ impl std::fmt::Debug for MasterKey {
     }
 }
 
-/// What `--dev` uses, so that a restart can read its own throw-away keys. Public, hence refused in production.
+/// The key of `--dev`, so that a restart can read its temporary keys. It is public, hence refused in production.
 const DEVELOPMENT: [u8; 32] = *b"porteiro --dev: not a secret key";
 const NONCE_LENGTH: usize = 12;
 const FORMAT: u8 = 1;
@@ -59,7 +59,7 @@ impl MasterKey {
     }
 
     /// # Errors
-    /// When the file is missing, exposed, malformed, or holds a placeholder.
+    /// When the file is missing, readable by others, malformed, or contains a placeholder.
     pub fn from_file(file: &Path, entropy: std::sync::Arc<dyn Entropy>) -> Result<Self, MasterKeyError> {
         let name = file.display().to_string();
         let text =
@@ -79,7 +79,7 @@ impl MasterKey {
                 .map_err(|error| MasterKeyError::Unreadable(name.clone(), error))?
                 .permissions()
                 .mode();
-            // A group may hold it (container secrets are mounted 0640 or 0440); the world may not.
+            // A group may read it (container secrets are mounted 0640 or 0440); others may not.
             if mode & 0o007 != 0 {
                 return Err(MasterKeyError::Exposed { file: name, mode: mode & 0o777 });
             }
@@ -100,13 +100,13 @@ impl MasterKey {
         Ok(Self { sealing, bytes: zeroize::Zeroizing::new(*bytes), entropy })
     }
 
-    /// A key of its own for each purpose: one leaking says nothing about another.
+    /// A separate key for each purpose: a leaked one does not disclose another.
     pub fn subkey(&self, purpose: &'static str) -> Result<[u8; 32], MasterKeyError> {
         derive(&self.bytes, purpose.as_bytes())
     }
 
-    /// Format byte, nonce, ciphertext and tag; `context` is authenticated too, so a sealed value cannot be moved
-    /// to another row.
+    /// Format byte, nonce, ciphertext and tag; `context` is authenticated too, so a sealed value cannot be moved to
+    /// another row.
     pub fn seal(&self, context: &[u8], plain: &[u8]) -> Result<Vec<u8>, MasterKeyError> {
         let nonce: [u8; NONCE_LENGTH] = self.entropy.bytes();
         let mut body = plain.to_vec();
@@ -155,7 +155,7 @@ fn is_placeholder_text(text: &str) -> bool {
         .any(|word| text.contains(word))
 }
 
-/// Bytes nobody drew at random: ours for `--dev`, one byte repeated, a counting sequence, or plain text.
+/// Bytes that are not random: ours for `--dev`, one byte repeated, a counting sequence, or plain text.
 fn is_placeholder(bytes: &[u8; 32]) -> bool {
     let steps: std::collections::BTreeSet<u8> =
         bytes.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect();

@@ -1,4 +1,4 @@
-//! Keys derived from the master key, one per purpose, and what is made with them.
+//! Keys derived from the master key, one per purpose, and their uses.
 
 mod handle;
 mod master_key;
@@ -38,9 +38,8 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
-/// What a stored value was encrypted for; it opens for nothing else.
 const NONCE_LENGTH: usize = 12;
-/// A nonce is good for two to three times this long.
+/// A nonce is accepted for two to three times this long.
 const NONCE_SECONDS: i64 = 120;
 
 impl Secrets {
@@ -62,7 +61,8 @@ impl Secrets {
         })
     }
 
-    /// What the directory knows a value by. Without the key nobody can ask it whether an address is there.
+    /// The key under which an identifier is stored. Without it, the database does not show whether it contains an
+    /// address.
     pub fn identifier_key(&self, kind: &str, value: &[u8]) -> [u8; 32] {
         digest(&self.identifiers, &[kind.as_bytes(), value])
     }
@@ -71,8 +71,8 @@ impl Secrets {
         digest(&self.limits, &[rule.as_bytes(), whom])
     }
 
-    /// The keyed step before the password hash (NIST SP 800-63B-4 §3.1.1.2): a stolen database alone cannot be
-    /// guessed against.
+    /// The keyed step before the password hash (NIST SP 800-63B-4 §3.1.1.2): passwords cannot be guessed with a stolen
+    /// database alone.
     pub fn peppered(&self, password: &[u8]) -> [u8; 32] {
         digest(&self.pepper, &[password])
     }
@@ -81,27 +81,27 @@ impl Secrets {
         digest(&self.csrf, parts)
     }
 
-    /// What makes the place in a list ours, and of this list alone.
+    /// Authenticates a cursor for one list.
     pub fn cursor_mac(&self, parts: &[&[u8]]) -> [u8; 32] {
         digest(&self.cursors, parts)
     }
 
-    /// What one client calls a session of one subject (`sid`). Two clients, or the same one in two organizations, cannot tell
-    /// that theirs is the same session (decision record 0077).
+    /// A client's identifier (`sid`) of a session of one subject. Two clients, or one client in two organizations,
+    /// cannot tell that they have the same session (decision record 0077).
     pub fn sid(&self, session: SessionId, client_id: &str, subject: Uuid) -> String {
         let session = session.uuid();
         let parts: [&[u8]; 3] = [session.as_bytes(), client_id.as_bytes(), subject.as_bytes()];
         URL_SAFE_NO_PAD.encode(&digest(&self.sessions, &parts)[..16])
     }
 
-    /// A nonce of this moment (RFC 9449 §8): any node knows it again, none has to remember it.
+    /// The nonce of this period (RFC 9449 §8): every node recognizes it without storing it.
     pub fn nonce(&self, now: i64) -> String {
         let step = now.div_euclid(NONCE_SECONDS).to_be_bytes();
         let mac = digest(&self.nonces, &[&step]);
         URL_SAFE_NO_PAD.encode([step.as_slice(), &mac[..16]].concat())
     }
 
-    /// Whether it is one of the last few minutes.
+    /// Whether it is a nonce of the last few minutes.
     pub fn is_nonce(&self, text: &str, now: i64) -> bool {
         (0..3).any(|ago| {
             let known = self.nonce(now - ago * NONCE_SECONDS);
@@ -109,7 +109,7 @@ impl Secrets {
         })
     }
 
-    /// Encrypts a value that must be readable again, such as a TOTP secret, for one row.
+    /// Encrypts a value that must be read again, such as a TOTP secret, for one row.
     pub fn seal(
         &self,
         context: &[u8],
@@ -126,7 +126,7 @@ impl Secrets {
         Ok(sealed)
     }
 
-    /// A letter waiting in the outbox names a person and may carry a live code: it waits encrypted.
+    /// Encrypts a letter for the outbox: it contains an address and perhaps a valid code.
     pub fn seal_letter<T: serde::Serialize>(
         &self,
         kind: &'static str,
@@ -163,7 +163,7 @@ impl Secrets {
     }
 }
 
-/// Each part preceded by its length, so that no two lists of parts read the same.
+/// Each part is preceded by its length, so that different lists of parts never give the same input.
 fn digest(key: &hmac::Key, parts: &[&[u8]]) -> [u8; 32] {
     let mut context = hmac::Context::with_key(key);
     for part in parts {

@@ -4,14 +4,14 @@ use url::Url;
 
 use super::{Registration, Settings};
 
-/// Production is the default; `--dev` relaxes exactly what is listed here.
+/// Production is the default; `--dev` relaxes only what is listed here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Production,
     Development,
 }
 
-/// One thing that is wrong, and what to do about it.
+/// One mistake, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub setting: &'static str,
@@ -24,7 +24,7 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// Settings that passed.
+/// Settings without mistakes.
 #[derive(Debug, Clone)]
 pub struct Checked {
     pub settings: Settings,
@@ -34,12 +34,12 @@ pub struct Checked {
 }
 
 impl Settings {
-    /// Fills in what `--dev` brings along.
+    /// Adds the defaults of `--dev`.
     #[must_use]
     pub fn for_mode(mut self, mode: Mode) -> Self {
         if mode == Mode::Development {
             if self.base_url.is_empty() {
-                // Listening everywhere is still reached here under the loopback address.
+                // A node that listens on all addresses is reached at the loopback address here.
                 let mut address = self.listen;
                 if address.ip().is_unspecified() {
                     address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
@@ -53,7 +53,7 @@ impl Settings {
     }
 
     /// # Errors
-    /// Everything that is wrong, not just the first.
+    /// All mistakes, not just the first.
     pub fn check(self, mode: Mode) -> Result<Checked, Vec<Finding>> {
         let mut findings = Vec::new();
         let mut find = |setting, advice: String| findings.push(Finding { setting, advice });
@@ -163,7 +163,7 @@ impl Settings {
     }
 }
 
-/// An address people can be sent to. Plain http only where everything is on this machine.
+/// An address to which people can be sent. Plain http only if everything is on this machine.
 fn is_page(text: &str, mode: Mode) -> bool {
     let scheme = |url: &Url| match mode {
         Mode::Production => url.scheme() == "https",
@@ -172,8 +172,8 @@ fn is_page(text: &str, mode: Mode) -> bool {
     Url::parse(text).is_ok_and(|url| scheme(&url) && url.has_host() && url.fragment().is_none())
 }
 
-/// An origin and nothing else: paths under an issuer make the well-known addresses ambiguous (RFC 8414 §3.1
-/// inserts, OpenID Discovery §4 appends), so we do not have them (docs/decisions/0004).
+/// An origin without a path: paths in an issuer make the well-known addresses ambiguous (RFC 8414 §3.1 inserts, OpenID
+/// Discovery §4 appends), so they are not allowed (docs/decisions/0004).
 fn base_url(text: &str, mode: Mode) -> Result<(), String> {
     if text.is_empty() {
         return Err("is not set; set it to the public address, such as https://id.example.org".into());

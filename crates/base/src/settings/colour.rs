@@ -1,11 +1,11 @@
-//! Colours of the hosted screens, and whether people can read what is in them (WCAG 2.2, 1.4.3).
+//! Colours of the hosted screens, and whether text in them is readable (WCAG 2.2, 1.4.3).
 
-/// What a colour stands on or carries, for light and for dark screens.
+/// The colours next to which a brand colour appears, for light and for dark screens.
 const LIGHT: &[[u8; 3]] = &[[0xff, 0xff, 0xff], [0xf4, 0xf2, 0xed], [0xee, 0xf3, 0xf1]];
 const DARK: &[[u8; 3]] = &[[0x1a, 0x20, 0x1e], [0x12, 0x16, 0x15], [0x21, 0x2a, 0x27], [0x06, 0x21, 0x1d]];
 const LEAST: f64 = 4.5;
 
-/// Why this colour cannot be used on light, or on dark, screens.
+/// Why this colour cannot be used on light or dark screens.
 pub fn refusal(text: &str, dark: bool) -> Option<String> {
     let Some(colour) = parse(text) else {
         return Some("must be # and six digits, such as #1c5d57".into());

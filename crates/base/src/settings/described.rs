@@ -1,4 +1,4 @@
-//! The settings as their own structure describes them.
+//! The settings, as described by their schema.
 
 use super::Settings;
 
@@ -12,7 +12,7 @@ pub struct Described {
     pub description: String,
 }
 
-/// What a value looks like; decides how an environment variable's text is read.
+/// The type of a value; it decides how the text of an environment variable is parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Text,
@@ -26,7 +26,7 @@ pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Settings).into()
 }
 
-/// Every setting in the order it is defined, read off the schema.
+/// All settings in the order of their definition, read from the schema.
 pub fn described() -> Vec<Described> {
     let schema = schema();
     let defaults = serde_json::to_value(Settings::default()).unwrap_or_default();

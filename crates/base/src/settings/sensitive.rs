@@ -1,4 +1,4 @@
-//! A setting that may contain a password: it is used, never shown.
+//! A setting that may contain a password and is never shown.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ impl Sensitive {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that uses it.
+    /// The text itself, for its single use.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -29,7 +29,7 @@ impl fmt::Debug for Sensitive {
     }
 }
 
-/// Written as an empty text: settings are written only to show defaults.
+/// Serialized as an empty text: settings are serialized only to show defaults.
 impl Serialize for Sensitive {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str("")

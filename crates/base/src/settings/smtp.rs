@@ -1,8 +1,8 @@
-//! The address of the mail server, taken apart.
+//! The parsed address of the mail server.
 
 use url::Url;
 
-/// A parsed `smtp_url`. Holds a password: it does not print.
+/// A parsed `smtp_url`. Contains a password, so it is not printed.
 pub struct SmtpAddress {
     pub(crate) host: String,
     pub(crate) port: u16,

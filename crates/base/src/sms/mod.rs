@@ -1,7 +1,6 @@
-//! Text messages, always through the outbox, through whichever provider the settings name.
+//! Text messages, always through the outbox and the provider in the settings.
 //!
-//! A text message is the weakest way to prove anything, and each one costs money: who may get one, and how often, is
-//! decided before one is asked for here.
+//! Text messages are the weakest proof, and each costs money: the callers decide who may receive one, and how often.
 
 mod twilio;
 mod webhook;
@@ -28,19 +27,19 @@ pub const JOB: &str = "sms.send";
 pub struct Sms {
     pub to: String,
     pub text: String,
-    /// Unix seconds after which it is not worth sending.
+    /// Unix seconds after which it is not sent.
     #[serde(default)]
     pub not_after: Option<i64>,
 }
 
-/// A message names a person and carries a code: it does not print.
+/// Contains a number and a code, so it is not printed.
 impl std::fmt::Debug for Sms {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("<sms>")
     }
 }
 
-/// How text messages leave.
+/// How text messages are sent.
 pub enum SmsProvider {
     Twilio(Twilio),
     Webhook(Webhook),
@@ -63,7 +62,7 @@ impl std::fmt::Debug for SmsProvider {
 
 impl SmsProvider {
     /// # Errors
-    /// What is wrong with the settings, in words and by their names.
+    /// What is wrong with the settings, by their names.
     pub fn open(settings: &SmsSettings<'_>, mode: Mode, console: fn(&Sms)) -> Result<Self, String> {
         match (settings.provider, mode) {
             (SmsProviderName::None, Mode::Development) => Ok(Self::Console(console)),
@@ -77,7 +76,7 @@ impl SmsProvider {
         !matches!(self, Self::Nowhere)
     }
 
-    /// The address messages are posted to, for the check of settings.
+    /// The URL to which messages are posted, for the check of settings.
     pub fn address(&self) -> Option<&str> {
         match self {
             Self::Twilio(twilio) => Some(twilio.address()),
@@ -103,7 +102,7 @@ impl SmsProvider {
     }
 }
 
-/// Asks for a message inside the caller's transaction.
+/// Enqueues a message in the caller's transaction.
 pub async fn enqueue(core: &Core, tx: &Tx, sms: &Sms) -> Result<(), StoreError> {
     let payload = core.secrets.seal_letter(JOB, sms, &*core.entropy)?;
     jobs::enqueue(tx, Id::ordered(core.clock.now(), &*core.entropy), JOB, &payload).await
@@ -128,12 +127,12 @@ async fn deliver(core: &Core, payload: &Value) -> Result<(), JobError> {
     core.sms.send(&core.fetcher, &sms).await
 }
 
-/// Whether messages may go to a number. Without a list, which only `--dev` can be, they may go anywhere.
+/// Whether messages may be sent to a number. An empty list, which only `--dev` allows, means any number.
 pub fn is_allowed(countries: &[String], number: &str) -> bool {
     countries.is_empty() || countries.iter().any(|code| number.starts_with(code.as_str()))
 }
 
-/// The provider's words may quote number and text; its status says enough.
+/// The provider's text may quote number and message; its status is enough.
 fn outcome(status: Result<u16, FetchError>) -> Result<(), JobError> {
     match status {
         Ok(200..=299) => Ok(()),
@@ -153,7 +152,7 @@ fn is_number(text: &str) -> bool {
     })
 }
 
-/// A setting the chosen provider cannot do without.
+/// A setting that the chosen provider requires.
 fn needed<'a>(value: Option<&'a str>, name: &str, provider: &str) -> Result<&'a str, String> {
     value
         .filter(|value| !value.is_empty())

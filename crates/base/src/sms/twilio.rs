@@ -1,4 +1,4 @@
-//! Twilio's way of posting a message, which several others speak too.
+//! The API of Twilio, which several other providers support too.
 
 use super::{Sms, needed};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 
 const TWILIO: &str = "https://api.twilio.com";
 
-/// Holds a secret: it does not print.
+/// Contains a secret, so it is not printed.
 pub struct Twilio {
     address: String,
     account: String,

@@ -1,4 +1,4 @@
-//! A message as `{"to", "text"}` to an address of the operator's, for every provider we do not know.
+//! Posts a message as `{"to", "text"}` to a URL of the operator, for all other providers.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::{
     settings::{Sensitive, SmsSettings},
 };
 
-/// Holds a secret: it does not print.
+/// Contains a secret, so it is not printed.
 pub struct Webhook {
     address: String,
     secret: Option<Sensitive>,

@@ -1,5 +1,4 @@
-//! Conditions of a list: only those that were asked for are in the statement, so that each combination is planned for
-//! itself.
+//! The conditions of a list: the statement contains only those asked for, so that each combination has its own plan.
 
 use std::fmt::Write;
 
@@ -7,7 +6,7 @@ use tokio_postgres::types::ToSql;
 
 use super::Params;
 
-/// A `WHERE` that grows. `?` stands for the next parameter.
+/// A growing `WHERE`. `?` is the next parameter.
 pub struct Conditions<'a> {
     text: String,
     params: Vec<&'a (dyn ToSql + Sync)>,
@@ -20,7 +19,7 @@ impl std::fmt::Debug for Conditions<'_> {
 }
 
 impl<'a> Conditions<'a> {
-    /// The first says which rows are meant at all; `true` for all of them.
+    /// The first condition selects all possible rows; `true` for all of the table.
     pub fn new(condition: &str, params: &[&'a (dyn ToSql + Sync)]) -> Self {
         let mut new = Self { text: String::new(), params: Vec::new() };
         new.push("WHERE ", condition, params);
@@ -33,7 +32,7 @@ impl<'a> Conditions<'a> {
         self
     }
 
-    /// Only if there is something to compare with.
+    /// Only if there is a value to compare with.
     #[must_use]
     pub fn and_if<T: ToSql + Sync>(self, condition: &str, param: Option<&'a T>) -> Self {
         match param {
@@ -56,7 +55,7 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// The statement and what it is asked with.
+    /// The statement and its parameters.
     pub fn finish(&self, select: &str, order: &str) -> (String, Params<'_>) {
         (format!("{select} {} {order}", self.text), &self.params)
     }

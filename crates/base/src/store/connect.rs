@@ -1,4 +1,4 @@
-//! How a connection is made: encrypted and verified as soon as it leaves this machine.
+//! Connections to PostgreSQL: encrypted and verified if they leave this machine.
 
 use std::path::Path;
 
@@ -12,9 +12,9 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::settings::Settings;
 
-/// Every statement of ours finds its rows by a key, so one plan is right for all values. Left to itself the planner makes
-/// a new one each time as soon as a table has partitions (half the throughput), and for a new
-/// partition one that reads all of it. A pooler may lose these settings: slower, and nothing else.
+/// All our statements find rows by a key, so one plan fits all values. By itself the planner would make a new plan each
+/// time once a table has partitions (half the throughput), and for a new partition one that reads all of it. A pooler
+/// may lose these settings: that only costs speed.
 pub(super) const PLANNING: &str =
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off";
 
@@ -42,7 +42,8 @@ fn config(settings: &Settings) -> Result<(Config, Security), ConnectError> {
         && config.get_hostaddrs().iter().all(std::net::IpAddr::is_loopback);
     let security = match config.get_ssl_mode() {
         SslMode::Disable => Security::Plain,
-        // Not asked for and not leaving the machine: Debian's own server answers with a self-made certificate.
+        // Encryption was not required, and the connection stays on this machine: Debian's server has a self-signed
+        // certificate.
         SslMode::Prefer if stays_here => Security::Plain,
         _ => {
             config.ssl_mode(SslMode::Require);
@@ -60,7 +61,7 @@ pub(super) fn manager(settings: &Settings) -> Result<Manager, ConnectError> {
     })
 }
 
-/// One connection outside any pool, for commands and `doctor`.
+/// One connection outside the pool, for commands and `doctor`.
 pub async fn connect_once(settings: &Settings) -> Result<Client, ConnectError> {
     Ok(match config(settings)? {
         (config, Security::Plain) => drive(config.connect(NoTls).await.map_err(ConnectError::Connect)?),
@@ -94,7 +95,7 @@ fn is_local(host: &Host) -> bool {
     }
 }
 
-/// The system's certificate authorities, and the operator's own.
+/// The system's certificate authorities and those of the operator.
 pub fn tls(extra: Option<&Path>) -> Result<ClientConfig, ConnectError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

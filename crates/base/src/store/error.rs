@@ -1,4 +1,4 @@
-//! What can go wrong between us and PostgreSQL, sorted by what the caller may conclude.
+//! Errors between us and PostgreSQL, by what the caller may conclude.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use tokio_postgres::error::SqlState;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// No connection could be had: nothing was sent.
+    /// No connection was available: nothing was sent.
     #[error("no database connection: {0}")]
     Unavailable(String),
     /// Too many requests of this requester wait for the same row: nothing was sent.
     #[error("too many requests are waiting for the same row")]
     Busy,
-    /// The connection broke while a change was under way: it may or may not have happened.
+    /// The connection broke during a change: it may or may not have happened.
     #[error("the database connection broke; the outcome is unknown")]
     Unknown(#[source] Arc<tokio_postgres::Error>),
     /// PostgreSQL refused the statement; nothing changed.
     #[error("the database refused: {}", in_words(.0))]
     Refused(#[source] tokio_postgres::Error),
-    /// A row does not say what the code expects of it.
+    /// A row does not have the form that the code expects.
     #[error(transparent)]
     Row(#[from] RowError),
     /// Stored data contradicts itself or the code.
@@ -37,7 +37,7 @@ pub struct RowError {
 }
 
 impl StoreError {
-    /// Serialization failure or deadlock: PostgreSQL rolled back and says to try again.
+    /// Serialization failure or deadlock: PostgreSQL rolled back, and the transaction can be retried.
     pub fn is_retryable(&self) -> bool {
         self.sql_state().is_some_and(|state| {
             *state == SqlState::T_R_SERIALIZATION_FAILURE || *state == SqlState::T_R_DEADLOCK_DETECTED
@@ -48,12 +48,12 @@ impl StoreError {
         matches!(self, Self::Unknown(_))
     }
 
-    /// PostgreSQL itself said no: whatever the statement was to do, it did not.
+    /// PostgreSQL refused the statement, so it changed nothing.
     pub fn changed_nothing(&self) -> bool {
         self.sql_state().is_some()
     }
 
-    /// The same once more, for another who shared the statement.
+    /// A copy, for another caller that shared the statement.
     #[must_use]
     pub fn shared(&self) -> Self {
         match self {
@@ -73,7 +73,7 @@ impl StoreError {
         }
     }
 
-    /// A broken connection before the statement itself was sent, or under a read, left nothing behind.
+    /// A connection that broke before the statement was sent, or during a read, changed nothing.
     pub(super) fn nothing_changed(self) -> Self {
         match self {
             Self::Unknown(error) => Self::Unavailable(in_words(&error)),
@@ -96,8 +96,8 @@ impl StoreError {
     }
 }
 
-/// An answer from the server (it has an SQLSTATE) is a refusal, unless it says that the server is going away;
-/// anything else is a broken connection.
+/// An answer of the server (with an SQLSTATE) is a refusal, unless the server is shutting down; anything else is a
+/// broken connection.
 impl From<tokio_postgres::Error> for StoreError {
     fn from(error: tokio_postgres::Error) -> Self {
         match error.code() {
@@ -113,7 +113,7 @@ fn broken_line(error: &tokio_postgres::Error) -> bool {
         || std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<std::io::Error>)
 }
 
-/// What PostgreSQL said, without the detail: that may quote a row.
+/// PostgreSQL's message without its detail, which may quote a row.
 pub(super) fn in_words(error: &tokio_postgres::Error) -> String {
     let mut text = match error.as_db_error() {
         Some(said) => format!("{} ({})", said.message(), said.code().code()),
@@ -128,7 +128,7 @@ pub(super) fn in_words(error: &tokio_postgres::Error) -> String {
     text
 }
 
-/// Class 57P (operator intervention) and 08 (connection): the session is over, whatever it was doing.
+/// Class 57P (operator intervention) and 08 (connection): the session has ended, whatever it was doing.
 fn going_away(state: &SqlState) -> bool {
     state.code().starts_with("57P") || state.code().starts_with("08")
 }

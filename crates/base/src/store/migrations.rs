@@ -1,12 +1,12 @@
 //! The schema, as append-only steps (`migrations/README.md`).
 //!
-//! Each step is one transaction that first takes an advisory lock, so ten nodes may start at once and a killed
-//! one leaves either the whole step or nothing.
+//! Each step is one transaction that first takes an advisory lock: several nodes may start at once, and a killed one
+//! leaves either the whole step or nothing.
 
 use super::{Store, StoreError, Tx};
 
-/// One step. `compatible_from` is the oldest schema whose binaries keep working after it: how a rolling
-/// upgrade knows that a newer schema is still theirs.
+/// One step. `compatible_from` is the oldest schema whose binaries still work after it: during a rolling upgrade they
+/// recognize that a newer schema still fits them.
 #[derive(Debug, Clone, Copy)]
 pub struct Migration {
     pub version: i32,
@@ -17,7 +17,7 @@ pub struct Migration {
 
 macro_rules! migrations {
     ($($version:literal, $name:literal, compatible from $from:literal;)+) => {
-        /// Every step there is, in order. Only ever appended to.
+        /// All steps, in order. Only appended to.
         pub const MIGRATIONS: &[Migration] = &[$(Migration {
             version: $version,
             name: $name,
@@ -56,16 +56,16 @@ const BOOKKEEPING: &str = "
     );
     COMMENT ON TABLE schema_migration IS 'shard: replicated. Which steps of the schema were applied.'";
 
-/// How the database's schema relates to this binary.
+/// The relation of the database's schema to this binary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaState {
-    /// Exactly ours, or a newer one that still serves us.
+    /// Exactly ours, or a newer one that is compatible with this binary.
     Expected,
     /// Steps are missing.
     Behind { applied: i32, expected: i32 },
-    /// A newer schema that no longer serves this binary.
+    /// A newer schema that is not compatible with this binary.
     TooNew { applied: i32, compatible_from: i32 },
-    /// An applied step is not the one we know under its number.
+    /// An applied step differs from ours of the same number.
     Different { version: i32 },
 }
 
@@ -98,7 +98,7 @@ pub fn expected() -> i32 {
     MIGRATIONS.last().map_or(0, |last| last.version)
 }
 
-/// Reads how far the schema is.
+/// Reads the state of the schema.
 pub async fn state(store: &Store) -> Result<SchemaState, StoreError> {
     let known = store
         .read("schema.exists", "SELECT to_regclass('schema_migration') IS NOT NULL AS known", &[])
@@ -139,7 +139,7 @@ fn compare(applied: &[(i32, i32, Vec<u8>)]) -> SchemaState {
     }
 }
 
-/// Applies every missing step, calling `progress` after each. Safe to run from many nodes at once.
+/// Applies all missing steps, calling `progress` after each. Safe to run on several nodes at once.
 pub async fn apply(store: &Store, progress: impl Fn(&Migration)) -> Result<u32, StoreError> {
     let mut applied = 0;
     store
@@ -158,9 +158,9 @@ pub async fn apply(store: &Store, progress: impl Fn(&Migration)) -> Result<u32, 
     Ok(applied)
 }
 
-/// One node at a time changes the schema.
+/// Only one node at a time changes the schema.
 pub(super) async fn lock(tx: &Tx) -> Result<(), StoreError> {
-    // Waiting here is right: another node is migrating.
+    // No timeout here: another node is migrating.
     tx.batch("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0").await?;
     tx.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await.map(|_| ())
 }

@@ -1,13 +1,13 @@
-//! PostgreSQL, the only truth.
+//! PostgreSQL, which has all state.
 //!
-//! Three ways in, each with a name that metrics and logs carry:
+//! Three kinds of access, each with a name for metrics and logs:
 //! - [`Store::read`]: one `SELECT`; repeated once if the connection broke, since nothing changed.
 //! - [`Store::write`]: one guarded statement, its own transaction; never repeated after a broken connection.
-//! - [`Store::run_tx`]: several statements, retried as a whole on serialization failure; [`Store::run_tx_in_turn`] where
-//!   they wait for a row that many may be after; [`Store::try_tx`] where the work may refuse.
+//! - [`Store::run_tx`]: several statements, retried as a whole on serialization failure; [`Store::run_tx_in_turn`] if
+//!   they wait for a contended row; [`Store::try_tx`] if the work may refuse.
 //!
-//! A connection lost while a change was under way is [`StoreError::Unknown`]: it may have happened, and nobody
-//! is told that it did.
+//! A connection lost during a change is [`StoreError::Unknown`]: the change may have happened, and is never reported as
+//! success.
 
 mod conditions;
 mod connect;
@@ -37,7 +37,7 @@ pub use connect::{ConnectError, connect_once};
 pub use error::{RowError, StoreError};
 pub use refusal::TxError;
 pub use row::Decode;
-/// One row of an answer.
+/// One row of a result.
 pub use tokio_postgres::Row;
 pub use turn::Turn;
 pub use tx::Tx;
@@ -47,7 +47,7 @@ use refusal::Ending;
 
 pub type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// How long a request waits for a connection before it is told to come back: better than to wait without end.
+/// How long a request waits for a connection before it is refused.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Clone)]
@@ -69,7 +69,7 @@ impl Store {
         let manager = connect::manager(settings)?;
         let pool = Pool::builder(manager)
             .max_size(settings.database_pool_size)
-            // The connection that was used last has what is asked for most at hand.
+            // The connection used last has the most cached data.
             .queue_mode(deadpool_postgres::QueueMode::Lifo)
             .post_create(Hook::async_fn(|connection, _| {
                 Box::pin(async move {
@@ -85,7 +85,7 @@ impl Store {
         Ok(Self { pool, turns: Arc::default(), sent: Arc::default() })
     }
 
-    /// How many statements were sent so far: what a request costs can be counted.
+    /// The number of statements sent so far, to count what a request costs.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
@@ -112,8 +112,8 @@ impl Store {
         .await
     }
 
-    /// One statement that guards and makes its own change. A serialization failure changed nothing, so the
-    /// same statement runs again and sees the winner's row.
+    /// One statement that guards and makes its own change. A serialization failure changed nothing, so the same
+    /// statement runs again and sees the other transaction's row.
     pub async fn write(
         &self,
         name: &'static str,
@@ -129,7 +129,7 @@ impl Store {
         .await
     }
 
-    /// A statement that deletes at most `$1` rows and returns one for each, again until none is left.
+    /// A statement that deletes at most `$1` rows and returns one for each, repeated until none is left.
     pub async fn sweep(&self, name: &'static str, sql: &str) -> Result<u64, StoreError> {
         const AT_A_TIME: i64 = 20_000;
         let mut swept = 0;
@@ -149,7 +149,7 @@ impl Store {
         Ok(connection.query(&prepared, params).await?)
     }
 
-    /// Several statements as one transaction, run again from the start on a serialization failure or deadlock. An error
+    /// Several statements as one transaction, repeated from the start on a serialization failure or deadlock. An error
     /// rolls back.
     pub async fn run_tx<T, W, F>(&self, name: &'static str, work: W) -> Result<T, StoreError>
     where
@@ -173,7 +173,7 @@ impl Store {
         self.in_turn(turn, name, work).await
     }
 
-    /// [`Store::run_tx`] for work that may refuse; [`TxError`] says whether what it wrote stays.
+    /// [`Store::run_tx`] for work that may refuse; [`TxError`] tells whether its changes stay.
     pub async fn try_tx<T, R, W, F>(&self, name: &'static str, work: W) -> Result<T, TxError<R>>
     where
         W: Fn(Tx) -> F,
@@ -210,7 +210,7 @@ impl Store {
     }
 }
 
-/// Something that can be asked: the store itself, or a transaction under way.
+/// A source of rows: the store itself, or an open transaction.
 pub trait Reader: Sync {
     fn rows<'a>(
         &'a self,

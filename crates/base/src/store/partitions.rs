@@ -1,8 +1,7 @@
-//! Rows that expire leave by the partition, never one by one (a DROP costs 15 ms, a
-//! DELETE of the same rows minutes of vacuum).
+//! Expired rows are removed by dropping partitions, not one by one (a DROP costs 15 ms, a DELETE of the same rows
+//! minutes of vacuum).
 //!
-//! Partitions are ranges of the UUIDv7 primary key, so the key alone stays unique and a row's own id says in
-//! which partition it lies.
+//! Partitions are ranges of the UUIDv7 primary key, so the key alone stays unique and a row's id tells its partition.
 
 use porteiro_protocol::{
     id::ordered_floor,
@@ -12,15 +11,15 @@ use uuid::Uuid;
 
 use super::{Store, StoreError};
 
-/// A table whose rows leave together.
+/// A table whose rows are dropped by partition.
 #[derive(Debug, Clone, Copy)]
 pub struct Partitioned {
     pub table: &'static str,
-    /// How much time one partition holds.
+    /// The period of one partition.
     pub span: Duration,
-    /// How long after its end a partition is kept.
+    /// How long a partition is kept after its end.
     pub keep: Duration,
-    /// Room left on each page for rows that are rewritten in place, so that the update needs no new index entry.
+    /// Room left on each page for rows that are updated in place, so that an update needs no new index entry.
     pub fillfactor: u8,
 }
 
@@ -32,32 +31,32 @@ const fn rewritten(table: &'static str, span: Duration, keep: Duration) -> Parti
     Partitioned { table, span, keep, fillfactor: 90 }
 }
 
-/// Every partitioned table there is.
+/// All partitioned tables.
 pub const PARTITIONED: &[Partitioned] = &[
     appended("job_outcome", Duration::days(1), Duration::days(7)),
     rewritten("session", Duration::days(30), Duration::days(31)),
     appended("flow", Duration::days(1), Duration::days(1)),
     appended("assertion_seen", Duration::days(1), Duration::days(1)),
     appended("challenge", Duration::days(1), Duration::days(1)),
-    // A family ends at most thirty days after its code was issued.
+    // A refresh token family ends at most thirty days after its code was issued.
     rewritten("oauth_grant", Duration::days(30), Duration::days(31)),
     appended("pushed_request", Duration::days(1), Duration::days(1)),
     appended("code_challenge_seen", Duration::days(1), Duration::days(1)),
     appended("proof_seen", Duration::days(1), Duration::days(1)),
-    // Kept for years: an operator who wants less drops partitions, nobody deletes entries.
+    // Kept for years: an operator who wants less drops partitions; entries are never deleted.
     appended("security_log", Duration::days(30), Duration::days(3_650)),
     appended("security_log_personal", Duration::days(30), Duration::days(3_650)),
-    // What customers see of it: 400 days.
+    // The part that organizations see: 400 days.
     appended("trail", Duration::days(30), Duration::days(400)),
     appended("trail_personal", Duration::days(30), Duration::days(400)),
     appended("refusal", Duration::days(7), Duration::days(35)),
     appended("idempotent_request", Duration::days(1), Duration::days(2)),
 ];
 
-/// How many future partitions exist, so that a missed run costs nothing.
+/// How many future partitions exist, so that a missed run does no harm.
 const AHEAD: i32 = 3;
 
-/// What one run did.
+/// The result of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Maintained {
     pub created: u32,
@@ -72,7 +71,7 @@ struct Partition {
 }
 
 impl Partitioned {
-    /// The partition that holds an instant: `table_p<start in unix seconds>`.
+    /// The partition of a time: `table_p<start in unix seconds>`.
     fn partition_at(&self, at: OffsetDateTime) -> Partition {
         let span = self.span.whole_seconds();
         let start = at.unix_timestamp().div_euclid(span) * span;
@@ -80,7 +79,7 @@ impl Partitioned {
         Partition { name: format!("{}_p{start}", self.table), from: floor(start), to: floor(start + span) }
     }
 
-    /// Whether a partition of this name has outlived its rows. Names that are not ours are left alone.
+    /// Whether a partition of this name has expired. Other names are ignored.
     fn has_expired(&self, name: &str, now: OffsetDateTime) -> bool {
         name.strip_prefix(self.table)
             .and_then(|rest| rest.strip_prefix("_p"))
@@ -91,7 +90,7 @@ impl Partitioned {
     }
 }
 
-/// Makes the partitions of the coming days and drops the expired ones, by the database's clock.
+/// Creates the partitions of the coming days and drops the expired ones, by the database's clock.
 pub async fn maintain(store: &Store) -> Result<Maintained, StoreError> {
     let now: OffsetDateTime = store
         .read("partitions.now", "SELECT now() AS now", &[])
@@ -132,8 +131,8 @@ pub async fn maintain(store: &Store) -> Result<Maintained, StoreError> {
     Ok(done)
 }
 
-/// What a partitioned table refuses, its partitions do not all refuse by themselves (`migrations/0010`). Every time, since a
-/// node of an older release may have made some.
+/// Partitions do not inherit all restrictions of a partitioned table (`migrations/0010`). Repeated every time, because
+/// a node of an older release may have created some.
 async fn guard_logs(store: &Store) -> Result<(), StoreError> {
     store
         .run_tx("partitions.guard", |tx| async move {
@@ -143,7 +142,7 @@ async fn guard_logs(store: &Store) -> Result<(), StoreError> {
         .await
 }
 
-/// Names and bounds are made here from numbers, never from input.
+/// Names and bounds come from numbers, never from input.
 async fn create(store: &Store, table: &Partitioned, wanted: &Partition) -> Result<(), StoreError> {
     let sql = format!(
         "CREATE TABLE IF NOT EXISTS {} PARTITION OF {} FOR VALUES FROM ('{}') TO ('{}') WITH (fillfactor = {})",

@@ -1,15 +1,15 @@
-//! How the work of a transaction says that it will not be done.
+//! How the work of a transaction refuses.
 
 use super::StoreError;
 
 /// Why the work of a transaction stopped early. `R` is the caller's type for a refusal.
 #[derive(Debug)]
 pub enum TxError<R> {
-    /// PostgreSQL failed: nothing of the transaction stays.
+    /// PostgreSQL failed: the transaction is rolled back.
     Store(StoreError),
-    /// The work refuses: nothing of the transaction stays.
+    /// The work refuses: the transaction is rolled back.
     Refused(R),
-    /// The work refuses, and what it wrote stays: a guess that counts, an entry in a log.
+    /// The work refuses, and its changes are committed: a counted failure, a log entry.
     Recorded(R),
 }
 
@@ -21,13 +21,13 @@ impl<R> From<StoreError> for TxError<R> {
 
 /// An error that ends the work of a transaction.
 pub(super) trait Ending: From<StoreError> {
-    /// The failure of the database, where it is one.
+    /// The database's error, if it is one.
     fn store(&self) -> Option<&StoreError>;
 
-    /// Whether what was written before stays.
+    /// Whether the changes are committed.
     fn keeps(&self) -> bool;
 
-    /// The same once everything is undone: a connection that broke left nothing behind.
+    /// The same after a rollback: a broken connection changed nothing.
     fn undone(self) -> Self;
 }
 

@@ -1,4 +1,4 @@
-//! Rows become values in one place; what does not fit is named by table, column and row.
+//! Decodes rows; an error names the table, the column and the row.
 
 use std::fmt::Display;
 
@@ -19,7 +19,7 @@ impl<'a> Decode<'a> {
         Self { row, table, key: key.to_string() }
     }
 
-    /// Reads the key column first, so that every later complaint can name the row.
+    /// Reads the key column first, so that every later error can name the row.
     pub fn keyed<K: FromSql<'a> + Display>(
         table: &'static str,
         column: &'static str,

@@ -1,9 +1,8 @@
 //! Turns: requests that will lock the same row queue here first, without a database connection (decision record 0068).
 //!
 //! A transaction that waits for a lock in PostgreSQL keeps its connection meanwhile. A few hundred requests about one
-//! account would so keep every connection of a node, and everybody else out. Only one request per row and node goes on to
-//! the database; each requester may have some waiting, and is told to come back beyond that. Nobody can take another
-//! requester's place in the queue.
+//! account would take every connection of a node. So only one request per row and node proceeds to the database; each
+//! requester may have some waiting, and further ones are refused. No requester can take another's place in the queue.
 
 use std::{
     collections::HashMap,
@@ -16,10 +15,10 @@ use uuid::Uuid;
 
 use super::StoreError;
 
-/// How many requests of one requester may wait or work at once.
+/// How many requests of one requester may wait or run at once.
 pub const MOST: usize = 64;
 
-/// Whose turn it is to be: the row that will be locked, and who asks (a session, a flow, a caller).
+/// A turn: the row that will be locked, and the requester (a session, a flow, a caller).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Turn {
     row: Uuid,
@@ -34,7 +33,7 @@ impl Turn {
     }
 }
 
-/// Those who wait or work now, and nobody else: it is as large as there are requests under way.
+/// The waiting and running requests; it is only as large as their number.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     state: Mutex<State>,
@@ -52,17 +51,17 @@ struct Row {
     present: usize,
 }
 
-/// A place in the queue of a row, given up when it is dropped.
+/// A place in the queue of a row, released when dropped.
 #[derive(Debug)]
 struct Place {
     turns: Arc<Turns>,
     turn: Turn,
 }
 
-/// Nobody else of this node is about to lock the row.
+/// No other request of this node is about to lock the row.
 #[derive(Debug)]
 pub(super) struct Held {
-    // In this order: the next one's turn comes before the place is given up.
+    // In this order: the next request's turn comes before the place is released.
     _permit: OwnedSemaphorePermit,
     _place: Place,
 }

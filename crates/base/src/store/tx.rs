@@ -1,4 +1,4 @@
-//! Transactions: named, retried, and honest about a COMMIT whose answer never came.
+//! Transactions: named, retried, and exact about a COMMIT whose answer was lost.
 
 use std::sync::{
     Arc,
@@ -10,14 +10,14 @@ use tokio_postgres::Row;
 
 use super::{Params, Store, StoreError, refusal::Ending};
 
-/// Bounds a statement, but not the COMMIT: a cancelled commit wait can make an unreplicated change visible
-/// that later vanishes.
+/// Limits statements, but not the COMMIT: cancelling the wait for a commit can make an unreplicated change visible that
+/// is later lost.
 const BEGIN: &str = "BEGIN; SET LOCAL statement_timeout = '10s'; SET LOCAL lock_timeout = '5s'; \
                      SET LOCAL idle_in_transaction_session_timeout = '30s'";
 const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
 const ATTEMPTS: u32 = 5;
 
-/// A transaction under way. Clones name the same one; none may outlive the work.
+/// An open transaction. Clones are the same one; none may outlive the work.
 #[derive(Clone)]
 pub struct Tx {
     connection: Arc<Guard>,
@@ -52,7 +52,7 @@ impl Tx {
 }
 
 impl Tx {
-    /// Does something and takes it back, whatever came of it: to see what would be.
+    /// Makes changes and rolls them back, whatever the result: for a dry run.
     pub async fn tentatively<T, E: From<StoreError>>(
         &self,
         work: impl Future<Output = Result<T, E>>,
@@ -64,8 +64,8 @@ impl Tx {
     }
 }
 
-/// A connection inside a transaction. If the work is dropped half-way (a timeout, a cancelled request), the
-/// connection is closed rather than returned to the pool with a transaction open.
+/// A connection inside a transaction. If the work is dropped half-way (a timeout, a cancelled request), the connection
+/// is closed and not returned to the pool with an open transaction.
 struct Guard {
     connection: Option<Object>,
 }

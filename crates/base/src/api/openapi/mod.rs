@@ -1,5 +1,5 @@
-//! OpenAPI 3.1 of the management API, from the table of routes and the Rust types. What every operation shares (who may
-//! call it, versions, repeated requests, limits) is derived from what the route is, and written at no route.
+//! OpenAPI 3.1 of the management API, from the route table and the Rust types. What all operations share (access,
+//! versions, idempotency keys, limits) is derived from the route and not repeated there.
 
 mod refusals;
 
@@ -15,7 +15,7 @@ use refusals::refusals;
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// The document, of every route that has an operation or a description.
+/// The document of all routes with an operation or a description.
 pub fn document<A>(routes: &[Route<A>]) -> Value {
     let mut writer = Writer::new();
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
@@ -117,11 +117,11 @@ impl Writer {
             Taken::MergePatch(of) => {
                 (of(&mut self.requests).to_value(), &["application/merge-patch+json", "application/json"][..])
             }
-            // OpenAPI 3.1: no schema says that it is bytes.
+            // OpenAPI 3.1: binary content has an empty schema.
             Taken::Media(types) => (json!({}), types),
         };
         if let (Taken::MergePatch(_), Some(schema)) = (operation.takes, schema.as_object_mut()) {
-            // Whatever is not sent stays.
+            // Members that are not sent stay unchanged.
             schema.remove("required");
         }
         let mut one = json!({"schema": schema});
@@ -192,11 +192,11 @@ impl Writer {
         Value::Object(responses)
     }
 
-    /// Everything that was named. Where a type reads otherwise than it writes, the requests' one is called `…Input`.
+    /// All named schemas. If a type's input differs from its output, the input schema is named `…Input`.
     fn schemas(mut self, paths: &mut Value) -> Value {
         let mut all = self.answers.take_definitions(true);
         for schema in all.values_mut() {
-            // Clients must tolerate members they do not know.
+            // Clients must tolerate unknown members.
             open(schema);
         }
         let mut requests = self.requests.take_definitions(true);
@@ -334,7 +334,7 @@ fn headers<A>(route: &Route<A>, operation: &Operation) -> Vec<Value> {
     headers
 }
 
-/// Whether `Prefer: return=minimal` is honoured: at operations that change something and answer with it.
+/// Whether `Prefer: return=minimal` has an effect: at operations that change something and return it.
 fn answers_minimally<A>(route: &Route<A>, operation: &Operation) -> bool {
     route.operation.is_some() && route.method != Method::GET && operation.status.as_u16() != 204
 }

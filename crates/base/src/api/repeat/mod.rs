@@ -1,11 +1,11 @@
-//! `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07): what makes something makes it once, however often a
-//! caller whose line broke asks.
+//! `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07): a request that creates something does so once,
+//! however often a caller repeats it after a lost connection.
 //!
 //! 1. The first request with a key claims it. The same request again, while it runs: 409. Another request: 422.
 //! 2. The answer is stored for at least 24 hours and repeated word for word. A secret is not stored: the repeated request
 //!    gets the id of what was created.
-//! 3. A request that made nothing gives the key back. One whose end nobody saw (a killed node, an answer of 5xx) keeps it
-//!    for as long as it could still be running, and a minute.
+//! 3. A request that created nothing releases the key. One without a known end (a killed node, an answer of 5xx) keeps
+//!    it for as long as it could still be running, and a minute.
 
 mod store;
 
@@ -31,14 +31,14 @@ pub const KEY: &str = "idempotency-key";
 const LONGEST_KEY: usize = 255;
 const LARGEST_BODY: usize = 256 * 1024;
 
-/// An answer as it is kept.
+/// A stored response.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     #[serde(default)]
     text: String,
     location: Option<String>,
     etag: Option<String>,
-    /// What was made, where the answer showed a secret and is not kept.
+    /// The id of the new resource, if the response contained a secret and is not stored.
     secret_of: Option<String>,
 }
 
@@ -92,14 +92,14 @@ pub(super) async fn once(
         },
     };
     let kept = serde_json::to_value(kept).map_err(|_| Problem::from(ProblemCode::Internal))?;
-    // It is made whatever becomes of this: an error here must not say that it was not.
+    // The resource exists whatever happens here: an error must not report the opposite.
     if store::finish(&core.store, &entry, day, status.as_u16(), &kept).await.is_err() {
         metrics::counter!("porteiro_idempotency_lost_total").increment(1);
     }
     Ok(Response::from_parts(parts, Body::from(body)))
 }
 
-/// A structured-field string (RFC 9651 §3.3.3) as the draft wants it, or the same without its quotation marks.
+/// A structured-field string (RFC 9651 §3.3.3) as the draft requires, or the same without its quotation marks.
 fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let malformed = || {
         let text = "Idempotency-Key must be one value of 1 to 255 visible ASCII characters";
@@ -118,7 +118,7 @@ fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     Ok(Some(bare.to_owned()))
 }
 
-/// What was answered the first time.
+/// The response to the first request.
 fn again(status: u16, answer: serde_json::Value) -> Result<Response, Problem> {
     let broken = || Problem::from(ProblemCode::Internal);
     let kept: Kept = serde_json::from_value(answer).map_err(|_| broken())?;

@@ -3,7 +3,7 @@ use uuid::Uuid;
 
 use crate::store::{Decode, Store, StoreError};
 
-/// Whose request, under which key, and what it was. Digests: nobody's key is kept.
+/// Digests of the caller, the key and the request; the key itself is not stored.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub caller: [u8; 32],
@@ -13,7 +13,7 @@ pub(super) struct Entry {
 
 #[derive(Debug)]
 pub(super) enum Begun {
-    /// Nobody has: go on, and say how it ended.
+    /// The key was free: run the request, and store its end.
     First(Uuid),
     Running,
     /// The key belongs to another request.
@@ -29,7 +29,7 @@ pub(super) async fn begin(store: &Store, entry: &Entry, lease: f64) -> Result<Be
     let rows = store
         .write(
             "repeat.begin",
-            // Days as the smallest UUIDv7 of their start. Yesterday's count: a key is kept for 24 hours at least.
+            // Days as the smallest UUIDv7 of their start. Yesterday is included: a key is kept for at least 24 hours.
             "WITH starts AS (
                  SELECT (extract(epoch FROM date_trunc('day', now() AT TIME ZONE 'UTC')) * 1000)::bigint AS today
              ), days AS (
@@ -62,7 +62,7 @@ pub(super) async fn begin(store: &Store, entry: &Entry, lease: f64) -> Result<Be
     if let Some(day) = row.get::<Option<Uuid>>("mine")? {
         return Ok(Begun::First(day));
     }
-    // Nothing known and nothing claimed: somebody claimed it at this very moment.
+    // Neither known nor claimed: a concurrent request claimed it at this moment.
     let Some(digest) = row.get::<Option<Vec<u8>>>("digest")? else { return Ok(Begun::Running) };
     if digest != entry.digest {
         return Ok(Begun::Other);
@@ -95,7 +95,7 @@ pub(super) async fn finish(
         .map(|_| ())
 }
 
-/// Nothing was made: the key may be used again.
+/// Nothing was created: the key may be used again.
 pub(super) async fn release(store: &Store, entry: &Entry, day: Uuid) -> Result<(), StoreError> {
     store
         .write(

@@ -1,4 +1,4 @@
-//! Taking jobs and giving each a definite end: SQL only.
+//! Leases jobs and stores their ends: SQL only.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::super::lanes::{Host, LONGEST_PAUSE_SECONDS, Lane, TOLERATED};
 use crate::store::{Decode, RowError, Store, StoreError};
 
-/// One process that runs jobs, for as long as it lives.
+/// The type of runner ids: one process that runs jobs.
 #[derive(Debug)]
 pub enum Runner {}
 pub type RunnerId = Id<Runner>;
@@ -38,7 +38,7 @@ impl TryFrom<&Row> for Leased {
     }
 }
 
-/// So many jobs of a lane, each for so long.
+/// A number of jobs of a lane, and the duration of their leases.
 #[derive(Debug)]
 pub(in crate::jobs) struct Wanted {
     pub lane: Lane,
@@ -50,7 +50,7 @@ fn count(number: usize) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }
 
-/// Takes what is due in these lanes, in their order, up to `most` together.
+/// Leases due jobs of these lanes, in their order, at most `most` in total.
 pub(in crate::jobs) async fn lease(
     store: &Store,
     runner: RunnerId,
@@ -65,7 +65,7 @@ pub(in crate::jobs) async fn lease(
     let rows = store
         .write(
             "jobs.lease",
-            // A CTE that locks is run once, whatever the planner thinks of it.
+            // A CTE that locks rows runs once, whatever the plan.
             "WITH due AS (
                  SELECT first.job_id, lane.seconds
                  FROM unnest($2::text[], $3::text[], $4::int[], $5::int[]) AS lane (kind, destination, seconds, most)
@@ -85,8 +85,8 @@ pub(in crate::jobs) async fn lease(
     rows.iter().map(|row| Leased::try_from(row).map_err(StoreError::from)).collect()
 }
 
-/// The hosts after `after` for which jobs of a kind wait, in their order. One probe of the index for each: how many jobs
-/// wait for a host does not matter.
+/// The hosts after `after` with waiting jobs of a kind, in order. One index probe for each, however many jobs wait for
+/// it.
 pub(in crate::jobs) async fn hosts(
     store: &Store,
     kind: &str,
@@ -121,7 +121,7 @@ pub(in crate::jobs) async fn hosts(
     rows.iter().map(host).collect()
 }
 
-/// The job leaves if this attempt still holds it; the outcome is written from what left. Its host is well.
+/// Deletes the job if this attempt still holds its lease, and stores the outcome. Resets the failures of its host.
 pub(in crate::jobs) async fn done(store: &Store, runner: RunnerId, job: &Leased) -> Result<bool, StoreError> {
     let rows = store
         .write(
@@ -146,12 +146,12 @@ pub(in crate::jobs) struct Failure<'a> {
     pub error: &'a str,
     /// `None` parks.
     pub again_after: Option<Duration>,
-    /// The host is the reason: the rest of its lane would fail too.
+    /// The host caused it: other jobs of its lane would fail too.
     pub host: bool,
 }
 
-/// Later again, or never without a person's word. A host that fails again and again is paused as a whole, so that what
-/// waits for it spends neither attempts nor time.
+/// Tries again later, or parks the job. A host that fails repeatedly is paused as a whole, so that its jobs use up
+/// neither attempts nor time.
 pub(in crate::jobs) async fn failed(
     store: &Store,
     runner: RunnerId,

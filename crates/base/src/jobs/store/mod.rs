@@ -1,4 +1,4 @@
-//! The outbox: what waits, what is parked, what is given up. Taking and ending jobs is in [`leases`].
+//! The outbox: waiting, parked and given-up jobs. [`leases`] leases and ends jobs.
 
 pub(super) mod leases;
 
@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::lanes::Lane;
 use crate::store::{Decode, RowError, Store, StoreError, Tx};
 
-/// A job that was tried too often, as operators see it.
+/// A job with too many attempts, as operators see it.
 #[derive(Debug, serde::Serialize)]
 pub struct Parked {
     pub job_id: JobId,
@@ -82,7 +82,7 @@ pub async fn count_waiting(store: &Store) -> Result<(i64, i64), StoreError> {
     Ok((counts.get("waiting")?, counts.get("parked")?))
 }
 
-/// Gives parked jobs another full set of attempts, at once, also where their host is paused.
+/// Gives parked jobs a new set of attempts, due at once, even if their host is paused.
 pub async fn retry_parked(store: &Store, only: Option<JobId>) -> Result<u64, StoreError> {
     let rows = store
         .write(
@@ -100,8 +100,9 @@ pub async fn retry_parked(store: &Store, only: Option<JobId>) -> Result<u64, Sto
     Ok(rows.len() as u64)
 }
 
-/// Gives up what no host took in time. Strangers choose the hosts: what waits for them must not grow for ever. Parked
-/// jobs of theirs stay a week, for an operator to look at; those of other lanes stay until somebody says so.
+/// Gives up jobs that no host accepted in time. Clients choose the hosts, so the waiting jobs must not grow without
+/// bound. Parked jobs of such lanes are kept for a week, for operators to look at; those of other lanes until an
+/// operator decides.
 pub(super) async fn sweep(store: &Store) -> Result<u64, StoreError> {
     let given_up = store
         .sweep(

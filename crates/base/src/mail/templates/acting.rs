@@ -1,4 +1,4 @@
-//! The mail that tells somebody that another acts as them.
+//! The mail that notifies a person of an impersonation.
 
 use porteiro_protocol::time::OffsetDateTime;
 
@@ -8,7 +8,7 @@ use super::{
     notices::facts,
 };
 
-/// Who acts, where, why and until when.
+/// The administrator, the organization, the reason and the end.
 #[derive(Debug, Clone, Copy)]
 pub struct Acting<'a> {
     pub who: &'a str,

@@ -1,4 +1,4 @@
-//! Mails with a code: type it where you started.
+//! Mails with a code.
 
 use super::{
     Link, Locale, Rendered,
@@ -14,7 +14,7 @@ pub struct CodeMail<'a> {
     pub minutes: u32,
 }
 
-/// Carries a code: it does not print.
+/// Contains a code, so it is not printed.
 impl std::fmt::Debug for CodeMail<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("<mail with a code>")

@@ -1,4 +1,4 @@
-//! The mail that asks somebody to join an organization. It goes to people we may not know.
+//! The invitation to an organization. The recipient may have no account.
 
 use porteiro_protocol::time::OffsetDateTime;
 
@@ -10,20 +10,20 @@ use super::{
 pub struct InvitationMail<'a> {
     pub service: &'a str,
     pub organization: &'a str,
-    /// To the page that takes the token; without one the mail carries the token itself.
+    /// The page for the token; without one the mail contains the token itself.
     pub link: Option<Link>,
     pub token: &'a str,
     pub until: OffsetDateTime,
 }
 
-/// Carries the secret: it does not print.
+/// Contains the secret, so it is not printed.
 impl std::fmt::Debug for InvitationMail<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("<invitation mail>")
     }
 }
 
-/// The subject holds no name: it is the part of a mail that others would write if they could.
+/// The subject contains no name: an attacker could choose it to abuse our mails.
 pub fn invitation(locale: Locale, letter: &InvitationMail<'_>) -> Rendered {
     let (service, organization) = (name(letter.service), name(letter.organization));
     let until = locale.moment(letter.until);

@@ -1,4 +1,4 @@
-//! From a few blocks to both forms of a mail. Values are made harmless here and nowhere else, so no mail can forget.
+//! Renders blocks as both forms of a mail. All values are escaped here, so that no mail can forget it.
 
 use std::fmt::Write;
 
@@ -15,12 +15,12 @@ const TOKEN: &str = "font-family:ui-monospace,Menlo,Consolas,monospace;word-brea
 
 pub(super) enum Block {
     Paragraph(String),
-    /// One unbroken token, so that it can be copied and phones can find it.
+    /// One word without spaces, so that it can be copied and phones recognize it.
     Code(String),
-    /// A long secret to be copied whole: ours, in base64url.
+    /// A long secret of ours in base64url, to be copied as a whole.
     Token(String),
     Link(Link),
-    /// When, where: a label and what it says.
+    /// Labels and values, such as time and place.
     Facts(Vec<(&'static str, String)>),
 }
 
@@ -34,7 +34,7 @@ impl Letter {
     pub(super) fn render(self) -> Rendered {
         let subject = line(&self.subject);
         let text = self.blocks.iter().map(Block::text).collect::<Vec<_>>().join("\n\n");
-        // No colours of ours: what the reader chose, light or dark, is readable already.
+        // No colours: the reader's own light or dark colours are readable.
         let html = format!(
             "<!doctype html>\n<html lang=\"{}\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
              content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
@@ -66,7 +66,7 @@ impl Block {
             Self::Paragraph(words) => format!("<p>{}</p>\n", escape(&line(words))),
             Self::Code(code) => format!("<p style=\"{CODE}\">{}</p>\n", escape(&token(code))),
             Self::Token(text) => format!("<p style=\"{TOKEN}\">{}</p>\n", escape(&opaque(text))),
-            // Shown in full: a link that hides where it leads is what we teach people to distrust.
+            // Shown in full: people should distrust links that hide their target.
             Self::Link(link) => {
                 let url = escape(link.as_str());
                 format!("<p><a href=\"{url}\" style=\"word-break:break-all\">{url}</a></p>\n")
@@ -98,7 +98,7 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// One line: no control characters, and none that reorder or hide what is around them.
+/// One line, without control characters and characters that reorder or hide others.
 pub(super) fn line(text: &str) -> String {
     let visible = text.chars().filter(|c| !is_invisible(*c));
     let flat: String = visible.map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -110,7 +110,7 @@ fn is_invisible(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A name somebody else chose, on one line and not too long.
+/// A name that a third party chose, on one line and of limited length.
 pub(super) fn name(text: &str) -> String {
     let name = remark(text);
     match name.char_indices().nth(LONGEST_NAME) {
@@ -125,7 +125,7 @@ pub(super) fn remark(text: &str) -> String {
     let flat: Vec<char> = line(text).chars().collect();
     let harmless = flat.iter().enumerate().map(|(index, c)| match c {
         '.' if flat.get(index + 1).is_some_and(|next| next.is_alphabetic()) => ' ',
-        // Full stops of other scripts count in host names too.
+        // Full stops of other scripts are valid in host names too.
         '/' | '\\' | '@' | '。' | '．' | '｡' => ' ',
         c => *c,
     });

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-/// May carry a token: it does not print.
+/// May contain a token, so it is not printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Link(String);
 
@@ -13,7 +13,7 @@ impl std::fmt::Debug for Link {
 }
 
 impl Link {
-    /// A path, with its query and fragment, under the base address. None when it would lead anywhere else.
+    /// A path, with query and fragment, under the base address. `None` if it would lead elsewhere.
     pub fn under(base_url: &str, path: &str) -> Option<Self> {
         let base = Url::parse(base_url).ok()?;
         let plain = path.starts_with('/') && path.chars().all(|c| c.is_ascii_graphic() && c != '\\');

@@ -1,4 +1,4 @@
-//! The languages we write in, and which one somebody prefers.
+//! The languages of mails, and the choice among them.
 
 use porteiro_protocol::time::OffsetDateTime;
 
@@ -6,7 +6,7 @@ use porteiro_protocol::time::OffsetDateTime;
 pub enum Locale {
     #[default]
     En,
-    /// As written in Brazil.
+    /// Brazilian Portuguese.
     Pt,
 }
 
@@ -28,7 +28,8 @@ const MONTHS_PT: [&str; 12] = [
 impl Locale {
     pub const ALL: [Self; 2] = [Self::En, Self::Pt];
 
-    /// From `Accept-Language` or a single tag. The heaviest language we have; the first of equals; English if none.
+    /// From `Accept-Language` or a single tag: the supported language with the highest weight; the first of equals;
+    /// English if none.
     pub fn negotiate(preferences: &str) -> Self {
         let mut best = (0, Self::default());
         for preference in preferences.split(',') {
@@ -55,7 +56,7 @@ impl Locale {
         }
     }
 
-    /// Without the person's time zone, which we do not know.
+    /// In UTC: the person's time zone is unknown.
     pub(super) fn moment(self, at: OffsetDateTime) -> String {
         let at = at.to_utc();
         let (day, year, hour, minute) = (at.day(), at.year(), at.hour(), at.minute());
@@ -78,7 +79,7 @@ impl Locale {
     }
 }
 
-/// `0.8` is 800. What is not a weight weighs nothing.
+/// `0.8` is 800. An invalid weight is 0.
 fn thousandths(text: &str) -> u16 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = fraction.len() <= 3 && fraction.bytes().all(|byte| byte.is_ascii_digit());

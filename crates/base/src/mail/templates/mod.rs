@@ -1,9 +1,9 @@
-//! What we write to people: one function per mail, in every language we have.
+//! Mails to people: one function per mail, in all languages.
 //!
-//! - The subject of a code begins with the code. Plain text comes first; HTML says the same and nothing more.
-//! - A [`Link`] can only lead to ourselves. Names that others chose are shown so that no mail program makes a link of
-//!   them. Nothing is loaded, nothing is counted.
-//! - A mail says what happened, whether anything is to be done, and ends.
+//! - The subject of a code begins with the code. Plain text comes first; the HTML has the same content.
+//! - A [`Link`] leads only to our own address. Names that others chose are written so that mail programs do not turn
+//!   them into links. No remote content, no tracking.
+//! - A mail states what happened and whether anything has to be done.
 
 mod acting;
 mod codes;
@@ -39,7 +39,7 @@ pub struct Rendered {
     pub html: String,
 }
 
-/// May carry a code: it does not print.
+/// May contain a code, so it is not printed.
 impl std::fmt::Debug for Rendered {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("<rendered mail>")

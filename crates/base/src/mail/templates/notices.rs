@@ -1,4 +1,4 @@
-//! Mails that tell: what happened, whether anything is to be done.
+//! Notices: what happened, and whether anything has to be done.
 
 use porteiro_protocol::time::OffsetDateTime;
 
@@ -7,7 +7,7 @@ use super::{
     layout::{Block, Letter, name},
 };
 
-/// For an address that has no account, or one too many.
+/// For an address without an account, or with one already.
 #[derive(Debug, Clone)]
 pub struct Note<'a> {
     pub service: &'a str,
@@ -15,25 +15,25 @@ pub struct Note<'a> {
     pub link: Option<Link>,
 }
 
-/// Something happened to an account.
+/// An event of an account.
 #[derive(Clone)]
 pub struct Happening<'a> {
     pub service: &'a str,
     pub at: OffsetDateTime,
     pub device: Option<&'a str>,
     pub place: Option<&'a str>,
-    /// Where "this was not me" leads; for a recovery, where it is stopped.
+    /// The page for "this was not me"; for a recovery, where it is stopped.
     pub link: Option<Link>,
 }
 
-/// Says where a person was: it does not print.
+/// Contains a person's location, so it is not printed.
 impl std::fmt::Debug for Happening<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("<happening>")
     }
 }
 
-/// What changed about the ways into an account.
+/// A change of an account's credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     PasskeyAdded,
@@ -105,7 +105,8 @@ impl Change {
     }
 }
 
-/// An address nobody registered, where nobody can register: at most once a day, or we annoy on a stranger's behalf.
+/// For an address without an account while registration is closed: at most once a day, so that an anonymous caller
+/// cannot use us to send unwanted mail.
 pub fn someone_tried(locale: Locale, note: &Note<'_>) -> Rendered {
     let service = name(note.service);
     let words = match locale {
@@ -217,7 +218,7 @@ pub fn new_device(locale: Locale, what: &Happening<'_>) -> Rendered {
     }
 }
 
-/// Somebody typed the code of a device while signed in.
+/// The person approved a device.
 pub fn device_connected(locale: Locale, client: &str, what: &Happening<'_>) -> Rendered {
     let (service, client) = (name(what.service), name(client));
     match locale {

@@ -1,4 +1,4 @@
-//! The text message with a code, beside the mails so that all our words are in one place.
+//! The text message with a code, beside the mails so that all texts are in one place.
 
 use super::{
     Locale,
@@ -8,18 +8,18 @@ use super::{
 pub struct SmsCode<'a> {
     pub code: &'a str,
     pub service: &'a str,
-    /// Of the base address, without scheme and port.
+    /// The host of the base address.
     pub host: &'a str,
 }
 
-/// Carries a code: it does not print.
+/// Contains a code, so it is not printed.
 impl std::fmt::Debug for SmsCode<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("<sms with a code>")
     }
 }
 
-/// The last line is for the phone: it fills the code in only at this host ("origin-bound one-time codes").
+/// The last line is for the phone, which fills the code in only at this host ("origin-bound one-time codes").
 pub fn sms_code(locale: Locale, sms: &SmsCode<'_>) -> String {
     let (code, service) = (token(sms.code), name(sms.service));
     let words = match locale {

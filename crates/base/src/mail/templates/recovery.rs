@@ -1,4 +1,4 @@
-//! The mail that guards a recovery without any other proof: it must be easy to stop.
+//! The mail about a recovery without any other proof: it must be easy to stop.
 
 use porteiro_protocol::time::OffsetDateTime;
 

@@ -8,7 +8,7 @@ const BASE: &str = "https://id.example.org";
 const HOSTILE: &str =
     "<script>alert(1)</script>\"'&\r\nBcc: all@evil.example\n\n\u{202e}https://evil.example/x \0";
 
-/// Every mail there is. A new function is a new line here, and the compiler asks for the rest.
+/// All mails. A new function is a new variant here, and the compiler requires the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     SignInCode,
@@ -142,11 +142,11 @@ fn hostile_names_neither_escape_nor_lead_away() {
                 );
             }
         }
-        // Nothing is loaded and nothing runs.
+        // No remote content and no scripts.
         for word in ["<img", "src=", "url(", "<link", "@import", "http-equiv", "onload"] {
             assert!(!mail.html.contains(word), "{kind:?}: {word}");
         }
-        // The same tags as with a harmless name: what was inserted opened none.
+        // The same number of tags as with a harmless name: the inserted text opened none.
         let harmless = kind.render(Locale::En, "Acme", true).html.matches('<').count();
         assert_eq!(kind.render(Locale::En, HOSTILE, true).html.matches('<').count(), harmless);
     }
