@@ -133,7 +133,7 @@ fn names(value: &Value) -> Vec<String> {
     value.as_array().into_iter().flatten().filter_map(|one| one.as_str().map(ToOwned::to_owned)).collect()
 }
 
-/// A revoked or expired key stays on the list, marked as such.
+/// A revoked key stays on the list, marked as such.
 fn key(words: &Words, item: &Value) -> Item {
     let gone = item["revoked_at"].is_string();
     let facts = [

@@ -159,7 +159,7 @@ pub async fn draw_with(
     let mut items: Vec<Item> = lines::lines(&shell, page, listed(&reply));
     let mut places = Vec::new();
     if page == Page::Keys {
-        // Newest first, and valid keys before others, so that a key to revoke is easy to find.
+        // Newest first, and revoked keys last, so that a key to revoke is easy to find.
         items.reverse();
         items.sort_by_key(|item| item.current);
     }

@@ -140,7 +140,7 @@ pub struct State {
 }
 
 text_enum! {
-    /// What the person should know, said only to whoever proved to be them.
+    /// Notices for a person who has proved the account.
     Notice { AlreadyHaveAccount = "already_have_account", RecoveryHoldStarted = "recovery_hold_started",
              RecoveryHoldPending = "recovery_hold_pending" }
 }
