@@ -208,7 +208,7 @@ where
         () = activity.ceases(served.patience.idle) => false,
         _ = served.stop.wait_for(|stop| *stop) => true,
     };
-    // While the node stops it waits for this connection, which may finish.
+    // A stopping node waits until `watcher` is dropped, so this connection may finish.
     let linger = if stopping { Duration::MAX } else { served.patience.linger };
     let finished = async { tokio::join!(ending.shutdown(), connection).1 };
     if let Ok(outcome) = tokio::time::timeout(linger, finished).await {

@@ -130,7 +130,7 @@ impl<A: Host> Runner<A> {
         count
     }
 
-    /// Waits until a job ends, and stores the end of every job that ended by then. Returns at once if none is running.
+    /// Waits until a job ends, and frees the places of all that ended by then. Returns at once if none is running.
     async fn one_ended(&mut self) {
         let mut ended = self.tasks.join_next_with_id().await;
         while let Some(one) = ended {

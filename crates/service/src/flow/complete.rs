@@ -292,8 +292,7 @@ async fn raise(
     Ok(token)
 }
 
-/// The device cookie: it names the account and, for limits before the account is known, the identifier typed to reach
-/// it.
+/// The device cookie: it names the account and, for limits before the account is known, a key of its mail address.
 fn device(app: &App, state: &State, gathered: &Gathered, account: AccountId) -> Result<Issued, StoreError> {
     let stored = gathered
         .credentials

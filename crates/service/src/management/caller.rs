@@ -43,7 +43,7 @@ pub struct Caller {
     pub reason: Option<String>,
     /// The access token, if the call was made with one.
     pub token: Option<Presented>,
-    /// What a member proved, for the organization's policy; `None` if the caller is not a person who signed in.
+    /// What a member proved, for the organization's policy; `None` for all other callers and for an impersonation.
     pub proved: Option<Proved>,
 }
 

@@ -36,8 +36,7 @@ pub enum HashError {
 /// Waiting calls per core; further ones are refused.
 const QUEUE_PER_CORE: usize = 4;
 
-/// Waiting calls in the reserved capacity. Each is of another account, and they run one after the other: the last waits
-/// only seconds.
+/// Waiting calls in the reserved capacity. Each is of another account and takes one hash: the last waits only seconds.
 const KNOWN_QUEUE: usize = 32;
 
 /// The device on which a password was typed.

@@ -49,7 +49,7 @@ pub(super) struct AsMember {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum With {
-    /// A first-party client: the person acts in person.
+    /// The person's session or a first-party client.
     House,
     /// A client of a third party.
     Client(String),

@@ -186,7 +186,7 @@ async fn set_policy(
                 return Ok(before);
             }
             store::set_policy(&tx, id, policy).await?;
-            // The policy may have changed: the next refresh of every grant checks it.
+            // The policy changed: the next refresh of every grant checks it.
             organizations::check_again(&tx, id).await?;
             // The clients that may act here may have changed: the grants of those that no longer may end now.
             let third_party = policy.third_party_clients;

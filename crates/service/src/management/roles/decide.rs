@@ -42,7 +42,7 @@ pub enum Refused {
 /// `[a-z][a-z0-9_-]{0,62}`, and not the key of a built-in role.
 ///
 /// # Errors
-/// When it is neither.
+/// When it is malformed or that of a built-in role.
 pub fn key(text: &str) -> Result<(), Refused> {
     let mut bytes = text.bytes();
     let well_formed = text.len() <= MAX_PART
@@ -96,7 +96,7 @@ pub fn may_shape(
     if missing.is_empty() { Ok(()) } else { Err(Refused::Exceeds(missing)) }
 }
 
-/// The permissions lost by a change. For a role with every permission, these are the known ones.
+/// The permissions lost by a change. If every permission was held before, the known ones are compared.
 pub fn lost(before: &Held, after: &Held, known: &[Permission]) -> Vec<Permission> {
     let everything = before.is_everything() && !after.is_everything();
     let of_everything = known.iter().filter(|_| everything);
