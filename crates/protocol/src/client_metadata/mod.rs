@@ -1,5 +1,5 @@
 //! Client metadata: RFC 7591 §2 and §3.1, RFC 7592 §2.2, OpenID Connect Registration §2, and what RFC 8705,
-//! RFC 9101, RFC 9126, RFC 9396, RFC 9449, JARM and the logout specifications add.
+//! RFC 9101, RFC 9126, RFC 9396, RFC 9449, JARM and the logout specifications add. `kind` is Porteiro's own.
 //!
 //! 1. Each member is read by the reader that the table below names: `read`, `keys`, `name`.
 //! 2. Rules between members are checked in `consistency`.
@@ -44,6 +44,16 @@ pub struct MetadataError {
 pub enum ApplicationType {
     Web,
     Native,
+}
+
+/// What a client is. It says so itself, or an administrator does; nothing is granted for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClientKind {
+    #[default]
+    Application,
+    Service,
+    Agent,
 }
 
 /// One member as received, with what its reader needs.
@@ -119,6 +129,7 @@ members! {
     tls_client_certificate_bound_access_tokens: Option<bool> = read::flag;
     dpop_bound_access_tokens: Option<bool> = read::flag;
     authorization_details_types: Vec<String> = read::texts;
+    kind: ClientKind = read::kind;
 }
 
 /// RFC 7592 §2.2: the complete new registration.

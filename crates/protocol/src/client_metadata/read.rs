@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ApplicationType, Member, MetadataError, invalid};
+use super::{ApplicationType, ClientKind, Member, MetadataError, invalid};
 use crate::{
     error::ErrorCode,
     jose::Algorithm,
@@ -169,6 +169,15 @@ pub(super) fn application_type(member: Member<'_>) -> Read<Option<ApplicationTyp
         Some("web") => Ok(Some(ApplicationType::Web)),
         Some("native") => Ok(Some(ApplicationType::Native)),
         Some(_) => Err(member.refused("must be web or native")),
+    }
+}
+
+pub(super) fn kind(member: Member<'_>) -> Read<ClientKind> {
+    match text(member)?.as_deref() {
+        None | Some("application") => Ok(ClientKind::Application),
+        Some("service") => Ok(ClientKind::Service),
+        Some("agent") => Ok(ClientKind::Agent),
+        Some(_) => Err(member.refused("must be application, service or agent")),
     }
 }
 

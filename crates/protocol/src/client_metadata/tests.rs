@@ -84,11 +84,28 @@ fn every_member_round_trips() {
         "tls_client_certificate_bound_access_tokens": true,
         "dpop_bound_access_tokens": false,
         "authorization_details_types": ["payment_initiation"],
+        "kind": "agent",
     });
     let metadata = ClientMetadata::parse(&document, &ALLOWED).unwrap();
     let written = serde_json::to_value(&metadata).unwrap();
     assert_eq!(written, document);
     assert_eq!(serde_json::from_value::<ClientMetadata>(written).unwrap(), metadata);
+}
+
+#[test]
+fn a_client_that_does_not_say_its_kind_is_an_application() {
+    for (members, kind, shown) in [
+        (json!({}), ClientKind::Application, None),
+        (json!({"kind": null}), ClientKind::Application, None),
+        (json!({"kind": "application"}), ClientKind::Application, None),
+        (json!({"kind": "service"}), ClientKind::Service, Some("service")),
+        (json!({"kind": "agent"}), ClientKind::Agent, Some("agent")),
+    ] {
+        let metadata = parse(&members).unwrap();
+        assert_eq!(metadata.kind, kind, "{members}");
+        let written = serde_json::to_value(&metadata).unwrap();
+        assert_eq!(written.get("kind").and_then(Value::as_str), shown, "{members}");
+    }
 }
 
 #[test]
@@ -150,6 +167,11 @@ fn what_is_wrong_is_refused_and_never_reduced() {
         json!({"tos_uri": format!("https://client.example/{}", "a".repeat(2000))}),
         json!({"application_type": "browser"}),
         json!({"subject_type": "pairwise"}),
+        json!({"kind": "robot"}),
+        json!({"kind": "Agent"}),
+        json!({"kind": ""}),
+        json!({"kind": ["agent"]}),
+        json!({"kind": true}),
         json!({"id_token_signed_response_alg": "none"}),
         json!({"id_token_signed_response_alg": "HS256"}),
         json!({"default_max_age": -1}),

@@ -5,6 +5,7 @@ mod scopes;
 
 use axum::body::Body;
 use http::{Method, Request};
+use porteiro_service::oauth::clients::{self, Trust};
 use porteiro_testkit::{Answer, TestApp};
 use serde_json::{Value, json};
 
@@ -109,6 +110,25 @@ async fn defaults_are_those_of_the_standard() {
     let public = registered(&app, &json!({"token_endpoint_auth_method": "none"})).await;
     assert!(public.get("client_secret").is_none() && public.get("client_secret_expires_at").is_none());
     assert!(public.get("scope").is_none(), "what was not declared is no ceiling");
+}
+
+#[tokio::test]
+async fn a_client_says_its_kind_and_gets_nothing_for_it() {
+    let app = app().await;
+    assert!(registered(&app, &json!({})).await.get("kind").is_none(), "an application need not say it");
+    for kind in ["service", "agent"] {
+        let body = registered(&app, &json!({"kind": kind})).await;
+        assert_eq!(body["kind"], kind);
+        let client = clients::find(&app.app.store, text(&body, "client_id")).await.unwrap().unwrap();
+        assert_eq!(client.trust, Trust::Unverified, "{kind}");
+        let more = json!({"kind": kind, "grant_types": ["client_credentials"]});
+        let answer = app.json(REGISTER, &website(&more)).await;
+        assert_eq!(error(&answer), (400, "invalid_client_metadata".into()), "{kind}");
+    }
+    for wrong in [json!("robot"), json!(["agent"]), json!(1)] {
+        let answer = app.json(REGISTER, &website(&json!({"kind": wrong}))).await;
+        assert_eq!(error(&answer), (400, "invalid_client_metadata".into()), "{wrong}");
+    }
 }
 
 #[tokio::test]

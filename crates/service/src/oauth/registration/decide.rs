@@ -88,6 +88,7 @@ pub(super) fn weighty_changes(before: &ClientMetadata, after: &ClientMetadata) -
         ("grant_types", before.grant_types != after.grant_types),
         ("scope", before.scope != after.scope),
         ("client_name", before.client_name != after.client_name),
+        ("kind", before.kind != after.kind),
     ]
     .into_iter()
     .filter_map(|(name, changed)| changed.then_some(name))
