@@ -7,6 +7,7 @@
     reason = "a test says what went wrong by stopping there"
 )]
 
+mod agents;
 mod authorization_table;
 mod bootstrap;
 mod conformance;

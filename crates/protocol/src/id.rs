@@ -127,6 +127,7 @@ kinds! {
     Account => AccountId,
     Challenge => ChallengeId,
     Credential => CredentialId,
+    Delegation => DelegationId,
     Flow => FlowId,
     Grant => GrantId,
     Invitation => InvitationId,

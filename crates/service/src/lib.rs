@@ -69,6 +69,7 @@ pub fn table() -> Vec<http::Route> {
         management::members::routes(),
         management::roles::routes(),
         management::client_policies::routes(),
+        management::delegations::routes(),
     ]
     .into_iter()
     .flatten()

@@ -27,6 +27,7 @@ pub const REGISTERS: Registers = Registers {
     dependents: &[
         oauth::authorization::DEPENDENT,
         oauth::logout::DEPENDENT,
+        oauth::delegations::DEPENDENT,
         api_keys::DEPENDENT,
         impersonation::DEPENDENT,
     ],
@@ -35,6 +36,7 @@ pub const REGISTERS: Registers = Registers {
         oauth::refresh::GRANT,
         oauth::client_credentials::GRANT,
         oauth::device::GRANT,
+        oauth::exchange::GRANT,
     ],
 };
 
@@ -47,6 +49,7 @@ pub const JOBS: &[JobKind<App>] = &[
     limits::sweeping(),
     flow::HOLD_REMINDERS,
     impersonation::EXPIRY,
+    oauth::delegations::SWEEPING,
     oauth::device::SWEEPING,
     oauth::keys::ROTATION,
     oauth::logout::ENDING,

@@ -229,3 +229,33 @@ async fn a_token_bound_to_a_certificate_needs_it() {
     assert_eq!(send(ask(), None).await.status, 401);
     assert_eq!(userinfo(&app, token).await.status, 401);
 }
+
+#[tokio::test]
+async fn a_bound_token_is_exchanged_for_a_bound_one_only() {
+    let app = app().await;
+    let client = Relying::public(&app, Trust::Verified).await;
+    let tokens = redeem(&app, &client, &ClientKey::new(), &[("scope", "invoices:read")]).await;
+    let agent = crate::agents::driver::agent(&app, json!({})).await;
+    app.sql(&format!(
+        "INSERT INTO delegation (owner_id, delegation_id, account_id, client_id, audience, scope, redelegable, source,
+             expires_at)
+         SELECT account_id, gen_random_uuid(), account_id, '{}', '{}', 'invoices:read', false, 'person',
+             now() + interval '1 day' FROM account",
+        agent.id,
+        super::LEDGER
+    ))
+    .await;
+    let token = tokens["access_token"].as_str().unwrap();
+    let form = [
+        ("grant_type", crate::agents::driver::EXCHANGE),
+        ("subject_token", token),
+        ("subject_token_type", crate::agents::driver::ACCESS_TOKEN),
+    ];
+    refused(&post(&app, "/connect/token", &client_form(&agent, &form), &[]).await, "invalid_request");
+    let key = ClientKey::new();
+    let answer = with_nonce(&app, &key, &client_form(&agent, &form)).await;
+    assert_eq!(answer.json()["token_type"], "DPoP", "{}", answer.text());
+    let jwks = app.get("/.well-known/jwks.json").await.json();
+    let claims = verify(answer.json()["access_token"].as_str().unwrap(), &jwks).unwrap();
+    assert_eq!(claims["cnf"]["jkt"], key.thumbprint(), "its own key, not the person's application's");
+}

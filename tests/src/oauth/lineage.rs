@@ -82,9 +82,10 @@ impl Scene {
             seconds: 300,
             authority: &authority,
             terms: &terms,
+            delegation: None,
         };
         let work = |tx| async move { grants::insert_derived(&tx, new).await };
-        app.store.run_tx("test.derive", work).await.unwrap().then_some(id)
+        app.store.run_tx("test.derive", work).await.unwrap().map(|_| id)
     }
 
     /// A child and a grandchild of it.

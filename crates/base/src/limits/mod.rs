@@ -103,6 +103,7 @@ pub const RULES: &[Rule] = &[
     AUDIT_EXPORT,
     REFUSAL_SUBJECT,
     AUTHORIZATION_SUBJECT,
+    EXCHANGE_SUBJECT,
 ];
 
 pub const PASSWORD_SUBJECT: Rule = rule("password.subject", 10, 300.0);
@@ -224,6 +225,8 @@ pub const REFUSAL_SUBJECT: Rule = rule("refusal.subject", 30, 60.0);
 /// Authorization requests of a signed-in person that are answered with a code at once, by account and client: people do
 /// not notice them, and each is a grant (decision record 0067).
 pub const AUTHORIZATION_SUBJECT: Rule = rule("authorization.subject", 300, 10.0);
+/// Token exchanges by one client for one person: each is a grant.
+pub const EXCHANGE_SUBJECT: Rule = rule("exchange.subject", 300, 0.2);
 
 /// One bucket of a rule: the key identifies what is counted.
 #[derive(Debug, Clone)]

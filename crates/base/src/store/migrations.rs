@@ -41,6 +41,7 @@ migrations! {
     11, "0011_endings", compatible from 1;
     12, "0012_anonymous", compatible from 1;
     13, "0013_grant_lineage", compatible from 1;
+    14, "0014_delegations", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

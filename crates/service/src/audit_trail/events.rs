@@ -42,6 +42,9 @@ kinds! {
     ApiKeyRevoked = "api_key.revoked", "An API key was revoked.";
     GrantCreated = "grant.created", "A member granted a client access in the organization.";
     GrantRevoked = "grant.revoked", "A grant of a member to a client ended.";
+    DelegationCreated = "delegation.created", "Authority in the organization was delegated to a client.";
+    DelegationRevoked = "delegation.revoked", "A delegation was revoked; what was issued by it ended.";
+    TokenExchanged = "token.exchanged", "A client exchanged a member's token for one of its own.";
     AuthorityRefused = "authority.refused", "A request was refused because it exceeds the caller's authority; the reference identifies the refusal.";
     ImpersonationStarted = "impersonation.started", "A platform administrator started to impersonate a member.";
     ImpersonationToken = "impersonation.token", "An access token was issued for an impersonation.";

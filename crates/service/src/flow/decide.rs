@@ -53,10 +53,9 @@ impl Policy {
 #[derive(Debug, Clone)]
 pub struct AccountFacts {
     pub active: bool,
-    /// Kinds that can still be proved: these may be offered.
+    /// Kinds that may be offered.
     pub usable: Vec<CredentialKind>,
-    /// Kinds that are enrolled, exhausted ones included: these must be proved. Exhausting a credential by wrong guesses
-    /// must not weaken the account.
+    /// Kinds that must be proved: all enrolled ones, since exhausting one by wrong guesses must not weaken the account.
     pub bound: Vec<CredentialKind>,
     pub hold_until: Option<OffsetDateTime>,
 }
@@ -270,8 +269,7 @@ fn finish_registration(state: &State, facts: &Facts) -> Next {
     if pending.display_name.is_none() {
         return Next::Ask { stage: Stage::Profile, actions: vec![actions::PROFILE] };
     }
-    // Only a mailbox was proved, which reaches no level: a credential that does must be enrolled first and cannot be
-    // skipped.
+    // Only a mailbox was proved, which reaches no level: a credential that does must be enrolled first.
     let wanted = needed_level(state, facts);
     if level(state, facts.now) < wanted {
         let actions = raising_enrolment(&state.proofs, wanted, facts.now);

@@ -9,6 +9,7 @@ pub mod branding;
 mod caller;
 pub mod changes;
 pub mod client_policies;
+pub mod delegations;
 mod endpoint;
 mod guard;
 pub mod impersonation;

@@ -5,12 +5,16 @@ use crate::{secrets::HandleKind, settings::Settings};
 
 /// RFC 8628 §3.4.
 pub const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
+/// RFC 8693 §2.1.
+pub const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 
 /// One grant type.
 pub struct GrantType {
-    /// The value of `grant_type`.
+    /// The value of `grant_type`, as clients register it and discovery announces it.
     pub name: &'static str,
-    /// The `response_type` it needs, if it begins at the authorization endpoint.
+    /// A shorter value that the token endpoint takes, too.
+    pub short: Option<&'static str>,
+    /// The `response_type` it needs at the authorization endpoint, if it begins there.
     pub response_type: Option<&'static str>,
     /// Whether an unverified client may use it. Acting for itself, or for an absent person, is assigned by an
     /// administrator.
@@ -31,6 +35,7 @@ impl std::fmt::Debug for GrantType {
 pub const GRANT_TYPES: &[GrantType] = &[
     GrantType {
         name: "authorization_code",
+        short: None,
         response_type: Some("code"),
         open_to_unverified: true,
         presents: Some(("code", HandleKind::Code)),
@@ -38,6 +43,7 @@ pub const GRANT_TYPES: &[GrantType] = &[
     },
     GrantType {
         name: "refresh_token",
+        short: None,
         response_type: None,
         open_to_unverified: true,
         presents: Some(("refresh_token", HandleKind::Refresh)),
@@ -45,6 +51,7 @@ pub const GRANT_TYPES: &[GrantType] = &[
     },
     GrantType {
         name: "client_credentials",
+        short: None,
         response_type: None,
         open_to_unverified: false,
         presents: None,
@@ -52,11 +59,21 @@ pub const GRANT_TYPES: &[GrantType] = &[
     },
     GrantType {
         name: DEVICE_CODE,
+        short: None,
         response_type: None,
         // An attacker could send requests in the name of a device that does not exist (decision record 0064).
         open_to_unverified: false,
         presents: Some(("device_code", HandleKind::DeviceCode)),
         served: |settings| settings.device_page_path.is_some(),
+    },
+    GrantType {
+        name: TOKEN_EXCHANGE,
+        short: Some("token-exchange"),
+        response_type: None,
+        // Acting for people is for clients that an administrator vouches for.
+        open_to_unverified: false,
+        presents: None,
+        served: |_| true,
     },
 ];
 

@@ -26,6 +26,9 @@ pub struct TokenRequest<'a> {
 #[derive(Serialize)]
 pub struct TokenResponse {
     pub access_token: String,
+    /// What kind of token was issued; of an exchange only (RFC 8693 §2.2.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issued_token_type: Option<&'static str>,
     pub token_type: &'static str,
     pub expires_in: i64,
     pub scope: String,

@@ -25,6 +25,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
             "invitations:*",
             "client-policies:*",
             "api-keys:*",
+            "delegations:*",
             "audit:*",
         ]),
     },

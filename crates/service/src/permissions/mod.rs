@@ -48,6 +48,16 @@ pub const OWN: &[OwnPermission] = &[
     here("client-policies:write", "Allow and block apps", "Permitir e bloquear aplicativos"),
     here("api-keys:read", "See API keys", "Ver chaves de API"),
     here("api-keys:write", "Create and revoke API keys", "Criar e revogar chaves de API"),
+    here(
+        "delegations:read",
+        "See what agents may do for members",
+        "Ver o que agentes podem fazer pelos membros",
+    ),
+    here(
+        "delegations:write",
+        "Let agents act for members, and stop them",
+        "Permitir que agentes ajam pelos membros, e impedi-los",
+    ),
     here("audit:read", "Read the audit trail", "Ler a trilha de auditoria"),
     platform("platform.accounts:read", "See accounts", "Ver contas"),
     platform(

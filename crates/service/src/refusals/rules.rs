@@ -35,7 +35,7 @@ rules! {
     PermissionNotHeld = "permission_not_held", "The caller does not hold all requested permissions through any role.";
     KeyExceedsOwner = "key_exceeds_owner", "The key has permissions that its owner no longer holds; it is refused until the owner holds all of them again.";
     OtherPlace = "other_place", "The credential belongs to another organization, or to the platform instead of an organization, or the reverse.";
-    ReadOnlyForActing = "read_only_for_acting", "An impersonation token has read-only access to the management API.";
+    ReadOnlyForActing = "read_only_for_acting", "A token of someone who acts for a member, an impersonator or an agent, has read-only access to the management API.";
     NotAMember = "not_a_member", "The caller is not a member of the organization.";
     MemberDisabled = "member_disabled", "The membership is disabled or was removed.";
     OrganizationSuspended = "organization_suspended", "The organization is suspended: no one can act for it.";
@@ -48,6 +48,11 @@ rules! {
     AudienceWidened = "audience_widened", "The requested API is not the granted one.";
     OrganizationSwitched = "organization_switched", "The requested organization is not the granted one.";
     DetailsWidened = "details_widened", "The requested authorization details exceed the granted ones.";
+    NotDelegated = "not_delegated", "No delegation to this client covers the requested authority.";
+    NotRedelegable = "not_redelegable", "The delegation by which the token was issued does not allow another client to act.";
+    ChainTooLong = "chain_too_long", "The token has passed through as many clients as it may.";
+    ExchangeOfActing = "exchange_of_acting", "An impersonation token cannot be exchanged.";
+    AgentOnPlatform = "agent_on_platform", "An agent cannot use platform permissions; only the administrator can, without an agent.";
     ImpersonationByKey = "impersonation_by_key", "Only a person can impersonate a member; an API key cannot.";
     ImpersonationNotHeld = "impersonation_not_held", "Impersonation requires the permission members:impersonate, given by name.";
     ImpersonationOfPlatform = "impersonation_of_platform", "A person with platform permissions cannot be impersonated.";

@@ -51,6 +51,9 @@ events! {
     GrantRefused = "grant.refused", "A genuine code or token was presented too late, or by a client that may not use it.", ["grant_id", "client_id", "generation"];
     GrantReused = "grant.reused", "A code or refresh token was reused; its grant was revoked.", ["grant_id", "client_id", "generation", "current"];
     GrantRevoked = "grant.revoked", "A grant was revoked, or a number of grants that ended together.", ["grant_id", "client_id", "reason", "number"];
+    DelegationCreated = "delegation.created", "A person delegated authority to a client.", ["delegation_id", "client_id", "audience", "scope", "source", "redelegable"];
+    DelegationRevoked = "delegation.revoked", "A delegation was revoked; what was issued by it ended.", ["delegation_id", "client_id", "reason"];
+    TokenExchanged = "token.exchanged", "A client exchanged a token of this person for one of its own.", ["grant_id", "from_grant_id", "client_id", "audience", "scope", "act", "delegation_id"];
     ConsentWithdrawn = "consent.withdrawn", "A person revoked their grants to a client.", ["client_id"];
     ClientRegistered = "client.registered", "A client registered itself.", ["client_id"];
     ClientChanged = "client.changed", "A client replaced its registration; its trust is that of a new client.", ["client_id", "members"];

@@ -34,7 +34,7 @@ pub enum Change {
 }
 
 /// What a person's own proofs, and whatever is asked of them, decide about.
-const PROVED: [Door; 8] = [
+const PROVED: [Door; 10] = [
     Door::Session,
     Door::Authorize,
     Door::Redeem,
@@ -43,6 +43,8 @@ const PROVED: [Door; 8] = [
     Door::IntrospectRefresh,
     Door::Userinfo,
     Door::ManageByToken,
+    Door::Exchange,
+    Door::IntrospectExchanged,
 ];
 
 fn set(doors: &[&[Door]]) -> BTreeSet<Door> {
@@ -68,7 +70,8 @@ impl Change {
             // The family waits, as for a role; a token that carries what the client gave up is worth nothing meanwhile.
             Self::RegisteredScope => {
                 let closed = [Door::Redeem, Door::Refresh, Door::IntrospectAccess, Door::Userinfo];
-                (set(&[&closed, authorize]), set(&[]))
+                // What an agent got before is within what the agent registered, which is another client's.
+                (set(&[&closed, authorize, &[Door::Exchange]]), set(&[]))
             }
             Self::MemberDisabled | Self::MemberRemoved => {
                 (set(&[grant, authorize, person, &[Door::Session]]), set(&[grant, person]))
@@ -76,12 +79,12 @@ impl Change {
             // Authority that was held through a role waits for it to come back (docs/decisions/0036); so do keys.
             Self::RoleNarrowed => {
                 let closed = [Door::Session, Door::Redeem, Door::Refresh, Door::IntrospectAccess];
-                let more = [Door::Userinfo, Door::ManageByToken];
+                let more = [Door::Userinfo, Door::ManageByToken, Door::Exchange, Door::IntrospectExchanged];
                 (set(&[&closed, &more, authorize, person, robot]), set(&[]))
             }
             Self::MemberRoles => {
                 let closed = [Door::Session, Door::Redeem, Door::Refresh, Door::IntrospectAccess];
-                let more = [Door::Userinfo, Door::ManageByToken];
+                let more = [Door::Userinfo, Door::ManageByToken, Door::Exchange, Door::IntrospectExchanged];
                 (set(&[&closed, &more, authorize, person]), set(&[]))
             }
             // It stays visible to its members (docs/decisions/0044).
@@ -100,7 +103,8 @@ impl Change {
             Self::ApiNarrowed | Self::ApiRemoved => {
                 let closed = [Door::Redeem, Door::Refresh, Door::IntrospectAccess, Door::Userinfo];
                 let keys = [Door::PersonalKeyAsClient, Door::PersonalKeysToken];
-                (set(&[&closed, authorize, robot, &keys]), set(&[]))
+                let agents = [Door::Exchange, Door::IntrospectExchanged];
+                (set(&[&closed, authorize, robot, &keys, &agents]), set(&[]))
             }
         }
     }

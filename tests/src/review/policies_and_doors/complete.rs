@@ -57,6 +57,11 @@ const CHANGES: &[(&str, Result<Change, &str>)] = &[
     ("PATCH /v1/platform/clients/{client_id}/branding", Err("looks")),
     ("PUT /v1/platform/clients/{client_id}/branding/logo", Err("looks")),
     ("DELETE /v1/platform/clients/{client_id}/branding/logo", Err("looks")),
+    ("POST /v1/organizations/{organization}/delegations", Err("gives")),
+    (
+        "DELETE /v1/organizations/{organization}/delegations/{id}",
+        Err("ends what was exchanged by it and nothing else; tests/src/agents"),
+    ),
     ("POST /v1/platform/apis", Ok(ApiNarrowed)),
     ("PUT /v1/platform/apis/{api}", Ok(ApiNarrowed)),
     ("DELETE /v1/platform/apis/{api}", Ok(ApiRemoved)),
@@ -89,6 +94,7 @@ const GIVEN: &[(&str, Door)] = &[
     ("client_credentials", Door::ClientCredentials),
     // The same statement and the same checks as a code (docs/decisions/0064).
     ("urn:ietf:params:oauth:grant-type:device_code", Door::Redeem),
+    ("urn:ietf:params:oauth:grant-type:token-exchange", Door::Exchange),
 ];
 
 /// Which doors a kind of access is. Another kind does not compile without a line here.

@@ -11,6 +11,7 @@ use porteiro_testkit::{Answer, Browser, TestApp};
 use serde_json::{Value, json};
 
 use crate::{
+    agents::driver::{agent, exchange},
     oauth::{
         app,
         driver::{Relying, parameter, person, userinfo, verifier},
@@ -38,6 +39,8 @@ doors! {
     Session, Authorize,
     // Of a grant.
     Redeem, Refresh, IntrospectAccess, IntrospectRefresh, Userinfo, ManageByToken,
+    // Of what an agent got for it.
+    Exchange, IntrospectExchanged,
     // Of keys.
     PersonalKey, OrganizationKey, PersonalKeyAsClient, PersonalKeysToken,
     // Of a client that is a member itself.
@@ -45,13 +48,15 @@ doors! {
 }
 
 impl Door {
-    pub const OF_THE_GRANT: [Self; 6] = [
+    pub const OF_THE_GRANT: [Self; 8] = [
         Self::Redeem,
         Self::Refresh,
         Self::IntrospectAccess,
         Self::IntrospectRefresh,
         Self::Userinfo,
         Self::ManageByToken,
+        Self::Exchange,
+        Self::IntrospectExchanged,
     ];
     pub const OF_THE_PERSON: [Self; 3] =
         [Self::PersonalKey, Self::PersonalKeyAsClient, Self::PersonalKeysToken];
@@ -79,6 +84,9 @@ pub struct Stand {
     codes: Vec<(String, String)>,
     tokens: Value,
     managing: String,
+    /// A client that the person lets act for them, and what it got.
+    agent: Relying,
+    exchanged: String,
     personal_token: String,
     robot_token: String,
 }
@@ -132,6 +140,8 @@ impl Stand {
             tokens: client.tokens(&mut browser, &app, &ASKED).await,
             codes: vec![client.code(&mut browser, &ASKED).await],
             managing: text(&client.tokens(&mut browser, &app, &MANAGES).await, "access_token").to_owned(),
+            agent: agent(&app, json!({})).await,
+            exchanged: String::new(),
             personal_token: String::new(),
             robot_token: String::new(),
             app,
@@ -146,7 +156,28 @@ impl Stand {
         let (personal, robot) = (stand.key_as_client().await.json(), stand.robot_asks().await.json());
         text(&personal, "access_token").clone_into(&mut stand.personal_token);
         text(&robot, "access_token").clone_into(&mut stand.robot_token);
+        stand.delegate().await;
+        let exchanged = stand.exchange().await.json();
+        text(&exchanged, "access_token").clone_into(&mut stand.exchanged);
         stand
+    }
+
+    async fn delegate(&self) {
+        let (account, here, member) = (self.account, self.here, self.member);
+        self.app
+            .sql(&format!(
+                "INSERT INTO delegation (owner_id, delegation_id, account_id, organization_id, membership_id, client_id,
+                     audience, scope, redelegable, source, expires_at)
+                 VALUES ('{account}', gen_random_uuid(), '{account}', '{here}', '{member}', '{}', '{PAYROLL}',
+                     'salaries:read', false, 'person', now() + interval '1 day')",
+                self.agent.id
+            ))
+            .await;
+    }
+
+    async fn exchange(&self) -> Answer {
+        let token = text(&self.tokens, "access_token");
+        exchange(&self.app, &self.agent, token, &[("scope", "salaries:read")]).await
     }
 
     pub fn resource_server(&self) -> &str {
@@ -214,6 +245,8 @@ impl Stand {
                 }
                 opened
             }
+            Door::Exchange => self.exchange().await.status == 200,
+            Door::IntrospectExchanged => self.active(&self.exchanged).await,
             Door::Refresh => {
                 let answer = self.client.refresh(&app, text(&self.tokens, "refresh_token"), &[]).await;
                 let opened = answer.status == 200;

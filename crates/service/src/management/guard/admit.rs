@@ -210,7 +210,16 @@ async fn with_token(
                 let actor = Actor { kind: ActorKind::Client, id: spoken.client.id.clone(), act: None };
                 return Err(asking.forbidden(Rule::OtherPlace, None, actor, Holder::Nobody).await);
             };
-            let actor = Actor { kind: ActorKind::Platform, id: account.to_string(), act: None };
+            let act = spoken.claims.actor.clone();
+            let acts = act.is_some();
+            let actor = Actor { kind: ActorKind::Platform, id: account.to_string(), act };
+            // The platform's authority is used by its administrators, never by an agent for them.
+            if acts {
+                return match place {
+                    Some(_) => Err(ProblemCode::NotFound.into()),
+                    None => Err(asking.forbidden(Rule::AgentOnPlatform, None, actor, Holder::Nobody).await),
+                };
+            }
             let needed = match place {
                 Some(_) => administer(),
                 None => asked.clone(),

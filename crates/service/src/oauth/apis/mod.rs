@@ -34,6 +34,9 @@ pub struct Api {
     /// Whether its scopes are permissions, which members hold through roles in an organization.
     #[serde(default)]
     pub organizational: bool,
+    /// From which other APIs' tokens a token for this one can be had by exchange (RFC 8693).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exchanges: Vec<Exchange>,
     #[serde(default = "default_seconds")]
     pub token_seconds: i32,
     #[serde(default = "default_algorithm")]
@@ -48,6 +51,23 @@ pub struct ApiScope {
     #[serde(default)]
     pub open_to_unverified: bool,
     pub description: Description,
+}
+
+/// Tokens of another API that can be exchanged for tokens of this one, and what their scopes are worth here.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exchange {
+    /// The identifier of the other API.
+    pub from: String,
+    pub scopes: Vec<ExchangedScope>,
+}
+
+/// A scope of this API, and scopes of the other API of which any one is enough for it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExchangedScope {
+    pub name: String,
+    pub from: Vec<String>,
 }
 
 /// What a person reads at consent.
@@ -85,6 +105,14 @@ impl Api {
         }
         for detail in &self.details {
             detail.check().map_err(|error| format!("{}: {error}", detail.name))?;
+        }
+        for exchange in &self.exchanges {
+            if exchange.from == self.identifier || exchange.from == issuer {
+                return Err("exchanges must name another API".into());
+            }
+            if let Some(unknown) = exchange.scopes.iter().find(|scope| self.scope(&scope.name).is_none()) {
+                return Err(format!("exchanges names '{}', which is not a scope of this API", unknown.name));
+            }
         }
         for scope in &self.scopes {
             let parsed = scope.name.parse::<porteiro_protocol::scope::Scope>();

@@ -15,6 +15,7 @@ impl TryFrom<&Row> for Api {
             details: api.json("details")?,
             introspected_by: api.get("introspected_by")?,
             organizational: api.get("organizational")?,
+            exchanges: api.json("exchanges")?,
             token_seconds: api.get("token_seconds")?,
             algorithm: api.parsed("algorithm")?,
         })
@@ -35,7 +36,8 @@ pub async fn list_dated(reader: &impl Reader) -> Result<Vec<(Api, OffsetDateTime
     let rows = reader
         .rows(
             "apis.list",
-            "SELECT identifier, name, scopes, details, introspected_by, organizational, token_seconds, algorithm, changed_at
+            "SELECT identifier, name, scopes, details, introspected_by, organizational, exchanges, token_seconds, algorithm,
+                    changed_at
              FROM api ORDER BY identifier",
             &[],
         )
@@ -50,11 +52,11 @@ pub async fn list_dated(reader: &impl Reader) -> Result<Vec<(Api, OffsetDateTime
 
 const REGISTER: &str =
     "INSERT INTO api (identifier, name, scopes, token_seconds, algorithm, details, introspected_by,
-            organizational)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            organizational, exchanges)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
      ON CONFLICT (identifier) DO UPDATE SET name = excluded.name, scopes = excluded.scopes,
          details = excluded.details, introspected_by = excluded.introspected_by,
-         organizational = excluded.organizational,
+         organizational = excluded.organizational, exchanges = excluded.exchanges,
          token_seconds = excluded.token_seconds, algorithm = excluded.algorithm,
          changed_at = greatest(clock_timestamp(), api.changed_at + interval '1 microsecond')";
 
@@ -67,6 +69,7 @@ pub async fn register_in(tx: &Tx, api: &Api) -> Result<(), StoreError> {
     let inconsistent = |error: serde_json::Error| StoreError::Inconsistent(error.to_string());
     let scopes = serde_json::to_value(&api.scopes).map_err(inconsistent)?;
     let details = serde_json::to_value(&api.details).map_err(inconsistent)?;
+    let exchanges = serde_json::to_value(&api.exchanges).map_err(inconsistent)?;
     tx.execute(
         REGISTER,
         &[
@@ -78,6 +81,7 @@ pub async fn register_in(tx: &Tx, api: &Api) -> Result<(), StoreError> {
             &details,
             &api.introspected_by,
             &api.organizational,
+            &exchanges,
         ],
     )
     .await

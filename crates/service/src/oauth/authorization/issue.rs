@@ -1,8 +1,10 @@
 //! Completes an authorization: writes the grant and its code, which is generation 0.
 
 use porteiro_protocol::{
+    actor::{self, ActorChain},
     assurance::{Decay, Level, amr, auth_time},
     authorization_request::Refused,
+    client_metadata::ClientKind,
     error::ErrorCode,
     id::{AccountId, Id, ordered_floor},
     time::{Duration, OffsetDateTime},
@@ -13,6 +15,8 @@ use zeroize::Zeroizing;
 use super::{
     super::{
         acting::{self, Acting},
+        clients::Client,
+        delegations::{self, Delegator},
         grants::{self, GrantId, NewGrant, Terms},
     },
     Continued, Prepared, Turned, decide,
@@ -69,6 +73,7 @@ pub(super) async fn issue(
     let consented = completing.continuation.consented.is_some();
     if consented {
         store::remember(tx, authentication.account, client, &prepared.authority).await?;
+        delegate(app, tx, context, prepared, authentication.account, &admitted).await?;
     }
     let id: GrantId = Id::ordered(app.clock.now(), &*app.entropy);
     let (text, code) = issue_code(app, authentication.account, id)?;
@@ -106,6 +111,23 @@ pub async fn admit(
         return Ok(Err(somebody_else()));
     }
     Ok(Ok(Admitted { terms, acting }))
+}
+
+/// What a person allows an agent, it may do by token exchange too.
+async fn delegate(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    prepared: &Prepared,
+    account: AccountId,
+    admitted: &Admitted,
+) -> Result<(), StoreError> {
+    let membership = admitted.acting.as_ref().map(|(acting, _)| acting.membership);
+    let id = membership.map_or_else(|| account.to_string(), |membership| membership.to_string());
+    let actor = Actor { kind: ActorKind::Member, id, act: None };
+    let delegator = Delegator::Person { account, membership };
+    let (client, authority) = (&prepared.client, &prepared.authority);
+    delegations::by_consent(app, tx, context, &actor, delegator, client, authority).await
 }
 
 /// Writes the grant and its log entries.
@@ -235,9 +257,19 @@ fn terms(prepared: &Prepared, authentication: &Authentication<'_>) -> Terms {
         credentials: authentication.proofs.iter().filter_map(|proof| proof.credential).collect(),
         nonce: prepared.request.nonce.clone(),
         details: prepared.authority.details().to_vec(),
-        actor: None,
+        actor: acting_agent(&prepared.client),
         until: None,
         device: prepared.device.is_some(),
+    }
+}
+
+/// An agent holds its tokens for someone else, and they say so (docs/decisions/0089).
+fn acting_agent(client: &Client) -> Option<ActorChain> {
+    match client.metadata.kind {
+        ClientKind::Agent => {
+            Some(ActorChain::of(actor::Actor { kind: actor::ActorKind::Agent, id: client.id.clone() }))
+        }
+        ClientKind::Application | ClientKind::Service => None,
     }
 }
 

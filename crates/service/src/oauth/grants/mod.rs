@@ -26,10 +26,10 @@ pub use porteiro_protocol::id::GrantId;
 pub use store::{
     Begun, Ending, EndingId, Held, NewActing, NewDerived, Owner, Revoked, Step, begin_ending, diagnose,
     end_superseded, find_acting, find_member, finish_ending, first_told, insert, insert_acting,
-    insert_derived, is_alive, list, list_of_membership, lock_ending, look_again, reach, refusable,
-    revoke_acting, revoke_one, statement, step,
+    insert_derived, is_alive, list, list_of_membership, lock_ending, look_again, reach, redelegable,
+    refusable, revoke_acting, revoke_one, statement, step,
 };
-pub(crate) use store::{meant, not_ended, not_ended_there};
+pub(crate) use store::{delegation_lives, meant, not_ended, not_ended_there};
 
 use super::acting::Acting;
 pub use crate::endings::Why;

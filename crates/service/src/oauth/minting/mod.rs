@@ -122,6 +122,7 @@ pub async fn access_token(
     let access_token = sign(app, algorithm, TYPE, &claims).await?;
     Ok(TokenResponse {
         access_token,
+        issued_token_type: None,
         token_type: binding.token_type(),
         expires_in: said.seconds,
         scope: claims.scope.to_string(),

@@ -54,8 +54,10 @@ async fn begin(
     let name = form
         .get("grant_type")
         .ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "grant_type is missing"))?;
-    let known = GRANT_TYPES.iter().find(|known| known.name == name && (known.served)(&app.checked.settings));
-    let served = app.registers.grants.iter().find(|grant| grant.name == name);
+    let names = |known: &&GrantType| known.name == name || known.short == Some(name);
+    let known = GRANT_TYPES.iter().find(names).filter(|known| (known.served)(&app.checked.settings));
+    let served =
+        app.registers.grants.iter().find(|grant| known.is_some_and(|known| known.name == grant.name));
     let (known, grant) = known.zip(served).ok_or_else(|| {
         OAuthError::new(ErrorCode::UnsupportedGrantType, "this grant type is not supported")
     })?;

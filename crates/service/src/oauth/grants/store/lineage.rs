@@ -4,13 +4,20 @@
 //! the condition `ancestors_live` wherever a grant is checked: so any statement that ends one of them also ends
 //! everything below it.
 
-use porteiro_protocol::{actor::MAX_ACTORS, authority::Authority, id::AccountId};
+use std::sync::LazyLock;
+
+use porteiro_protocol::{
+    actor::MAX_ACTORS,
+    authority::Authority,
+    id::{AccountId, DelegationId, SessionId},
+};
+use uuid::Uuid;
 
 use super::{
     super::{GrantId, Terms},
     ancestors_live, not_ended, not_ended_there,
 };
-use crate::store::{Reader, StoreError, Tx};
+use crate::store::{Decode, Reader, StoreError, Tx};
 
 /// A grant for another client, for a number of seconds. Person, session and organization are its parent's.
 #[derive(Debug)]
@@ -24,33 +31,18 @@ pub struct NewDerived<'a> {
     pub seconds: i32,
     pub authority: &'a Authority,
     pub terms: &'a Terms,
+    /// By which the client may have it.
+    pub delegation: Option<DelegationId>,
 }
 
-/// Writes it below its parent; `false` where the parent is not valid, belongs to another person, or is the end of a
-/// chain of maximum length.
-pub async fn insert_derived(tx: &Tx, new: &NewDerived<'_>) -> Result<bool, StoreError> {
+/// Writes it below its parent, and returns their session; `None` where the parent does not live any more, is another
+/// person's, or is the last of a chain that is as long as it may be, or where the delegation does not count any more.
+pub async fn insert_derived(tx: &Tx, new: &NewDerived<'_>) -> Result<Option<SessionId>, StoreError> {
     let terms =
         serde_json::to_value(new.terms).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
-    let sql = format!(
-        "INSERT INTO oauth_grant (grant_id, account_id, client_id, generation, current_hash, expires_at, ends_at,
-                idle_seconds, session_id, offline, code_challenge, scope, audience, terms, organization_id,
-                membership_id, authority_version, ancestors, created_at)
-         SELECT $1, g.account_id, $4, 1, $5, least(g.expires_at, now() + make_interval(secs => $6::int)),
-                least(g.expires_at, now() + make_interval(secs => $6::int)), $6::int, g.session_id, g.offline, '', $7,
-                $8, $9, g.organization_id, g.membership_id, g.authority_version,
-                g.grant_id || coalesce(g.ancestors, '{{}}'), clock_timestamp()
-         FROM oauth_grant g JOIN account p ON p.account_id = g.account_id JOIN client c ON c.client_id = g.client_id
-         WHERE g.grant_id = $2 AND g.account_id = $3 AND g.generation > 0 AND g.revoked_at IS NULL
-           AND g.expires_at > now() AND p.state = 'active' AND c.disabled_at IS NULL
-           AND g.created_at >= c.grants_from AND coalesce(cardinality(g.ancestors), 0) < {MAX_ACTORS}
-           AND {not_ended} AND {not_ended_there} AND {ancestors_live}",
-        not_ended = not_ended!(),
-        not_ended_there = not_ended_there!(),
-        ancestors_live = ancestors_live!(),
-    );
-    let inserted = tx
-        .execute(
-            &sql,
+    let rows = tx
+        .query(
+            &INSERT,
             &[
                 &new.id.uuid(),
                 &new.parent.uuid(),
@@ -61,10 +53,66 @@ pub async fn insert_derived(tx: &Tx, new: &NewDerived<'_>) -> Result<bool, Store
                 &new.authority.scope().to_string(),
                 &new.authority.audience(),
                 &terms,
+                &new.delegation.map(DelegationId::uuid),
             ],
         )
         .await?;
-    Ok(inserted == 1)
+    let session = rows.first().map(|row| Decode::new("oauth_grant", new.id, row).get::<Uuid>("session_id"));
+    Ok(session.transpose()?.map(Into::into))
+}
+
+static INSERT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "WITH derived AS (
+             INSERT INTO oauth_grant (grant_id, account_id, client_id, generation, current_hash, expires_at, ends_at,
+                    idle_seconds, session_id, offline, code_challenge, scope, audience, terms, organization_id,
+                    membership_id, authority_version, ancestors, delegation_id, created_at)
+             SELECT $1, g.account_id, $4, 1, $5, least(g.expires_at, now() + make_interval(secs => $6::int)),
+                    least(g.expires_at, now() + make_interval(secs => $6::int)), $6::int, g.session_id, g.offline, '',
+                    $7, $8, $9, g.organization_id, g.membership_id, g.authority_version,
+                    g.grant_id || coalesce(g.ancestors, '{{}}'), $10, clock_timestamp()
+             FROM oauth_grant g JOIN account p ON p.account_id = g.account_id
+             JOIN client c ON c.client_id = g.client_id
+             WHERE g.grant_id = $2 AND g.account_id = $3 AND g.generation > 0 AND g.revoked_at IS NULL
+               AND g.expires_at > now() AND p.state = 'active' AND c.disabled_at IS NULL
+               AND g.created_at >= c.grants_from AND coalesce(cardinality(g.ancestors), 0) < {MAX_ACTORS}
+               AND (g.membership_id IS NULL OR EXISTS (SELECT 1 FROM membership m
+                    WHERE m.organization_id = g.organization_id AND m.membership_id = g.membership_id
+                      AND m.state = 'active' AND g.created_at >= m.grants_from))
+               AND ($10::uuid IS NULL OR EXISTS (SELECT 1 FROM delegation d
+                    WHERE d.owner_id = ANY(ARRAY[g.account_id, g.organization_id]) AND d.delegation_id = $10
+                      AND d.client_id = $4 AND d.revoked_at IS NULL AND d.expires_at > now()))
+               AND {not_ended} AND {not_ended_there} AND {ancestors_live}
+             RETURNING session_id, account_id, organization_id
+         ), used AS (
+             UPDATE delegation d SET last_used_at = now() FROM derived g
+             WHERE d.owner_id = ANY(ARRAY[g.account_id, g.organization_id]) AND d.delegation_id = $10
+               AND (d.last_used_at IS NULL OR d.last_used_at < now() - interval '10 minutes')
+         )
+         SELECT session_id FROM derived",
+        not_ended = not_ended!(),
+        not_ended_there = not_ended_there!(),
+        ancestors_live = ancestors_live!(),
+    )
+});
+
+/// Whether what was issued by a grant's delegation may be passed on; `None` where the grant was made by none.
+pub async fn redelegable(
+    reader: &impl Reader,
+    grant: GrantId,
+    account: AccountId,
+) -> Result<Option<bool>, StoreError> {
+    let rows = reader
+        .rows(
+            "grants.redelegable",
+            "SELECT d.redelegable FROM oauth_grant g JOIN delegation d
+               ON d.owner_id = ANY(ARRAY[g.account_id, g.organization_id]) AND d.delegation_id = g.delegation_id
+             WHERE g.grant_id = $1 AND g.account_id = $2",
+            &[&grant.uuid(), &account.uuid()],
+        )
+        .await?;
+    let read = |row| Decode::new("delegation", grant, row).get("redelegable");
+    Ok(rows.first().map(read).transpose()?)
 }
 
 /// Whether all ancestors of a derived grant are valid. A separate statement, so that other grants do not pay for it.

@@ -45,14 +45,24 @@ macro_rules! given_to {
     };
 }
 
-/// The condition that every ancestor of a grant `g` is valid: it exists, belongs to the same account, is not revoked,
-/// expired or ended, and its client is enabled and has kept its grants. A refresh does not check this: a derived
-/// grant has no refresh token. Statements on hot paths check it separately, for derived grants only
-/// (docs/decisions/0088).
+/// The condition that the delegation by which a grant `g` was made lives, for those that were made by one.
+macro_rules! delegation_lives {
+    () => {
+        "(g.delegation_id IS NULL OR EXISTS (SELECT 1 FROM delegation d
+             WHERE d.owner_id = ANY(ARRAY[g.account_id, g.organization_id]) AND d.delegation_id = g.delegation_id
+               AND d.revoked_at IS NULL AND d.expires_at > now()))"
+    };
+}
+
+/// The condition that every grant a grant `g` was derived from lives: each is there, of the same account, not revoked,
+/// expired or ended, and its client's registration still counts. A refresh does not ask this: what is
+/// derived has no refresh token. Statements on hot paths ask it apart, for derived grants only (docs/decisions/0088).
 macro_rules! ancestors_live {
     () => {
         concat!(
-            "(g.ancestors IS NULL OR NOT EXISTS (
+            "(g.ancestors IS NULL OR ",
+            $crate::oauth::grants::delegation_lives!(),
+            " AND NOT EXISTS (
                  SELECT 1 FROM (SELECT unnest(g.ancestors) AS grant_id, g.account_id) a
                  WHERE NOT EXISTS (
                      SELECT 1 FROM oauth_grant g JOIN client c ON c.client_id = g.client_id
@@ -61,8 +71,10 @@ macro_rules! ancestors_live {
             $crate::oauth::grants::not_ended!(),
             " AND ",
             $crate::oauth::grants::not_ended_there!(),
+            " AND ",
+            $crate::oauth::grants::delegation_lives!(),
             ")))"
         )
     };
 }
-pub(crate) use {ancestors_live, given_to, meant, not_ended, not_ended_there};
+pub(crate) use {ancestors_live, delegation_lives, given_to, meant, not_ended, not_ended_there};

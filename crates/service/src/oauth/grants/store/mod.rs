@@ -22,8 +22,8 @@ use uuid::Uuid;
 pub use acting::{NewActing, find_acting, insert_acting, revoke_acting};
 pub use batches::{Begun, Step, are_many, finish_ending, first_told, lock_ending, reach, step};
 pub use ending::{Ending, EndingId, Owner, Revoked, begin_ending, revoke_one};
-pub use lineage::{NewDerived, insert_derived};
-pub(crate) use living::{ancestors_live, given_to, meant, not_ended, not_ended_there};
+pub use lineage::{NewDerived, insert_derived, redelegable};
+pub(crate) use living::{ancestors_live, delegation_lives, given_to, meant, not_ended, not_ended_there};
 pub use membership::{find_member, list_of_membership, look_again, refusable};
 pub use reuse::end_superseded;
 

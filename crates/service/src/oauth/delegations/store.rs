@@ -1,0 +1,301 @@
+use std::sync::LazyLock;
+
+use porteiro_protocol::{
+    authority::Authority,
+    id::{AccountId, DelegationId, MembershipId, OrganizationId},
+    scope::Scope,
+    time::OffsetDateTime,
+};
+use serde_json::Value;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::{super::clients::Client, Delegation, Delegator, Source};
+use crate::{
+    endings::Why,
+    store::{Decode, Reader, RowError, Store, StoreError, Tx},
+};
+
+/// Delegations that count now. Conditions follow.
+const LIVE: &str =
+    "SELECT d.delegation_id, d.account_id, d.organization_id, d.membership_id, d.client_id, d.audience,
+        d.scope, d.details, d.redelegable, d.source, d.created_at, d.expires_at, d.last_used_at
+     FROM delegation d WHERE d.revoked_at IS NULL AND d.expires_at > now()";
+
+impl TryFrom<&Row> for Delegation {
+    type Error = RowError;
+    fn try_from(row: &Row) -> Result<Self, RowError> {
+        let (delegation, id) = Decode::keyed::<Uuid>("delegation", "delegation_id", row)?;
+        let organization: Option<Uuid> = delegation.get("organization_id")?;
+        let membership: Option<Uuid> = delegation.get("membership_id")?;
+        let account: Option<Uuid> = delegation.get("account_id")?;
+        let delegator = match (account, organization) {
+            (Some(account), _) => {
+                Delegator::Person { account: account.into(), membership: membership.map(Into::into) }
+            }
+            (None, Some(organization)) => Delegator::Organization(organization.into()),
+            (None, None) => return Err(delegation.wrong("account_id", "is missing")),
+        };
+        let scope: Scope = delegation.parsed("scope")?;
+        let details: Vec<Value> = delegation.json("details")?;
+        let authority = Authority::granted(scope, delegation.get("audience")?, details);
+        Ok(Self {
+            id: id.into(),
+            delegator,
+            client_id: delegation.get("client_id")?,
+            authority: match organization {
+                Some(organization) => authority.acting_for(organization.into()),
+                None => authority,
+            },
+            redelegable: delegation.get("redelegable")?,
+            source: delegation.parsed("source")?,
+            created_at: delegation.get("created_at")?,
+            expires_at: delegation.get("expires_at")?,
+            last_used_at: delegation.get("last_used_at")?,
+        })
+    }
+}
+
+fn read(rows: &[Row]) -> Result<Vec<Delegation>, StoreError> {
+    rows.iter().map(Delegation::try_from).collect::<Result<_, _>>().map_err(Into::into)
+}
+
+pub(super) struct NewDelegation<'a> {
+    pub id: DelegationId,
+    pub delegator: Delegator,
+    pub client_id: &'a str,
+    pub authority: &'a Authority,
+    pub redelegable: bool,
+    pub source: Source,
+    pub seconds: i64,
+}
+
+pub(super) async fn insert(tx: &Tx, new: &NewDelegation<'_>) -> Result<Delegation, StoreError> {
+    let (account, membership) = match new.delegator {
+        Delegator::Person { account, membership } => {
+            (Some(account.uuid()), membership.map(MembershipId::uuid))
+        }
+        Delegator::Organization(_) => (None, None),
+    };
+    let seconds = i32::try_from(new.seconds).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    let rows = tx
+        .query(
+            "INSERT INTO delegation AS d (owner_id, delegation_id, account_id, organization_id, membership_id, client_id,
+                    audience, scope, details, redelegable, source, expires_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now() + make_interval(secs => $12::int))
+             RETURNING d.delegation_id, d.account_id, d.organization_id, d.membership_id, d.client_id, d.audience,
+                 d.scope, d.details, d.redelegable, d.source, d.created_at, d.expires_at, d.last_used_at",
+            &[
+                &new.delegator.owner(),
+                &new.id.uuid(),
+                &account,
+                &new.authority.organization().map(OrganizationId::uuid),
+                &membership,
+                &new.client_id,
+                &new.authority.audience(),
+                &new.authority.scope().to_string(),
+                &Value::Array(new.authority.details().to_vec()),
+                &new.redelegable,
+                &new.source.as_str(),
+                &seconds,
+            ],
+        )
+        .await?;
+    let made = read(&rows)?.pop();
+    made.ok_or_else(|| StoreError::Inconsistent("a delegation was not inserted".into()))
+}
+
+/// Prolongs a delegation by consent that says exactly this; `false` where there is none.
+pub async fn renew(
+    tx: &Tx,
+    account: AccountId,
+    client: &Client,
+    authority: &Authority,
+    seconds: i64,
+) -> Result<bool, StoreError> {
+    let seconds = i32::try_from(seconds).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    let renewed = tx
+        .execute(
+            "UPDATE delegation SET expires_at = greatest(expires_at, now() + make_interval(secs => $8::int))
+             WHERE owner_id = $1 AND client_id = $2 AND revoked_at IS NULL AND expires_at > now() AND source = 'consent'
+               AND created_at >= $3 AND organization_id IS NOT DISTINCT FROM $4 AND audience = $5 AND scope = $6
+               AND details = $7",
+            &[
+                &account.uuid(),
+                &client.id,
+                &client.grants_from,
+                &authority.organization().map(OrganizationId::uuid),
+                &authority.audience(),
+                &authority.scope().to_string(),
+                &Value::Array(authority.details().to_vec()),
+                &seconds,
+            ],
+        )
+        .await?;
+    Ok(renewed > 0)
+}
+
+/// How many count now.
+pub(super) async fn count(tx: &Tx, owner: Uuid) -> Result<i64, StoreError> {
+    let rows = tx
+        .query(
+            "SELECT count(*) AS number FROM delegation
+             WHERE owner_id = $1 AND revoked_at IS NULL AND expires_at > now()",
+            &[&owner],
+        )
+        .await?;
+    let number = rows.first().map(|row| Decode::new("delegation", owner, row).get("number"));
+    Ok(number.transpose()?.unwrap_or_default())
+}
+
+/// What a person, or their organization for its members, delegates to a client there. Not from before the client was
+/// last cut.
+pub async fn live(
+    reader: &impl Reader,
+    account: AccountId,
+    organization: Option<OrganizationId>,
+    client: &Client,
+) -> Result<Vec<Delegation>, StoreError> {
+    let organization = organization.map(OrganizationId::uuid);
+    let rows = reader
+        .rows(
+            "delegations.live",
+            &LIVE_OF_CLIENT,
+            &[&account.uuid(), &organization, &client.id, &client.grants_from],
+        )
+        .await?;
+    read(&rows)
+}
+
+static LIVE_OF_CLIENT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{LIVE} AND d.owner_id = ANY(ARRAY[$1, $2]::uuid[]) AND d.organization_id IS NOT DISTINCT FROM $2::uuid
+            AND d.client_id = $3 AND d.created_at >= $4
+         ORDER BY d.created_at DESC LIMIT 200"
+    )
+});
+
+/// Whether a person lets a client pass on authority at an API: asked where a client acts by the person's consent, and not
+/// by an exchange.
+pub async fn may_redelegate(
+    reader: &impl Reader,
+    account: AccountId,
+    organization: Option<OrganizationId>,
+    client: &Client,
+    audience: &str,
+) -> Result<bool, StoreError> {
+    let all = live(reader, account, organization, client).await?;
+    Ok(all.iter().any(|one| one.redelegable && one.authority.audience() == audience))
+}
+
+/// Whose delegations are meant.
+#[derive(Debug, Clone, Copy)]
+pub enum Whose {
+    /// What a person delegated, in whichever organization.
+    Account(AccountId),
+    /// What was delegated in an organization, by it or by its members.
+    Organization(OrganizationId),
+}
+
+impl Whose {
+    const fn account(self) -> Option<Uuid> {
+        match self {
+            Self::Account(account) => Some(account.uuid()),
+            Self::Organization(_) => None,
+        }
+    }
+
+    const fn organization(self) -> Option<Uuid> {
+        match self {
+            Self::Account(_) => None,
+            Self::Organization(organization) => Some(organization.uuid()),
+        }
+    }
+}
+
+/// Those that count, the oldest first, after a position in that order.
+pub async fn list(
+    reader: &impl Reader,
+    whose: Whose,
+    after: Option<(OffsetDateTime, Uuid)>,
+    limit: i64,
+) -> Result<Vec<Delegation>, StoreError> {
+    let sql = format!(
+        "{LIVE} AND {} = $1 AND ($2::timestamptz IS NULL OR (d.created_at, d.delegation_id) > ($2, $3))
+         ORDER BY d.created_at, d.delegation_id LIMIT $4",
+        match whose {
+            Whose::Account(_) => "d.owner_id",
+            Whose::Organization(_) => "d.organization_id",
+        }
+    );
+    let owner = whose.account().or_else(|| whose.organization());
+    let (at, id) = after.unzip();
+    read(&reader.rows("delegations.list", &sql, &[&owner, &at, &id, &limit]).await?)
+}
+
+/// Which delegations end together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Which<'a> {
+    pub whose: Whose,
+    pub id: Option<DelegationId>,
+    pub organization: Option<OrganizationId>,
+    pub client_id: Option<&'a str>,
+}
+
+impl Which<'_> {
+    pub(super) const fn of(whose: Whose) -> Self {
+        Self { whose, id: None, organization: None, client_id: None }
+    }
+}
+
+/// From this statement on nothing that was issued by them counts.
+pub(super) async fn revoke(tx: &Tx, which: Which<'_>, why: Why) -> Result<Vec<Revoked>, StoreError> {
+    let organization = which.whose.organization().or_else(|| which.organization.map(OrganizationId::uuid));
+    let rows = tx
+        .query(
+            "UPDATE delegation SET revoked_at = now(), revoke_reason = $5
+             WHERE ($1::uuid IS NULL OR owner_id = $1) AND ($2::uuid IS NULL OR delegation_id = $2)
+               AND ($3::uuid IS NULL OR organization_id = $3) AND ($4::text IS NULL OR client_id = $4)
+               AND revoked_at IS NULL AND expires_at > now()
+             RETURNING delegation_id, account_id, client_id, organization_id",
+            &[
+                &which.whose.account(),
+                &which.id.map(DelegationId::uuid),
+                &organization,
+                &which.client_id,
+                &why.as_str(),
+            ],
+        )
+        .await?;
+    let revoked = |row: &Row| -> Result<Revoked, RowError> {
+        let (row, id) = Decode::keyed::<Uuid>("delegation", "delegation_id", row)?;
+        Ok(Revoked {
+            id: id.into(),
+            client_id: row.get("client_id")?,
+            account: row.get::<Option<Uuid>>("account_id")?.map(Into::into),
+            organization: row.get::<Option<Uuid>>("organization_id")?.map(Into::into),
+        })
+    };
+    rows.iter().map(|row| revoked(row).map_err(StoreError::from)).collect()
+}
+
+#[derive(Debug)]
+pub struct Revoked {
+    pub id: DelegationId,
+    pub client_id: String,
+    /// Whose authority it was; none: every member's.
+    pub account: Option<AccountId>,
+    pub organization: Option<OrganizationId>,
+}
+
+pub(super) async fn sweep(store: &Store) -> Result<u64, StoreError> {
+    store
+        .sweep(
+            "delegations.sweep",
+            "DELETE FROM delegation WHERE (owner_id, delegation_id) IN (
+                 SELECT owner_id, delegation_id FROM delegation
+                 WHERE expires_at < now() - interval '30 days' LIMIT $1)
+             RETURNING 1 AS swept",
+        )
+        .await
+}
