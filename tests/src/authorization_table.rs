@@ -90,6 +90,7 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("POST /v1/platform/clients", StatusCode::UNAUTHORIZED),
     ("GET /v1/platform/clients/{client_id}", StatusCode::UNAUTHORIZED),
     ("PATCH /v1/platform/clients/{client_id}", StatusCode::UNAUTHORIZED),
+    ("POST /v1/platform/clients/{client_id}/rotate-secret", StatusCode::UNAUTHORIZED),
     ("POST /v1/platform/clients/{client_id}/disable", StatusCode::UNAUTHORIZED),
     ("POST /v1/platform/clients/{client_id}/enable", StatusCode::UNAUTHORIZED),
     ("GET /v1/platform/apis", StatusCode::UNAUTHORIZED),

@@ -20,6 +20,7 @@ pub mod form;
 pub mod id;
 pub mod jose;
 pub mod json;
+pub mod merge_patch;
 pub mod metadata;
 pub mod one_time_code;
 pub mod password;

@@ -131,8 +131,13 @@ pub enum Clients {
     },
     /// Show the metadata and trust of a client.
     Show { client_id: String },
-    /// Set the trust of a client: unverified, verified or first_party.
+    /// Set the trust of a client: unverified, verified or first_party. Promotes a client that registered itself.
     Trust { client_id: String, level: String },
+    /// Change the metadata of a client (RFC 7591) by a JSON file: the members that it names, null removes one
+    /// (RFC 7396). Grants that depend on something removed end.
+    Edit { client_id: String, file: PathBuf },
+    /// Replace the secret of a client and print it once. The old secret stops working within a second; grants stay.
+    RotateSecret { client_id: String },
     /// Disable a client and end its grants.
     Disable { client_id: String },
 }

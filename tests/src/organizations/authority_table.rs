@@ -25,6 +25,7 @@ const TABLE: &[(&str, &str)] = &[
     ("POST /v1/platform/clients", "platform.clients:write"),
     ("GET /v1/platform/clients/{client_id}", "platform.clients:read"),
     ("PATCH /v1/platform/clients/{client_id}", "platform.clients:write"),
+    ("POST /v1/platform/clients/{client_id}/rotate-secret", "platform.clients:write"),
     ("POST /v1/platform/clients/{client_id}/disable", "platform.clients:write"),
     ("POST /v1/platform/clients/{client_id}/enable", "platform.clients:write"),
     ("GET /v1/platform/apis", "platform.apis:read"),

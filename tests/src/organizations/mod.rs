@@ -15,6 +15,7 @@ mod lists;
 mod members;
 mod narrowing;
 mod platform;
+mod platform_clients;
 mod races;
 mod refusals;
 mod resource;

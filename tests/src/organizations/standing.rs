@@ -211,6 +211,13 @@ async fn a_key_of_the_platform_revoked_after_being_let_in_changes_nothing() {
             Sent::Json(json!({"trust": "verified", "metadata": web})),
         ),
         row(Method::PATCH, &other, Some(&other), Sent::Json(json!({"trust": "unverified"}))),
+        row(
+            Method::PATCH,
+            &other,
+            Some(&other),
+            Sent::Json(json!({"trust": "verified", "metadata": {"kind": "agent"}})),
+        ),
+        row(Method::POST, &format!("{other}/rotate-secret"), None, Sent::Nothing),
         row(Method::POST, &format!("{other}/disable"), None, Sent::Nothing),
         row(Method::POST, &format!("{other}/enable"), None, Sent::Nothing),
         row(Method::POST, "/v1/platform/apis", None, Sent::Json(api.clone())),

@@ -20,7 +20,7 @@ const PATCHED: &[(&str, &[&str], &[&str])] = &[
     ("/v1/organizations/{organization}/members/{member}", &["primary_role"], &["display_name", "roles"]),
     ("/v1/organizations/{organization}/roles/{role}", &[], &["name", "permissions"]),
     ("/v1/organizations/{organization}/branding", &["name", "color", "color_dark"], &[]),
-    ("/v1/platform/clients/{client_id}", &[], &["trust", "organization_mode"]),
+    ("/v1/platform/clients/{client_id}", &[], &["trust", "organization_mode", "metadata"]),
     ("/v1/platform/clients/{client_id}/branding", &["name", "color", "color_dark"], &[]),
 ];
 

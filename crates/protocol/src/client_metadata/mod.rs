@@ -10,6 +10,7 @@
 mod consistency;
 mod keys;
 mod name;
+mod patch;
 mod read;
 
 use serde::{Deserialize, Serialize};
@@ -46,7 +47,7 @@ pub enum ApplicationType {
     Native,
 }
 
-/// What a client is. It says so itself, or an administrator does; nothing is granted for it.
+/// What a client is. It says so itself, or an administrator does; nothing is granted for it (docs/decisions/0090).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClientKind {
@@ -75,6 +76,9 @@ macro_rules! members {
         }
 
         impl ClientMetadata {
+            /// The names of all members.
+            const MEMBERS: &'static [&'static str] = &[$(stringify!($name)),+];
+
             fn read(object: &Map<String, Value>, allowed: &Allowed<'_>) -> Result<Self, MetadataError> {
                 Ok(Self {
                     $($name: $reader(Member {

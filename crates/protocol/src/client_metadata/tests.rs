@@ -252,6 +252,38 @@ fn an_update_is_for_this_client_and_says_nothing_only_the_server_says() {
     }
 }
 
+#[test]
+fn a_patch_changes_what_it_names_and_the_whole_is_checked() {
+    let before =
+        parse(&json!({"client_name": "Old", "contacts": ["ops@client.example"], "jwks": jwks()})).unwrap();
+    let patched = |patch: Value| before.patched(patch.as_object().unwrap(), &ALLOWED);
+    let after = patched(json!({"client_name": "New", "contacts": null, "kind": "agent"})).unwrap();
+    assert_eq!((after.client_name.as_deref(), after.contacts.len()), (Some("New"), 0));
+    assert_eq!((after.kind, &after.jwks), (ClientKind::Agent, &before.jwks));
+    assert_eq!(before.differences(&after), ["client_name", "contacts", "kind"]);
+    assert_eq!(patched(json!({})).unwrap(), before);
+    assert!(before.differences(&before).is_empty());
+
+    // Response types follow the grant types.
+    let service = patched(json!({"grant_types": ["client_credentials"], "redirect_uris": null})).unwrap();
+    assert!(service.response_types.is_empty() && service.redirect_uris.is_empty());
+    let back = json!({"grant_types": ["authorization_code"], "redirect_uris": ["https://client.example/cb"]});
+    assert_eq!(service.patched(back.as_object().unwrap(), &ALLOWED).unwrap().response_types, ["code"]);
+
+    for (wrong, code) in [
+        (json!({"redirect_uri": "https://client.example/cb"}), ErrorCode::InvalidClientMetadata),
+        (json!({"redirect_urls": null}), ErrorCode::InvalidClientMetadata),
+        (json!({"client_id": "c2"}), ErrorCode::InvalidClientMetadata),
+        (json!({"client_secret": "s3cret"}), ErrorCode::InvalidClientMetadata),
+        (json!({"jwks_uri": "https://client.example/jwks"}), ErrorCode::InvalidClientMetadata),
+        (json!({"jwks": {"keys": null}}), ErrorCode::InvalidClientMetadata),
+        (json!({"grant_types": ["password"]}), ErrorCode::InvalidClientMetadata),
+        (json!({"redirect_uris": []}), ErrorCode::InvalidRedirectUri),
+    ] {
+        assert_eq!(patched(wrong.clone()).unwrap_err().code, code, "{wrong}");
+    }
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

@@ -242,6 +242,7 @@ const NOT_OURS: &[&str] = &[
     "client.expired",
     "client.registered",
     "client.removed",
+    "client.secret_rotated",
     "console.command",
     "stuffing.suspected",
 ];

@@ -64,6 +64,8 @@ fn clients(action: &Clients) -> Option<(&'static str, Option<String>)> {
         Clients::Show { .. } => None,
         Clients::Create { .. } => Some(("clients create", None)),
         Clients::Trust { client_id, .. } => Some(("clients trust", Some(client_id.clone()))),
+        Clients::Edit { client_id, .. } => Some(("clients edit", Some(client_id.clone()))),
+        Clients::RotateSecret { client_id } => Some(("clients rotate-secret", Some(client_id.clone()))),
         Clients::Disable { client_id } => Some(("clients disable", Some(client_id.clone()))),
     }
 }

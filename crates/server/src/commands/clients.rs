@@ -4,10 +4,14 @@ use std::path::Path;
 
 use porteiro_protocol::time::Clock;
 use porteiro_service::{
-    oauth::clients::{self, Profile, Trust},
+    oauth::{
+        clients::{self, ClientSecret, Profile, Trust},
+        registration::{self, ChangeError},
+    },
     settings::Settings,
     store::Store,
 };
+use serde_json::Value;
 
 use crate::{
     ambient::{SystemClock, SystemEntropy},
@@ -36,6 +40,8 @@ pub async fn run(settings: &Settings, action: Clients) -> Result<(), Failure> {
             say::err(&format!("{client_id} is now {}", level.as_str()));
             Ok(())
         }
+        Clients::Edit { client_id, file } => edit(&store, settings, &client_id, &file).await,
+        Clients::RotateSecret { client_id } => rotate_secret(&store, &client_id).await,
         Clients::Disable { client_id } => {
             let (now, entropy) = (SystemClock.now(), &SystemEntropy);
             if !clients::disable_at_console(&store, now, entropy, &client_id).await? {
@@ -48,9 +54,8 @@ pub async fn run(settings: &Settings, action: Clients) -> Result<(), Failure> {
 }
 
 async fn create(store: &Store, file: &Path, trust: &str, profile: &str) -> Result<(), Failure> {
-    let wrong = |reason: String| Failure::new(format!("{}: {reason}", file.display()));
-    let text = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
-    let metadata = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+    let wrong = |reason: String| about(file, &reason);
+    let metadata = read(file)?;
     let trust: Trust = trust.parse().map_err(Failure::new)?;
     let profile: Profile = profile.parse().map_err(Failure::new)?;
     let now = SystemClock.now();
@@ -59,10 +64,57 @@ async fn create(store: &Store, file: &Path, trust: &str, profile: &str) -> Resul
         .map_err(|error| wrong(error.to_string()))?;
     say::out(&format!("client_id      {}", created.client_id));
     if let Some(secret) = created.secret {
-        say::out(&format!("client_secret  {}", *secret.reveal()));
-        say::err("The secret will not be shown again.");
+        show(&secret);
     }
     Ok(())
+}
+
+async fn edit(store: &Store, settings: &Settings, client_id: &str, file: &Path) -> Result<(), Failure> {
+    let Value::Object(patch) = read(file)? else {
+        return Err(about(file, "must be a JSON object"));
+    };
+    let (now, entropy) = (SystemClock.now(), &SystemEntropy);
+    let edited = registration::edit_at_console(store, settings, now, entropy, client_id, &patch).await;
+    let edited = edited.map_err(|error| match error {
+        ChangeError::Unknown => unknown(client_id),
+        ChangeError::Metadata(_) => about(file, &error.to_string()),
+        ChangeError::NoSecret | ChangeError::Store(_) => Failure::new(error.to_string()),
+    })?;
+    say::err(&match edited.members.as_slice() {
+        [] => format!("{client_id} is unchanged"),
+        members => format!("{client_id} changed: {}", members.join(", ")),
+    });
+    if edited.lacks_secret {
+        say::err(&format!("It has no secret yet; run: porteiro clients rotate-secret {client_id}"));
+    }
+    Ok(())
+}
+
+async fn rotate_secret(store: &Store, client_id: &str) -> Result<(), Failure> {
+    let rotated =
+        registration::rotate_secret_at_console(store, SystemClock.now(), &SystemEntropy, client_id).await;
+    let secret = rotated.map_err(|error| match error {
+        ChangeError::Unknown => unknown(client_id),
+        ChangeError::Metadata(_) | ChangeError::NoSecret | ChangeError::Store(_) => {
+            Failure::new(error.to_string())
+        }
+    })?;
+    show(&secret);
+    Ok(())
+}
+
+fn show(secret: &ClientSecret) {
+    say::out(&format!("client_secret  {}", *secret.reveal()));
+    say::err("The secret will not be shown again.");
+}
+
+fn read(file: &Path) -> Result<Value, Failure> {
+    let text = std::fs::read(file).map_err(|error| about(file, &error.to_string()))?;
+    serde_json::from_slice(&text).map_err(|error| about(file, &error.to_string()))
+}
+
+fn about(file: &Path, reason: &str) -> Failure {
+    Failure::new(format!("{}: {reason}", file.display()))
 }
 
 fn unknown(client_id: &str) -> Failure {

@@ -48,6 +48,8 @@ const CHANGING: &[&str] = &[
     "bootstrap",
     "clients create",
     "clients disable",
+    "clients edit",
+    "clients rotate-secret",
     "clients trust",
     "jobs retry",
     "keys generate",
@@ -123,6 +125,18 @@ async fn what_commands_change_is_in_the_security_log_with_what_they_did() {
     };
     let trusted = administered(json!({"trust": "verified"}), json!({"trust": "first_party"}));
     assert_eq!(logged(database, seen).await, [command("clients trust", Some(id)), trusted]);
+    let patch = installation.file("patch.json");
+    std::fs::write(&patch, r#"{"client_name": "Robot 2", "kind": "agent", "scope": null}"#).unwrap();
+    installation.succeed(&["clients", "edit", id, patch.to_str().unwrap()]);
+    let members = json!({"client_id": id, "by": "console", "members": ["client_name", "kind"]});
+    let edited = ("client.administered".to_owned(), members);
+    assert_eq!(logged(database, seen).await, [command("clients edit", Some(id)), edited]);
+    std::fs::write(&patch, r#"{"client_nam": "Robot 3"}"#).unwrap();
+    assert_eq!(installation.run(&["clients", "edit", id, patch.to_str().unwrap()]).0, 1);
+    assert_eq!(logged(database, seen).await, [command("clients edit", Some(id))]);
+    installation.succeed(&["clients", "rotate-secret", id]);
+    let rotated = ("client.secret_rotated".to_owned(), json!({"client_id": id, "by": "console"}));
+    assert_eq!(logged(database, seen).await, [command("clients rotate-secret", Some(id)), rotated]);
     installation.succeed(&["clients", "disable", id]);
     let disabled = administered(json!({"enabled": true}), json!({"enabled": false}));
     assert_eq!(logged(database, seen).await, [command("clients disable", Some(id)), disabled]);

@@ -64,7 +64,8 @@ events! {
     OrganizationResumed = "organization.resumed", "The platform resumed an organization.", ["organization_id", "actor"];
     AccountAdministered = "account.administered", "A platform administrator disabled or enabled an account, or ended its sessions.", ["action", "by"];
     ClientCreated = "client.created", "A platform administrator created a client.", ["client_id", "by"];
-    ClientAdministered = "client.administered", "A platform administrator changed the trust, mode or branding of a client, or disabled or enabled it.", ["client_id", "by", "before", "after"];
+    ClientAdministered = "client.administered", "A platform administrator changed the trust, mode, metadata or branding of a client, or disabled or enabled it.", ["client_id", "by", "before", "after", "members"];
+    ClientSecretRotated = "client.secret_rotated", "A platform administrator replaced the secret of a client.", ["client_id", "by"];
     ApiChanged = "api.changed", "A platform administrator registered an API or replaced its definition.", ["identifier", "by"];
     ApiRemoved = "api.removed", "A platform administrator deleted an API.", ["identifier", "by"];
     ImpersonationStarted = "impersonation.started", "A platform administrator started to impersonate this person in an organization.", ["impersonation_id", "organization_id", "by"];

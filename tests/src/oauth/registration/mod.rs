@@ -1,5 +1,6 @@
 //! Clients that register themselves: who may, as what, and what they are told.
 
+mod administered;
 mod changes;
 mod scopes;
 

@@ -20,6 +20,7 @@ pub enum Change {
     OrganizationMode,
     ClientDisabled,
     RegisteredScope,
+    GrantTypeRemoved,
     MemberDisabled,
     MemberRemoved,
     RoleNarrowed,
@@ -73,6 +74,8 @@ impl Change {
                 // What an agent got before is within what the agent registered, which is another client's.
                 (set(&[&closed, authorize, &[Door::Exchange]]), set(&[]))
             }
+            // Only what the client was given is over: it may ask again.
+            Self::GrantTypeRemoved => (set(&[grant]), set(&[grant])),
             Self::MemberDisabled | Self::MemberRemoved => {
                 (set(&[grant, authorize, person, &[Door::Session]]), set(&[grant, person]))
             }
@@ -141,17 +144,6 @@ impl Stand {
         self.send(Method::POST, path, &self.operator, Some(&body)).await;
     }
 
-    async fn register_scope(&self, scope: &str) {
-        let id = &self.client.id;
-        let sql = format!(
-            "UPDATE client SET metadata = jsonb_set(metadata, '{{scope}}', '\"{scope}\"'),
-                 changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
-             WHERE client_id = '{id}'"
-        );
-        self.app.sql(&sql).await;
-        self.app.app.directory.forget(id);
-    }
-
     pub async fn apply(&mut self, change: Change) {
         let member = self.place(&format!("/members/{}", self.member));
         match change {
@@ -171,7 +163,12 @@ impl Stand {
             Change::ClientDisabled => {
                 self.order(&format!("/v1/platform/clients/{}/disable", self.client.id), json!({})).await;
             }
-            Change::RegisteredScope => self.register_scope("openid members:read").await,
+            Change::RegisteredScope => {
+                self.change_client(json!({"metadata": {"scope": "openid members:read"}})).await;
+            }
+            Change::GrantTypeRemoved => {
+                self.change_client(json!({"metadata": {"grant_types": ["authorization_code"]}})).await;
+            }
             Change::MemberDisabled => {
                 self.order(&format!("{member}/disable"), json!({"reason": "the table"})).await;
             }
@@ -230,7 +227,14 @@ impl Stand {
             Change::ClientDisabled => {
                 self.order(&format!("/v1/platform/clients/{}/enable", self.client.id), json!({})).await;
             }
-            Change::RegisteredScope => self.register_scope("openid salaries:read members:read").await,
+            Change::RegisteredScope => {
+                let scope = "openid salaries:read members:read";
+                self.change_client(json!({"metadata": {"scope": scope}})).await;
+            }
+            Change::GrantTypeRemoved => {
+                let both = ["authorization_code", "refresh_token"];
+                self.change_client(json!({"metadata": {"grant_types": both}})).await;
+            }
             Change::MemberDisabled => self.order(&format!("{member}/enable"), json!({})).await,
             Change::MemberRemoved => {
                 let body = json!({"account_id": self.account, "role": "clerk"});

@@ -52,6 +52,10 @@ const CHANGES: &[(&str, Result<Change, &str>)] = &[
     ("POST /v1/platform/organizations", Err("gives")),
     ("POST /v1/platform/clients", Err("gives")),
     ("PATCH /v1/platform/clients/{client_id}", Ok(TrustLowered)),
+    (
+        "POST /v1/platform/clients/{client_id}/rotate-secret",
+        Err("what was given stays; tests/src/organizations/platform_clients.rs"),
+    ),
     ("POST /v1/platform/clients/{client_id}/disable", Ok(ClientDisabled)),
     ("POST /v1/platform/clients/{client_id}/enable", Ok(ClientDisabled)),
     ("PATCH /v1/platform/clients/{client_id}/branding", Err("looks")),

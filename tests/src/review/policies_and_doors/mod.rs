@@ -61,6 +61,7 @@ rows! {
     a_client_that_acts_for_nobody_loses_every_door_for_good: OrganizationMode;
     a_disabled_client_loses_every_door_for_good: ClientDisabled;
     a_client_that_registers_for_less_loses_what_it_gave_up: RegisteredScope;
+    a_client_without_a_grant_type_loses_what_it_was_given_for_good: GrantTypeRemoved;
     a_disabled_member_loses_every_door_for_good: MemberDisabled;
     a_removed_member_loses_every_door_for_good: MemberRemoved;
     a_role_that_permits_less_reaches_every_door: RoleNarrowed;

@@ -44,10 +44,10 @@ pub(super) fn check(
     service_name: &str,
 ) -> Result<(), MetadataError> {
     if metadata.grant_types.iter().any(|grant| !is_open(grant)) {
-        return Err(refused("grant_types contains a grant type that only an administrator can assign"));
+        return Err(refused("grant_types contains a grant type that is not available to unverified clients"));
     }
     if !metadata.authorization_details_types.is_empty() {
-        return Err(refused("authorization_details_types can only be assigned by an administrator"));
+        return Err(refused("authorization_details_types is not available to unverified clients"));
     }
     // Refused, not dropped: a client that receives less than it requested may not notice (RFC 7591 §3.2.1).
     let open = |name: &str| {
@@ -78,7 +78,7 @@ pub(super) fn weighty_changes(before: &ClientMetadata, after: &ClientMetadata) -
         ("jwks", before.jwks != after.jwks),
         ("jwks_uri", before.jwks_uri != after.jwks_uri),
         ("token_endpoint_auth_method", before.token_endpoint_auth_method != after.token_endpoint_auth_method),
-        ("tls_client_auth", subject(before) != subject(after)),
+        ("tls_client_auth", certificate_subject(before) != certificate_subject(after)),
         ("dpop_bound_access_tokens", before.dpop_bound_access_tokens != after.dpop_bound_access_tokens),
         (
             "tls_client_certificate_bound_access_tokens",
@@ -96,7 +96,7 @@ pub(super) fn weighty_changes(before: &ClientMetadata, after: &ClientMetadata) -
 }
 
 /// The certificate subject (RFC 8705 §2.1.2).
-fn subject(metadata: &ClientMetadata) -> [&Option<String>; 5] {
+pub(super) fn certificate_subject(metadata: &ClientMetadata) -> [&Option<String>; 5] {
     [
         &metadata.tls_client_auth_subject_dn,
         &metadata.tls_client_auth_san_dns,

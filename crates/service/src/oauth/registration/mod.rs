@@ -7,14 +7,19 @@
 //!    ([`decide::check`]).
 //! 3. The response contains the whole registration, and, once, the token that reads, replaces and deletes it.
 //! 4. A replacement is checked like a new registration and has its trust; its token is new as well.
-//! 5. An unused client ends: after a day if it was never used, otherwise after 90 ([`expire`]).
+//! 5. Administrators change a client by the same rules ([`administer`], [`Rules`]).
+//! 6. An unused client ends: after a day if it was never used, otherwise after 90 ([`expire`]).
 //!
 //! A wrong token, an unknown client and an ended one give the same 401.
 
+pub mod administer;
 mod answer;
+mod console;
 mod decide;
 mod endpoint;
 mod expiry;
+mod narrowing;
+mod rules;
 mod store;
 
 use porteiro_protocol::{
@@ -26,7 +31,11 @@ use porteiro_protocol::{
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
-pub use self::expiry::{EXPIRY, expire};
+pub use self::{
+    console::{ChangeError, Edited, edit_at_console, rotate_secret_at_console},
+    expiry::{EXPIRY, expire},
+    rules::Rules,
+};
 
 use self::answer::Registered;
 use super::clients::{self, Client, ClientSecret, Profile};
@@ -140,7 +149,52 @@ async fn replace(
     }
     // Only accepted replacements count and are logged.
     take(app, REGISTRATION_CHANGE, client.id.as_bytes()).await?;
-    let (secret, kept) = match (clients::needs_secret(&metadata), &client.secret_hash) {
+    let (held, next) = (token.hash(), RegistrationToken::generate(&*app.entropy));
+    let (metadata, next_hash) = (&metadata, next.hash());
+    let replaced = app
+        .store
+        .run_tx("registration.replace", async |tx| {
+            let Some(before) = store::lock_held(&tx, &client.id, held.as_bytes()).await? else {
+                return Ok(None);
+            };
+            let (secret, kept) = secret_after(app, &before, metadata);
+            let new = store::New {
+                client_id: &client.id,
+                trust: decide::SELF_REGISTERED,
+                metadata,
+                secret_hash: kept.as_deref(),
+                registration_hash: next_hash.as_bytes(),
+            };
+            let members = decide::weighty_changes(&before.metadata, metadata);
+            let mode = before.organization_mode;
+            let ends = !members.is_empty() || clients::narrows((before.trust, mode), (new.trust, mode));
+            if !store::replace(&tx, held.as_bytes(), &new, ends).await? {
+                return Ok(None);
+            }
+            let payload = json!({"client_id": client.id, "members": members});
+            note(app, &tx, context, EventKind::ClientChanged, payload).await?;
+            Ok(Some((secret, kept.is_some())))
+        })
+        .await;
+    app.directory.forget(&client.id);
+    let (secret, has_secret) = replaced?.ok_or_else(not_yours)?;
+    Ok(Registered {
+        has_secret,
+        client_id: client.id.clone(),
+        created_at: client.created_at,
+        metadata: metadata.clone(),
+        secret: secret.map(|secret| secret.reveal()),
+        token: next.reveal(),
+    })
+}
+
+/// The secret that is created for the new metadata, if any, and the hash of the secret that the client then has.
+fn secret_after(
+    app: &App,
+    before: &Client,
+    metadata: &ClientMetadata,
+) -> (Option<ClientSecret>, Option<Vec<u8>>) {
+    match (clients::needs_secret(metadata), &before.secret_hash) {
         (true, Some(hash)) => (None, Some(hash.clone())),
         (true, None) => {
             let secret = ClientSecret::generate(&*app.entropy);
@@ -148,42 +202,7 @@ async fn replace(
             (Some(secret), Some(hash))
         }
         (false, Some(_) | None) => (None, None),
-    };
-    let next = RegistrationToken::generate(&*app.entropy);
-    let (before, after) = (token.hash(), next.hash());
-    let new = store::New {
-        client_id: &client.id,
-        trust: decide::SELF_REGISTERED,
-        metadata: &metadata,
-        secret_hash: kept.as_deref(),
-        registration_hash: after.as_bytes(),
-    };
-    let members = decide::weighty_changes(&client.metadata, &metadata);
-    let mode = client.organization_mode;
-    let ends = !members.is_empty() || clients::narrows((client.trust, mode), (new.trust, mode));
-    let replaced = app
-        .store
-        .run_tx("registration.replace", async |tx| {
-            let replaced = store::replace(&tx, before.as_bytes(), &new, ends).await?;
-            if replaced {
-                let payload = json!({"client_id": client.id, "members": members});
-                note(app, &tx, context, EventKind::ClientChanged, payload).await?;
-            }
-            Ok(replaced)
-        })
-        .await;
-    app.directory.forget(&client.id);
-    if !replaced? {
-        return Err(not_yours());
     }
-    Ok(Registered {
-        has_secret: kept.is_some(),
-        client_id: client.id.clone(),
-        created_at: client.created_at,
-        metadata,
-        secret: secret.map(|secret| secret.reveal()),
-        token: next.reveal(),
-    })
 }
 
 async fn remove(app: &App, context: &RequestContext, client_id: &str) -> Result<(), OAuthError> {
@@ -225,13 +244,9 @@ async fn open(
 
 /// Rules for every client that registers without authentication.
 async fn settle(app: &App, profile: Profile, metadata: &mut ClientMetadata) -> Result<(), OAuthError> {
-    clients::check(profile, metadata)?;
-    if !clients::is_served(&app.checked.settings, &metadata.token_endpoint_auth_method) {
-        let detail = "token_endpoint_auth_method requires client certificates, which are not configured";
-        return Err(OAuthError::new(ErrorCode::InvalidClientMetadata, detail));
-    }
     let apis = app.directory.apis(&app.store).await?;
-    decide::check(metadata, &apis, &app.checked.settings.service_name)?;
+    let rules = Rules { settings: &app.checked.settings, apis: &apis };
+    rules.check(profile, decide::SELF_REGISTERED, metadata)?;
     decide::fill_in(metadata);
     Ok(())
 }

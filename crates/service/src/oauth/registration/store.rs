@@ -1,7 +1,7 @@
 use porteiro_protocol::{client_metadata::ClientMetadata, time::OffsetDateTime};
 use tokio_postgres::Row;
 
-use super::super::clients::{Client, Trust};
+use super::super::clients::{Client, OrganizationMode, Trust};
 use crate::store::{Decode, Store, StoreError, Tx};
 
 /// A registration to be stored.
@@ -71,6 +71,28 @@ pub(super) async fn insert(
     rows.first().map(made).transpose()
 }
 
+const CLIENTS: &str = "SELECT client_id, trust, profile, metadata, secret_hash, created_at, changed_at,
+        grants_from, last_used_at, organization_mode, organization_id, registration_hash FROM client";
+
+/// Locks a client, enabled or disabled, until the transaction ends.
+pub async fn lock(tx: &Tx, client_id: &str) -> Result<Option<Client>, StoreError> {
+    let rows = tx.query(&format!("{CLIENTS} WHERE client_id = $1 FOR UPDATE"), &[&client_id]).await?;
+    rows.first().map(Client::try_from).transpose().map_err(Into::into)
+}
+
+/// Locks the client of `token_hash` until the transaction ends. An administrator may have changed it since it was read.
+pub(super) async fn lock_held(
+    tx: &Tx,
+    client_id: &str,
+    token_hash: &[u8],
+) -> Result<Option<Client>, StoreError> {
+    let sql = format!(
+        "{CLIENTS} WHERE client_id = $1 AND registration_hash = $2 AND disabled_at IS NULL FOR UPDATE"
+    );
+    let rows = tx.query(&sql, &[&client_id, &token_hash]).await?;
+    rows.first().map(Client::try_from).transpose().map_err(Into::into)
+}
+
 /// An enabled self-registered client, if its token has this hash. A missing client costs the same statement and
 /// comparison.
 pub(super) async fn held(
@@ -78,15 +100,9 @@ pub(super) async fn held(
     client_id: &str,
     is_token: impl Fn(&[u8]) -> bool,
 ) -> Result<Option<Client>, StoreError> {
-    let rows = store
-        .read(
-            "registration.held",
-            "SELECT client_id, trust, profile, metadata, secret_hash, created_at, changed_at,
-                    grants_from, last_used_at, organization_mode, organization_id, registration_hash
-             FROM client WHERE client_id = $1 AND disabled_at IS NULL AND registration_hash IS NOT NULL",
-            &[&client_id],
-        )
-        .await?;
+    let sql =
+        format!("{CLIENTS} WHERE client_id = $1 AND disabled_at IS NULL AND registration_hash IS NOT NULL");
+    let rows = store.read("registration.held", &sql, &[&client_id]).await?;
     let row = rows.first();
     let hash = match row {
         Some(row) => Decode::new("client", client_id, row).get::<Vec<u8>>("registration_hash")?,
@@ -125,6 +141,58 @@ pub(super) async fn replace(
         )
         .await?;
     Ok(!rows.is_empty())
+}
+
+/// A client after an administrator's change.
+pub(super) struct Administered<'a> {
+    pub trust: Trust,
+    pub organization_mode: OrganizationMode,
+    pub metadata: &'a ClientMetadata,
+    pub keeps_secret: bool,
+    /// Everything issued to it earlier becomes invalid.
+    pub ends: bool,
+}
+
+pub(super) async fn administer(tx: &Tx, before: &Client, new: &Administered<'_>) -> Result<(), StoreError> {
+    let changed = tx
+        .execute(
+            "UPDATE client SET trust = $3, organization_mode = $4, metadata = $5,
+                 secret_hash = CASE WHEN $6 THEN secret_hash END,
+                 grants_from = CASE WHEN $7 THEN clock_timestamp() ELSE grants_from END,
+                 changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
+             WHERE client_id = $1 AND changed_at = $2",
+            &[
+                &before.id,
+                &before.changed_at,
+                &new.trust.as_str(),
+                &new.organization_mode.as_str(),
+                &json(new.metadata)?,
+                &new.keeps_secret,
+                &new.ends,
+            ],
+        )
+        .await?;
+    once(changed, before)
+}
+
+pub(super) async fn set_secret(tx: &Tx, before: &Client, hash: &[u8]) -> Result<(), StoreError> {
+    let changed = tx
+        .execute(
+            "UPDATE client SET secret_hash = $3,
+                 changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
+             WHERE client_id = $1 AND changed_at = $2",
+            &[&before.id, &before.changed_at, &hash],
+        )
+        .await?;
+    once(changed, before)
+}
+
+/// The row is locked, so no other transaction can have changed it.
+fn once(changed: u64, client: &Client) -> Result<(), StoreError> {
+    if changed == 1 {
+        return Ok(());
+    }
+    Err(StoreError::Inconsistent(format!("client {} changed under its lock", client.id)))
 }
 
 /// Ends the client of `token_hash`; `false` when there is none.

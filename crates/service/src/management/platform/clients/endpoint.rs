@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Filter, Found, New, create, find, list, set, set_enabled};
+use super::{Change, Filter, Found, New, create, find, list, rotate_secret, set, set_enabled};
 use crate::{
     App,
     api::{self, Listing, Operation, Parameter, Patch, Seen, Time, created, created_with_secret},
@@ -41,32 +41,49 @@ pub fn routes() -> Vec<Route> {
     "redirect_uris": ["https://app.example.org/callback"], "grant_types": ["authorization_code", "refresh_token"]}}))
         .creates::<Shown>()
         .refuses(&[ProblemCode::FieldInvalid]);
-    let changes = Operation::new("clients.update", "Update the trust and organization mode of a client")
-        .patches::<Settable>()
-        .gives::<Shown>()
-        .versioned()
-        .refuses(&[ProblemCode::FieldInvalid]);
+    let changes = Operation::new(
+        "clients.update",
+        "Update the trust, organization mode and metadata of a client",
+    )
+    .patches::<Settable>()
+    .example(
+        serde_json::json!({"trust": "verified", "metadata": {"client_name": "Example", "kind": "agent"}}),
+    )
+    .gives::<Shown>()
+    .versioned()
+    .refuses(&[ProblemCode::FieldInvalid]);
     let disables = Operation::new(
         "clients.disable",
         "Disable a client; its requests are refused as from an unknown client",
     );
+    let rotates = Operation::new(
+        "clients.rotate_secret",
+        "Replace the secret of a client; the old secret stops working within a second",
+    )
+    .creates::<Shown>()
+    .refuses(&[ProblemCode::Conflict]);
     let enables = Operation::new("clients.enable", "Enable a client; ended grants stay ended");
     vec![
         Route::get("/v1/platform/clients", READ, all).operation(lists),
         Route::post("/v1/platform/clients", WRITE, make).operation(makes),
         Route::get("/v1/platform/clients/{client_id}", READ, one).operation(shows),
         Route::patch("/v1/platform/clients/{client_id}", WRITE, change).operation(changes),
+        Route::post("/v1/platform/clients/{client_id}/rotate-secret", WRITE, rotate).operation(rotates),
         Route::post("/v1/platform/clients/{client_id}/disable", WRITE, disable).operation(disables),
         Route::post("/v1/platform/clients/{client_id}/enable", WRITE, enable).operation(enables),
     ]
 }
 
 /// What of a client the platform sets.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Settable {
     trust: Trust,
     organization_mode: OrganizationMode,
+    /// The members to change, as in RFC 7591 §2; `null` removes one. A client that loses a redirect URI, a grant type or
+    /// all its keys, or authenticates otherwise, loses its grants. After a change to a method with a secret, rotate the
+    /// secret to get one.
+    metadata: Map<String, Value>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -109,7 +126,7 @@ struct Shown {
     created_at: Time,
     changed_at: Time,
     metadata: Value,
-    /// Returned only when the client is created.
+    /// Returned only when the client is created or its secret is rotated.
     #[serde(skip_serializing_if = "Option::is_none")]
     client_secret: Option<String>,
 }
@@ -173,14 +190,30 @@ async fn change(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     context: RequestContext,
-    Seen(seen): Seen,
+    seen: Seen,
     patch: Patch<Settable>,
 ) -> Result<Response, Problem> {
     let now = find(&app, &id).await?.ok_or(ProblemCode::NotFound)?;
-    let wanted = patch.apply(&Settable { trust: now.trust, organization_mode: now.organization_mode })?;
-    let to = (wanted.trust, wanted.organization_mode);
-    let found = set(&app, &context, &caller, &id, seen, to).await?;
+    // The metadata are changed under the lock, from the patch.
+    let metadata = Map::new();
+    let now = Settable { trust: now.trust, organization_mode: now.organization_mode, metadata };
+    let Settable { trust, organization_mode, .. } = patch.apply(&now)?;
+    let metadata = patch.object("metadata").unwrap_or(&now.metadata);
+    let change = Change { trust, organization_mode, metadata };
+    let found = set(&app, &context, &caller, &id, seen, change).await?;
     Ok(api::one(found.version(), &Shown::from(found)))
+}
+
+async fn rotate(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    context: RequestContext,
+) -> Result<Response, Problem> {
+    let (found, secret) = rotate_secret(&app, &context, &caller, &id).await?;
+    let mut shown = Shown::from(found);
+    shown.client_secret = Some(secret.reveal().to_string());
+    Ok(created_with_secret(&format!("/v1/platform/clients/{id}"), &id, &shown))
 }
 
 async fn disable(

@@ -4,7 +4,7 @@ mod endpoint;
 mod store;
 
 use porteiro_protocol::{
-    client_metadata::ClientMetadata,
+    client_metadata::{ClientMetadata, MetadataError},
     id::{Id, OrganizationId},
     secret::Plain,
     time::OffsetDateTime,
@@ -16,10 +16,17 @@ pub use store::{Filter, Found};
 
 use crate::{
     App,
-    api::stale,
+    api::Seen,
     http::{Problem, ProblemCode, RequestContext, Route, TxProblem},
     management::{Caller, standing},
-    oauth::clients::{self, ALLOWED, Client, ClientSecret, OrganizationMode, Profile, Trust},
+    oauth::{
+        apis::Api,
+        clients::{self, ALLOWED, Client, ClientSecret, OrganizationMode, Profile, Trust},
+        registration::{
+            Rules,
+            administer::{self, Change},
+        },
+    },
     organizations,
     security_log::{self, EventKind},
     store::{StoreError, Tx},
@@ -48,7 +55,8 @@ async fn create(
     caller: &Caller,
     new: &New<'_>,
 ) -> Result<(Found, Option<ClientSecret>), TxProblem> {
-    let metadata = checked(app, new).map_err(refused)?;
+    let apis = app.directory.apis(&app.store).await?;
+    let metadata = checked(rules(app, &apis), new)?;
     let id = Id::<Client>::random(&*app.entropy).to_string();
     let secret = clients::needs_secret(&metadata).then(|| ClientSecret::generate(&*app.entropy));
     let hash = secret.as_ref().map(Plain::hash);
@@ -79,18 +87,19 @@ async fn create(
     Ok((made, secret))
 }
 
-fn checked(app: &App, new: &New<'_>) -> Result<ClientMetadata, String> {
-    let metadata = ClientMetadata::parse(new.metadata, &ALLOWED).map_err(|error| error.detail)?;
-    clients::check(new.profile, &metadata).map_err(|error| error.detail)?;
-    if !clients::is_served(&app.checked.settings, &metadata.token_endpoint_auth_method) {
-        return Err(
-            "token_endpoint_auth_method requires client certificates, which are not configured".into()
-        );
-    }
+fn checked(rules: Rules<'_>, new: &New<'_>) -> Result<ClientMetadata, Problem> {
+    let metadata = ClientMetadata::parse(new.metadata, &ALLOWED).map_err(unfit)?;
+    rules.check(new.profile, new.trust, &metadata).map_err(unfit)?;
     if new.organization.is_some() && new.organization_mode == OrganizationMode::None {
-        return Err("organization_mode must not be none for a client that belongs to an organization".into());
+        return Err(refused(
+            "organization_mode must not be none for a client that belongs to an organization",
+        ));
     }
     Ok(metadata)
+}
+
+fn rules<'a>(app: &'a App, apis: &'a [Api]) -> Rules<'a> {
+    Rules { settings: &app.checked.settings, apis }
 }
 
 async fn list(
@@ -111,32 +120,33 @@ fn refused(text: impl Into<String>) -> Problem {
     Problem::new(ProblemCode::FieldInvalid, text)
 }
 
-/// Sets trust and organization mode of the version that the caller has seen; `change` returns the new values.
+fn unfit(error: MetadataError) -> Problem {
+    refused(error.detail)
+}
+
+/// Changes the version that the caller has seen, by the rules of registration.
 async fn set(
     app: &App,
     context: &RequestContext,
     caller: &Caller,
     id: &str,
-    seen: i64,
-    (trust, mode): (Trust, OrganizationMode),
+    seen: Seen,
+    change: Change<'_>,
 ) -> Result<Found, TxProblem> {
+    let apis = app.directory.apis(&app.store).await?;
+    let rules = rules(app, &apis);
     let changed = app
         .store
         .try_tx("platform.set_client", |tx| async move {
-            let before = store::lock(&tx, id).await?.ok_or(ProblemCode::NotFound)?;
+            let before = administer::lock(&tx, id).await?.ok_or(ProblemCode::NotFound)?;
             standing::still(&tx, caller, WRITE).await?;
-            if before.version() != seen {
-                return Err(stale().into());
-            }
-            if before.organization.is_some() && mode == OrganizationMode::None {
-                let text = "organization_mode must not be none for a client that belongs to an organization";
-                return Err(refused(text).into());
-            }
-            let ends = clients::narrows((before.trust, before.organization_mode), (trust, mode));
-            store::set(&tx, id, trust, mode, ends).await?;
+            seen.check(store::version(before.changed_at))?;
+            let decided = administer::decide(&before, change, rules).map_err(unfit)?;
+            administer::apply(&tx, &before, &decided).await?;
             let more = json!({
                 "before": {"trust": before.trust, "organization_mode": before.organization_mode},
-                "after": {"trust": trust, "organization_mode": mode},
+                "after": {"trust": change.trust, "organization_mode": change.organization_mode},
+                "members": decided.members,
             });
             note(app, &tx, context, caller, EventKind::ClientAdministered, id, more).await?;
             Ok(store::find(&tx, id).await?.ok_or(ProblemCode::NotFound)?)
@@ -144,6 +154,32 @@ async fn set(
         .await;
     app.directory.forget(id);
     changed
+}
+
+/// Replaces the secret. The new secret is only returned here.
+async fn rotate_secret(
+    app: &App,
+    context: &RequestContext,
+    caller: &Caller,
+    id: &str,
+) -> Result<(Found, ClientSecret), TxProblem> {
+    let secret = ClientSecret::generate(&*app.entropy);
+    let new = &secret;
+    let rotated = app
+        .store
+        .try_tx("platform.rotate_client_secret", |tx| async move {
+            let before = administer::lock(&tx, id).await?.ok_or(ProblemCode::NotFound)?;
+            standing::still(&tx, caller, WRITE).await?;
+            if !administer::replace_secret(&tx, &before, new).await? {
+                let text = "the client does not authenticate with a secret";
+                return Err(Problem::new(ProblemCode::Conflict, text).into());
+            }
+            note(app, &tx, context, caller, EventKind::ClientSecretRotated, id, json!({})).await?;
+            Ok(store::find(&tx, id).await?.ok_or(ProblemCode::NotFound)?)
+        })
+        .await;
+    app.directory.forget(id);
+    Ok((rotated?, secret))
 }
 
 /// Disables or enables. Repeating it changes nothing.

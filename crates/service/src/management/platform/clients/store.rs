@@ -29,10 +29,14 @@ pub struct Found {
 }
 
 impl Found {
-    /// The version of the row: the time of its last change.
     pub fn version(&self) -> i64 {
-        i64::try_from(self.changed_at.unix_timestamp_nanos() / 1_000).unwrap_or_default()
+        version(self.changed_at)
     }
+}
+
+/// The version of the row: the time of its last change.
+pub(super) fn version(changed_at: OffsetDateTime) -> i64 {
+    i64::try_from(changed_at.unix_timestamp_nanos() / 1_000).unwrap_or_default()
 }
 
 const CLIENTS: &str = "SELECT client_id, trust, profile, metadata, secret_hash IS NOT NULL AS has_secret,
@@ -124,25 +128,6 @@ pub(super) async fn insert(tx: &Tx, new: &New<'_>) -> Result<(), StoreError> {
             &new.organization_mode.as_str(),
             &new.organization.map(Id::uuid),
         ],
-    )
-    .await
-    .map(|_| ())
-}
-
-/// `ends`: everything issued to it earlier becomes invalid.
-pub(super) async fn set(
-    tx: &Tx,
-    id: &str,
-    trust: Trust,
-    mode: OrganizationMode,
-    ends: bool,
-) -> Result<(), StoreError> {
-    tx.execute(
-        "UPDATE client SET trust = $2, organization_mode = $3,
-             grants_from = CASE WHEN $4 THEN clock_timestamp() ELSE grants_from END,
-             changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
-         WHERE client_id = $1",
-        &[&id, &trust.as_str(), &mode.as_str(), &ends],
     )
     .await
     .map(|_| ())
