@@ -77,16 +77,20 @@ async fn a_private_client_acts_for_no_other_organization_though_one_allows_it() 
     let (here, there) = (organization(&app, "here").await, organization(&app, "there").await);
     let mut ana = Staff::new(&app, "ana@example.test", here, "owner").await;
     let client = Relying::with(&app, Trust::Verified, json!({})).await;
-    let token = ana.token(&app, &client, here, "members:read").await;
+    let place = here.to_string();
+    let asked = [("scope", "members:read"), ("organization", place.as_str())];
+    let tokens = client.tokens(&mut ana.browser, &app, &asked).await;
     let members = format!("/v1/organizations/{here}/members");
-    assert_eq!(get(&app, &members, &token).await.status, 200);
+    assert_eq!(get(&app, &members, tokens["access_token"].as_str().unwrap()).await.status, 200);
     app.sql(&format!(
         "INSERT INTO client_policy (organization_id, client_id, decision) VALUES ('{here}', '{0}', 'allow');
-         UPDATE client SET organization_id = '{there}' WHERE client_id = '{0}'",
+         UPDATE client SET organization_id = '{there}', changed_at = clock_timestamp() WHERE client_id = '{0}'",
         client.id
     ))
     .await;
-    let asked = [("scope", "members:read"), ("organization", &*here.to_string())];
+    app.app.directory.forget(&client.id);
+    let refresh = client.refresh(&app, tokens["refresh_token"].as_str().unwrap(), &[]).await.json();
+    assert_eq!(refresh["error"], "invalid_grant", "{refresh}");
     let answer = client.ask(&mut ana.browser, &crate::oauth::driver::verifier(), &asked).await.json();
     assert_eq!(
         crate::oauth::driver::parameter(&answer, "error").as_deref(),
