@@ -61,6 +61,14 @@ export class Person {
     return done.continue
   }
 
+  /** Lets a client act for them within a scope (docs/agents.md). They prove who they are once more. */
+  async delegate(client_id, scope) {
+    await this.walk(await this.call('POST', '/v1/flows', { kind: 'reauthenticate' }), {
+      'password/check': () => ({ password: this.#password }),
+    })
+    return this.call('POST', '/v1/account/delegations', { client_id, scope })
+  }
+
   /** Takes the first of `answers` that is offered, until the flow is over. The service says what is next, never we. */
   async walk(flow, answers) {
     while (flow.actions?.length) {
@@ -92,7 +100,7 @@ export class Person {
     }
     const text = await response.text()
     if (!response.ok) throw new Error(`${method} ${address}: ${response.status} ${text}`)
-    return JSON.parse(text)
+    return text && JSON.parse(text)
   }
 }
 

@@ -186,6 +186,42 @@ test('who says no is heard', async () => {
   await assert.rejects(signIn(config, deny), refused('access_denied'))
 })
 
+test('an agent acts for a person until they say otherwise (RFC 8693)', async () => {
+  const [config, agent] = await Promise.all([
+    connect(issuer, made),
+    createClient('agent.json', 'https://app.example.test').then((one) =>
+      client.discovery(new URL(issuer), one.client_id, undefined, client.ClientSecretBasic(one.client_secret)),
+    ),
+  ])
+  const { client_id } = agent.clientMetadata()
+  const person = ana.elsewhere()
+  const tokens = await signIn(config, person.visit)
+  const { sub } = tokens.claims()
+  const exchange = (scope) =>
+    client.genericGrantRequest(agent, 'urn:ietf:params:oauth:grant-type:token-exchange', {
+      subject_token: tokens.access_token,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      scope,
+    })
+  await assert.rejects(exchange('openid profile'), refused('invalid_request'))
+
+  const { id } = await person.delegate(client_id, 'openid profile')
+  await assert.rejects(exchange('openid profile email'), refused('invalid_request'))
+  await assert.rejects(exchange('openid phone'), refused('invalid_scope'))
+  const held = await exchange('openid profile')
+  assert.equal(held.issued_token_type, 'urn:ietf:params:oauth:token-type:access_token')
+  assert.equal(held.refresh_token, undefined)
+  const about = await client.fetchUserInfo(agent, held.access_token, sub)
+  assert.deepEqual([about.name, about.email], ['Ana', undefined])
+  const told = await client.tokenIntrospection(agent, held.access_token)
+  assert.deepEqual([told.active, told.sub, told.act.sub], [true, sub, client_id])
+
+  await person.call('DELETE', `/v1/account/delegations/${id}`)
+  assert.deepEqual(await client.tokenIntrospection(agent, held.access_token), { active: false })
+  await assert.rejects(client.fetchUserInfo(agent, held.access_token, sub), { status: 401 })
+  await assert.rejects(exchange('openid profile'), refused('invalid_request'))
+})
+
 test('a device without a browser is let in (RFC 8628)', async () => {
   const television = await createClient('device.json', 'https://app.example.test')
   const config = await connect(issuer, television)

@@ -60,7 +60,7 @@ async fn what_the_agent_did_not_register_is_refused_whatever_was_delegated() {
         scene.agent.id
     );
     scene.app.sql(&sql).await;
-    scene.app.catch_up().await;
+    scene.app.app.directory.forget(&scene.agent.id);
     let answer = scene.exchange(&token, &[]).await;
     assert_eq!(answer.json()["error"], "invalid_scope", "{}", answer.text());
 }

@@ -129,6 +129,26 @@ fn app(words: &Words, item: &Value) -> Item {
     }
 }
 
+/// What a client may do in the person's name by token exchange.
+pub fn delegation(words: &Words, item: &Value) -> Item {
+    let name = item["client_name"].as_str().filter(|name| !name.is_empty());
+    let facts = [
+        item["organization_name"].as_str().map(|name| words.t1("app-acts-for", "organizations", name)),
+        when(words, "allowed-at", &item["created_at"]),
+        when(words, "used-at", &item["last_used_at"]),
+        when(words, "expires-at", &item["expires_at"]),
+        (item["redelegable"] == true).then(|| words.t("delegation-redelegable")),
+    ];
+    Item {
+        id: text(&item["id"]),
+        kind: "delegation".into(),
+        title: name.map_or_else(|| text(&item["client_id"]), ToOwned::to_owned),
+        facts: facts.into_iter().flatten().collect(),
+        list: item["may"].as_array().into_iter().flatten().map(|one| said(words, one)).collect(),
+        ..Item::default()
+    }
+}
+
 fn names(value: &Value) -> Vec<String> {
     value.as_array().into_iter().flatten().filter_map(|one| one.as_str().map(ToOwned::to_owned)).collect()
 }
@@ -212,6 +232,9 @@ const EVENTS: &[(&str, &str)] = &[
     ("grant.reused", "event-grant-reused"),
     ("grant.revoked", "event-grant-revoked"),
     ("consent.withdrawn", "event-consent-withdrawn"),
+    ("delegation.created", "event-delegation-created"),
+    ("delegation.revoked", "event-delegation-revoked"),
+    ("token.exchanged", "event-token-exchanged"),
     ("account.disabled", "event-account-disabled"),
     ("account.enabled", "event-account-enabled"),
     ("membership.joined", "event-membership-joined"),

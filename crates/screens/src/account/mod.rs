@@ -122,6 +122,9 @@ fn asked(page: Page, form: &Form) -> Option<Asked> {
         (Page::Apps, "withdraw") => {
             call(Method::DELETE, format!("/v1/account/grants/{id}"), None, "withdrawn")
         }
+        (Page::Apps, "revoke") => {
+            call(Method::DELETE, format!("/v1/account/delegations/{id}"), None, "withdrawn")
+        }
         (Page::Keys, "make") => {
             let permissions: Vec<&str> =
                 form.iter().filter(|(name, _)| *name == "permission").map(|(_, value)| value).collect();

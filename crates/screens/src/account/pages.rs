@@ -152,11 +152,15 @@ pub async fn draw_with(
     shell.problem = wrong;
     let title = shell.t(page.title());
     let shell = shell.titled(title);
+    let mut delegated = Reply::of(StatusCode::OK);
     if page == Page::Apps {
         let found = whole(screens, visit, Page::Organizations.source()).await;
         name_organizations(&mut reply, &found);
+        delegated = whole(screens, visit, "/v1/account/delegations?limit=100").await;
+        name_organizations(&mut delegated, &found);
     }
     let mut items: Vec<Item> = lines::lines(&shell, page, listed(&reply));
+    items.extend(listed(&delegated).map(|item| lines::delegation(&shell, item)));
     let mut places = Vec::new();
     if page == Page::Keys {
         // Newest first, and revoked keys last, so that a key to revoke is easy to find.
@@ -224,16 +228,20 @@ async fn whole(screens: &Screens, visit: &Visit, source: &str) -> Reply {
     reply
 }
 
-/// Adds the name of each grant's organization, which the API returns by id.
+/// Adds the name of the organization to each grant and delegation; the API returns its id.
 fn name_organizations(reply: &mut Reply, found: &Reply) {
     let name = |id: &Value| {
         let known = listed(found).map(|one| &one["organization"]).find(|one| one["id"] == *id);
         known.map(|one| one["name"].clone())
     };
-    let apps = reply.body["items"].as_array_mut().into_iter().flatten();
-    for grant in apps.filter_map(|app| app["grants"].as_array_mut()).flatten() {
-        if let Some(name) = name(&grant["organization"]) {
-            grant["organization_name"] = name;
+    for item in reply.body["items"].as_array_mut().into_iter().flatten() {
+        if let Some(name) = name(&item["organization"]) {
+            item["organization_name"] = name;
+        }
+        for grant in item["grants"].as_array_mut().into_iter().flatten() {
+            if let Some(name) = name(&grant["organization"]) {
+                grant["organization_name"] = name;
+            }
         }
     }
 }

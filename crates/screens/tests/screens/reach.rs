@@ -16,6 +16,7 @@ const PUBLIC: &[&str] = &[
     "activity",
     "api-keys",
     "credentials",
+    "delegations",
     "grants",
     "invitations",
     "organizations",

@@ -19,8 +19,13 @@ use crate::{
     audit_trail::{Actor, ActorKind},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
     management::{Caller, require_fresh},
-    oauth::delegations::{self, Delegation, Delegator, Source, Whose},
+    oauth::{
+        apis::Apis,
+        authorization::in_words,
+        delegations::{self, Delegation, Delegator, Source, Whose},
+    },
     sessions::SignedIn,
+    store::StoreError,
 };
 
 pub(super) const WRITE_PERMISSION: &str = "delegations:write";
@@ -77,6 +82,8 @@ pub fn routes() -> Vec<Route> {
 struct DelegationView {
     id: DelegationId,
     client_id: String,
+    /// As the client registered; null if it is disabled.
+    client_name: Option<String>,
     /// The organization in which it counts; null: the person's own authority.
     organization: Option<OrganizationId>,
     /// The member who delegated; null: every member, or no organization.
@@ -85,6 +92,8 @@ struct DelegationView {
     audience: String,
     scope: String,
     authorization_details: Vec<Value>,
+    /// What the client may do, described in each language.
+    may: Vec<Value>,
     /// Whether the client may let another client act in its place.
     redelegable: bool,
     source: Source,
@@ -94,26 +103,33 @@ struct DelegationView {
     last_used_at: Option<Time>,
 }
 
-impl From<Delegation> for DelegationView {
-    fn from(delegation: Delegation) -> Self {
+impl DelegationView {
+    /// Names and descriptions come from memory, which is as good as a second old.
+    async fn new(app: &App, apis: &Apis, delegation: Delegation) -> Result<Self, StoreError> {
+        let client = app.directory.client(&app.store, &delegation.client_id).await?;
+        let authority = &delegation.authority;
+        let scope = authority.scope().to_string();
+        let api = apis.find(authority.audience());
         let membership = match delegation.delegator {
             Delegator::Person { membership, .. } => membership,
             Delegator::Organization(_) => None,
         };
-        Self {
+        Ok(Self {
             id: delegation.id,
-            client_id: delegation.client_id,
-            organization: delegation.authority.organization(),
+            client_name: client.and_then(|client| client.metadata.client_name.clone()),
+            organization: authority.organization(),
             membership,
-            audience: delegation.authority.audience().to_owned(),
-            scope: delegation.authority.scope().to_string(),
-            authorization_details: delegation.authority.details().to_vec(),
+            audience: authority.audience().to_owned(),
+            may: in_words(api, &scope, authority.details()),
+            scope,
+            authorization_details: authority.details().to_vec(),
+            client_id: delegation.client_id,
             redelegable: delegation.redelegable,
             source: delegation.source,
             created_at: delegation.created_at.into(),
             expires_at: delegation.expires_at.into(),
             last_used_at: delegation.last_used_at.map(Into::into),
-        }
+        })
     }
 }
 
@@ -190,8 +206,12 @@ async fn page(app: &App, listing: &Listing, whose: Whose) -> Result<Response, Pr
         Some((at, id)) => Some((*at, id.parse::<Uuid>().map_err(|_| ProblemCode::Malformed)?)),
         None => None,
     };
-    let found = delegations::list(&app.store, whose, after, listing.rows()).await?;
-    Ok(listing.page(found, |one| (one.created_at, one.id.to_string()), DelegationView::from))
+    let apis = app.directory.apis(&app.store).await?;
+    let mut views = Vec::new();
+    for one in delegations::list(&app.store, whose, after, listing.rows()).await? {
+        views.push(DelegationView::new(app, &apis, one).await?);
+    }
+    Ok(listing.page(views, |one| (one.created_at.0, one.id.to_string()), |view| view))
 }
 
 async fn list_mine(
@@ -211,7 +231,13 @@ async fn make_mine(
     require_fresh(&app, &me).await?;
     let (organization, wanted) = request.split();
     let made = Box::pin(make::by_person(&app, &context, &me, organization.as_deref(), &wanted)).await?;
-    Ok(created(&format!("{MINE}/{}", made.id), None, &DelegationView::from(made)))
+    answer(&app, MINE, made).await
+}
+
+async fn answer(app: &App, list: &str, made: Delegation) -> Result<Response, Problem> {
+    let location = format!("{list}/{}", made.id);
+    let apis = app.directory.apis(&app.store).await?;
+    Ok(created(&location, None, &DelegationView::new(app, &apis, made).await?))
 }
 
 async fn revoke_mine(
@@ -245,8 +271,7 @@ async fn create(
 ) -> Result<Response, Problem> {
     let place = caller.organization()?.id;
     let made = Box::pin(make::by_caller(&app, &context, &caller, &request.into())).await?;
-    let location = format!("/v1/organizations/{place}/delegations/{}", made.id);
-    Ok(created(&location, None, &DelegationView::from(made)))
+    answer(&app, &format!("/v1/organizations/{place}/delegations"), made).await
 }
 
 async fn revoke(
