@@ -97,6 +97,8 @@ const HOUSES: &[House] = &[
                     "oauth/refresh",
                     "oauth/client_credentials",
                     "oauth/exchange",
+                    "approvals",
+                    "oauth/ciba",
                     "oauth/logout",
                     "oauth/device",
                     "oauth/key_credentials",

@@ -1,7 +1,7 @@
 //! The OAuth error registry: for each registered code, its status and where it may be sent.
 //!
 //! RFC 6749 §4.1.2.1 and §5.2, RFC 6750 §3.1, RFC 7009 §2.2.1, RFC 7591 §3.2.2, RFC 8628 §3.5, RFC 8707 §2,
-//! RFC 9126 §2.3, RFC 9396 §5, RFC 9449 §§5 and 9, RFC 9470 §3, OpenID Connect Core §3.1.2.6.
+//! RFC 9126 §2.3, RFC 9396 §5, RFC 9449 §§5 and 9, RFC 9470 §3, OpenID Connect Core §3.1.2.6, CIBA Core §13.
 
 use serde::Serialize;
 
@@ -78,6 +78,8 @@ registry! {
     AuthorizationPending = "authorization_pending", 400, [Body];
     SlowDown = "slow_down", 400, [Body];
     ExpiredToken = "expired_token", 400, [Body];
+    UnknownUserId = "unknown_user_id", 400, [Body];
+    InvalidBindingMessage = "invalid_binding_message", 400, [Body];
 }
 
 impl ErrorCode {

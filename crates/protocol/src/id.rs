@@ -125,6 +125,7 @@ macro_rules! kinds {
 
 kinds! {
     Account => AccountId,
+    Approval => ApprovalId,
     Challenge => ChallengeId,
     Credential => CredentialId,
     Delegation => DelegationId,

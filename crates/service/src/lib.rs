@@ -6,6 +6,7 @@
 mod account_api;
 pub mod accounts;
 pub mod api_keys;
+pub mod approvals;
 pub mod audit_trail;
 pub mod bootstrap;
 pub mod branding;
@@ -47,6 +48,7 @@ pub fn table() -> Vec<http::Route> {
         oauth::authorization::routes(),
         oauth::pushed_authorization::routes(),
         oauth::device::routes(),
+        oauth::ciba::routes(),
         oauth::challenge::routes(),
         oauth::token::routes(),
         oauth::userinfo::routes(),
@@ -58,6 +60,7 @@ pub fn table() -> Vec<http::Route> {
         flow::routes(),
         account_api::routes(),
         management::api_keys::routes(),
+        management::approvals::routes(),
         management::invitations::routes(),
         management::routes(),
         management::organizations::routes(),

@@ -1,7 +1,7 @@
 //! Lists that grow with the features, for floors that must not import them. One line per entry.
 
 use crate::{
-    App, Core, api_keys,
+    App, Core, api_keys, approvals,
     endings::Dependent,
     flow::{self, Purpose},
     impersonation,
@@ -28,6 +28,7 @@ pub const REGISTERS: Registers = Registers {
         oauth::authorization::DEPENDENT,
         oauth::logout::DEPENDENT,
         oauth::delegations::DEPENDENT,
+        approvals::DEPENDENT,
         api_keys::DEPENDENT,
         impersonation::DEPENDENT,
     ],
@@ -37,6 +38,7 @@ pub const REGISTERS: Registers = Registers {
         oauth::client_credentials::GRANT,
         oauth::device::GRANT,
         oauth::exchange::GRANT,
+        oauth::ciba::GRANT,
     ],
 };
 
@@ -47,6 +49,8 @@ pub const JOBS: &[JobKind<App>] = &[
     jobs::maintenance(),
     jobs::sweep(),
     limits::sweeping(),
+    approvals::PING,
+    approvals::SWEEPING,
     flow::HOLD_REMINDERS,
     impersonation::EXPIRY,
     oauth::delegations::SWEEPING,

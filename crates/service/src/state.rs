@@ -15,8 +15,8 @@ use crate::{
     limits::Empty,
     mail::Mailer,
     oauth::{
-        access_token::Signatures, client_auth::ClientAuthorities, clients::FetchedKeys, details::Details,
-        directory::Directory, grants::Presenter, keys::Keys,
+        access_token::Signatures, ciba::Polls, client_auth::ClientAuthorities, clients::FetchedKeys,
+        details::Details, directory::Directory, grants::Presenter, keys::Keys,
     },
     registers::{REGISTERS, Registers},
     secrets::Secrets,
@@ -38,6 +38,8 @@ pub struct App {
     pub client_authorities: Option<ClientAuthorities>,
     pub hasher: Hasher,
     pub passkeys: RelyingParty,
+    /// When clients last asked for the outcome of an approval.
+    pub polls: Polls,
     /// The OpenAPI document: generated at the first request, and the same until the next release.
     pub described: OnceLock<Document>,
     pub registers: Registers,
@@ -108,6 +110,7 @@ impl App {
             registers: REGISTERS,
             presenter,
             signatures: Signatures::default(),
+            polls: Polls::default(),
             client_keys: FetchedKeys::default(),
             client_authorities,
             passkeys,

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use porteiro_protocol::id::{AccountId, MembershipId, OrganizationId};
-use porteiro_service::oauth::clients::Trust;
+use porteiro_service::oauth::{apis, clients::Trust};
 use porteiro_testkit::{Answer, Browser, TestApp};
 use serde_json::{Value, json};
 
 use crate::{
-    oauth::driver::Relying,
+    oauth::{LEDGER, driver::Relying, ledger},
     organizations::driver::{account_of, house, join, organization, role},
     people,
 };
 
 pub const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+pub const CIBA: &str = "urn:openid:params:grant-type:ciba";
 pub const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 
 pub struct Scene {
@@ -49,7 +50,11 @@ pub async fn proved(app: &Arc<TestApp>, address: &str) -> Browser {
 impl Scene {
     /// Ana, an accountant in one organization.
     pub async fn new() -> Self {
-        let app = house().await;
+        Self::on(house().await).await
+    }
+
+    /// The same in an installation that has a payroll.
+    pub async fn on(app: Arc<TestApp>) -> Self {
         let mut browser = proved(&app, "ana@example.test").await;
         let account = account_of(&mut browser).await;
         let here = organization(&app, "here").await;
@@ -106,4 +111,118 @@ pub async fn exchanged(app: &TestApp, agent: &Relying, token: &str, more: &[(&st
     let answer = exchange(app, agent, token, more).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.json()["access_token"].as_str().unwrap().to_owned()
+}
+
+/// An API with payments, which can be undone, and transfers, which cannot.
+pub fn ledger_with_payments() -> apis::Api {
+    let kind = |name: &str, irreversible: bool| {
+        json!({
+            "name": name,
+            "schema": {
+                "type": "object",
+                "properties": {"amount": {"type": "string"}, "to": {"type": "string", "maxLength": 40}},
+                "required": ["amount", "to"],
+                "additionalProperties": false
+            },
+            "display": {"en": "Pay {amount} to {to}", "pt": "Pagar {amount} para {to}"},
+            "irreversible": irreversible
+        })
+    };
+    let mut api = serde_json::to_value(ledger()).unwrap();
+    api["details"] = json!([kind("payment", false), kind("transfer", true)]);
+    serde_json::from_value(api).unwrap()
+}
+
+/// What an agent asks for: one payment, or one transfer.
+pub fn action(kind: &str, amount: &str) -> String {
+    json!([{"type": kind, "amount": amount, "to": "Bea"}]).to_string()
+}
+
+/// An agent that may ask for approvals.
+pub async fn asking_agent(app: &TestApp, more: Value) -> Relying {
+    let mut metadata =
+        json!({"grant_types": [EXCHANGE, CIBA], "authorization_details_types": ["payment", "transfer"]});
+    for (name, value) in more.as_object().into_iter().flatten() {
+        metadata[name] = value.clone();
+    }
+    agent(app, metadata).await
+}
+
+/// A request that waits: the handle, and the number that the agent shows.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub handle: String,
+    pub number: i64,
+}
+
+impl Scene {
+    /// Ana lets an agent read her invoices; for more it has to ask her.
+    pub async fn asking() -> Self {
+        Self::asking_on(house().await, json!({})).await
+    }
+
+    /// The same elsewhere, with more metadata of the agent.
+    pub async fn asking_on(app: Arc<TestApp>, more: Value) -> Self {
+        let mut scene = Self::on(app).await;
+        apis::register(&scene.app.app.store, &ledger_with_payments()).await.unwrap();
+        scene.agent = asking_agent(&scene.app, more).await;
+        scene.app.catch_up().await;
+        scene.delegated("invoices:read", None).await;
+        scene
+    }
+
+    /// Asks for one payment of ten, or what `more` says; an empty value leaves out.
+    pub async fn ask(&self, agent: &Relying, more: &[(&str, &str)]) -> Answer {
+        ask(&self.app, agent, &self.account.to_string(), more).await
+    }
+
+    pub async fn asked(&self, more: &[(&str, &str)]) -> Asked {
+        asked(&self.ask(&self.agent, more).await)
+    }
+
+    pub async fn poll(&self, asked: &Asked) -> Answer {
+        self.agent.token(&self.app, CIBA, &[("auth_req_id", &asked.handle)]).await
+    }
+
+    /// What the newest undecided request shows to the person.
+    pub async fn waiting(&mut self) -> Value {
+        let inbox = self.browser.get("/v1/account/approvals?state=pending").await.json();
+        inbox["items"][0].clone()
+    }
+
+    /// The person decides about the newest request.
+    pub async fn decide(&mut self, verb: &str, body: &Value) -> Answer {
+        let waiting = self.waiting().await;
+        let id = waiting["id"].as_str().unwrap_or_else(|| panic!("nothing waits"));
+        self.browser.post(&format!("/v1/account/approvals/{id}/{verb}"), body).await
+    }
+
+    pub async fn approve(&mut self, asked: &Asked) -> Value {
+        let answer = self.decide("approve", &json!({"number": asked.number})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()
+    }
+}
+
+pub async fn ask(app: &TestApp, agent: &Relying, person: &str, more: &[(&str, &str)]) -> Answer {
+    let details = action("payment", "10.00");
+    let usual = [
+        ("scope", "openid invoices:write"),
+        ("resource", LEDGER),
+        ("login_hint", person),
+        ("authorization_details", &details),
+    ];
+    let named = |name: &str| more.iter().any(|(known, _)| *known == name);
+    let mut form: Vec<(&str, &str)> = usual.into_iter().filter(|(name, _)| !named(name)).collect();
+    form.extend(more.iter().filter(|(_, value)| !value.is_empty()));
+    agent.call(app, "/connect/ciba", &form).await
+}
+
+pub fn asked(answer: &Answer) -> Asked {
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let body = answer.json();
+    Asked {
+        handle: body["auth_req_id"].as_str().unwrap().to_owned(),
+        number: body["approval_number"].as_i64().unwrap(),
+    }
 }

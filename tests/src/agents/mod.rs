@@ -1,6 +1,8 @@
-//! Agents: delegations, token exchange (RFC 8693) and what becomes of them.
+//! Agents: delegations, token exchange (RFC 8693), approvals (CIBA), and what becomes of them.
 
+mod approvals;
 mod attacks;
+mod ciba;
 mod delegations;
 pub mod driver;
 mod endings;

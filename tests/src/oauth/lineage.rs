@@ -72,6 +72,7 @@ impl Scene {
             actor: Some(ActorChain::of(Actor { kind: ActorKind::Agent, id: self.agent.id.clone() })),
             until: None,
             device: false,
+            approval: None,
         };
         let new = &NewDerived {
             id,

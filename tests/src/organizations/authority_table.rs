@@ -59,6 +59,7 @@ const TABLE: &[(&str, &str)] = &[
     ("POST /v1/organizations/{organization}/resume", "organizations:administer"),
     ("GET /v1/platform/organizations", "platform.organizations:read"),
     ("POST /v1/platform/organizations", "platform.organizations:write"),
+    ("GET /v1/organizations/{organization}/approvals", "approvals:read"),
     ("GET /v1/organizations/{organization}/delegations", "delegations:read"),
     ("POST /v1/organizations/{organization}/delegations", "delegations:write"),
     ("DELETE /v1/organizations/{organization}/delegations/{id}", "delegations:write"),

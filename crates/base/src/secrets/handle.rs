@@ -30,6 +30,8 @@ pub enum HandleKind {
     Invitation,
     /// The device code with which a device polls (RFC 8628).
     DeviceCode,
+    /// The `auth_req_id` with which a client asks for the outcome of an approval (CIBA Core §7.3).
+    ApprovalRequest,
 }
 
 impl HandleKind {
@@ -42,6 +44,7 @@ impl HandleKind {
             Self::Pushed => "pt_par_",
             Self::Invitation => "pt_inv_",
             Self::DeviceCode => "pt_dc_",
+            Self::ApprovalRequest => "pt_ar_",
         }
     }
 }

@@ -214,6 +214,11 @@ pub struct Settings {
     /// verified.
     pub sms_budget_per_day: u32,
 
+    /// By how much the limits on requests for approval are multiplied: 3 undecided at a time, 10 an hour and 30 a day by
+    /// one client of one person, and 60 a day of one person in all.
+    #[schemars(range(min = 1, max = 1000))]
+    pub approval_limit_factor: u32,
+
     /// Whether the server applies missing migrations when it starts. Leave it off in production and run `porteiro
     /// migrate` as a separate step of the roll-out.
     pub migrate_on_start: bool,
@@ -333,6 +338,7 @@ impl Default for Settings {
             sms_from: None,
             sms_countries: Vec::new(),
             sms_budget_per_day: 1_000,
+            approval_limit_factor: 1,
             migrate_on_start: false,
             key_rotation_seconds: 90 * 86_400,
             key_publish_lead_seconds: 86_400,

@@ -52,6 +52,9 @@ pub struct DetailType {
     /// Rules by member; members without a rule must stay equal.
     #[serde(default)]
     pub narrowing: BTreeMap<String, Rule>,
+    /// What it allows cannot be undone: to approve it, a person proves again who they are (decision record 0093).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub irreversible: bool,
 }
 
 impl DetailType {

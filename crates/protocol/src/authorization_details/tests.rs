@@ -51,6 +51,12 @@ fn a_registration_keeps_its_form() {
     let kind = read(payment());
     assert_eq!(kind.check(), Ok(()));
     assert_eq!(serde_json::to_value(&kind).unwrap(), payment());
+    assert!(!kind.irreversible, "unless the registration says so");
+    let mut final_one = payment();
+    final_one["irreversible"] = json!(true);
+    let kind = read(final_one.clone());
+    assert!(kind.irreversible && kind.check().is_ok());
+    assert_eq!(serde_json::to_value(&kind).unwrap(), final_one);
     for (pointer, value) in
         [("/extra", json!(1)), ("/narrowing/amount", json!("less")), ("/display/fr", json!("a"))]
     {

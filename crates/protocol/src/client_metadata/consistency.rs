@@ -1,6 +1,6 @@
 //! Rules between members.
 
-use super::{ClientMetadata, MetadataError, invalid};
+use super::{ClientMetadata, DeliveryMode, MetadataError, invalid};
 use crate::{assurance::Level, error::ErrorCode};
 
 /// Fills in defaults that depend on other members, and refuses contradictions (RFC 7591 §2.1).
@@ -22,9 +22,19 @@ pub(super) fn settle(metadata: &mut ClientMetadata) -> Result<(), MetadataError>
     if metadata.is_public() && metadata.has_grant("client_credentials") {
         return Err(invalid("a client that does not authenticate cannot have the client_credentials grant"));
     }
+    backchannel(metadata)?;
     keys(metadata)?;
     levels(metadata)?;
     certificate(metadata)
+}
+
+/// CIBA Core §4: a client that is notified says where.
+fn backchannel(metadata: &ClientMetadata) -> Result<(), MetadataError> {
+    let pinged = metadata.backchannel_token_delivery_mode == Some(DeliveryMode::Ping);
+    if pinged != metadata.backchannel_client_notification_endpoint.is_some() {
+        return Err(invalid("backchannel_client_notification_endpoint is required for ping, and only there"));
+    }
+    Ok(())
 }
 
 /// Default levels are requirements: with no known value, every request of the client would be refused.
@@ -42,6 +52,9 @@ fn keys(metadata: &ClientMetadata) -> Result<(), MetadataError> {
         "private_key_jwt" => Some("private_key_jwt"),
         "self_signed_tls_client_auth" => Some("self_signed_tls_client_auth"),
         _ if metadata.require_signed_request_object == Some(true) => Some("require_signed_request_object"),
+        _ if metadata.backchannel_authentication_request_signing_alg.is_some() => {
+            Some("backchannel_authentication_request_signing_alg")
+        }
         _ => None,
     };
     match (metadata.jwks.is_some(), metadata.jwks_uri.is_some(), needed_by) {

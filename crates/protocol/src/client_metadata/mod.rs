@@ -1,5 +1,5 @@
 //! Client metadata: RFC 7591 §2 and §3.1, RFC 7592 §2.2, OpenID Connect Registration §2, and what RFC 8705,
-//! RFC 9101, RFC 9126, RFC 9396, RFC 9449, JARM and the logout specifications add. `kind` is Porteiro's own.
+//! RFC 9101, RFC 9126, RFC 9396, RFC 9449, JARM, CIBA and the logout specifications add. `kind` is Porteiro's own.
 //!
 //! 1. Each member is read by the reader that the table below names: `read`, `keys`, `name`.
 //! 2. Rules between members are checked in `consistency`.
@@ -55,6 +55,14 @@ pub enum ClientKind {
     Application,
     Service,
     Agent,
+}
+
+/// How a client learns that a person decided (CIBA Core §4). Push is not among them (decision record 0094).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryMode {
+    Poll,
+    Ping,
 }
 
 /// One member as received, with what its reader needs.
@@ -133,6 +141,9 @@ members! {
     tls_client_certificate_bound_access_tokens: Option<bool> = read::flag;
     dpop_bound_access_tokens: Option<bool> = read::flag;
     authorization_details_types: Vec<String> = read::texts;
+    backchannel_token_delivery_mode: Option<DeliveryMode> = read::delivery_mode;
+    backchannel_client_notification_endpoint: Option<String> = read::endpoint;
+    backchannel_authentication_request_signing_alg: Option<Algorithm> = read::algorithm;
     kind: ClientKind = read::kind;
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ApplicationType, ClientKind, Member, MetadataError, invalid};
+use super::{ApplicationType, ClientKind, DeliveryMode, Member, MetadataError, invalid};
 use crate::{
     error::ErrorCode,
     jose::Algorithm,
@@ -169,6 +169,15 @@ pub(super) fn application_type(member: Member<'_>) -> Read<Option<ApplicationTyp
         Some("web") => Ok(Some(ApplicationType::Web)),
         Some("native") => Ok(Some(ApplicationType::Native)),
         Some(_) => Err(member.refused("must be web or native")),
+    }
+}
+
+pub(super) fn delivery_mode(member: Member<'_>) -> Read<Option<DeliveryMode>> {
+    match text(member)?.as_deref() {
+        None => Ok(None),
+        Some("poll") => Ok(Some(DeliveryMode::Poll)),
+        Some("ping") => Ok(Some(DeliveryMode::Ping)),
+        Some(_) => Err(member.refused("must be poll or ping")),
     }
 }
 

@@ -52,6 +52,10 @@ pub struct AuthorizationServer {
     pub tls_client_certificate_bound_access_tokens: bool,
     pub backchannel_logout_supported: bool,
     pub backchannel_logout_session_supported: bool,
+    /// CIBA Core §4.
+    pub backchannel_token_delivery_modes_supported: Vec<&'static str>,
+    pub backchannel_authentication_request_signing_alg_values_supported: Vec<&'static str>,
+    pub backchannel_user_code_parameter_supported: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ui_locales_supported: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -74,6 +78,9 @@ pub struct Endpoints {
     /// RFC 8628 §4.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_authorization_endpoint: Option<String>,
+    /// CIBA Core §4.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backchannel_authentication_endpoint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub introspection_endpoint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

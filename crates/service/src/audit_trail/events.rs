@@ -45,6 +45,10 @@ kinds! {
     DelegationCreated = "delegation.created", "Authority in the organization was delegated to a client.";
     DelegationRevoked = "delegation.revoked", "A delegation was revoked; what was issued by it ended.";
     TokenExchanged = "token.exchanged", "A client exchanged a member's token for one of its own.";
+    ApprovalRequested = "approval.requested", "A client asked a member to approve an action.";
+    ApprovalDecided = "approval.decided", "A member approved, denied or reported a request of a client.";
+    ApprovalRedeemed = "approval.redeemed", "A client redeemed an approval for its one token.";
+    ApprovalClientBlocked = "approval.client_blocked", "A client may not ask a member for a day: it was denied too often, or reported.";
     AuthorityRefused = "authority.refused", "A request was refused because it exceeds the caller's authority; the reference identifies the refusal.";
     ImpersonationStarted = "impersonation.started", "A platform administrator started to impersonate a member.";
     ImpersonationToken = "impersonation.token", "An access token was issued for an impersonation.";

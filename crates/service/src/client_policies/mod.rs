@@ -8,9 +8,11 @@ mod store;
 pub use decide::Decision;
 pub use store::{ClientPolicy, count, find, list, present, put, remove};
 
+use porteiro_protocol::client_metadata::ClientKind;
+
 use crate::{
     oauth::clients::Client,
-    organizations::Organization,
+    organizations::{Agents, Organization},
     store::{Reader, StoreError},
 };
 
@@ -23,6 +25,10 @@ pub async fn allows(
     // A private client of another organization is never allowed, whatever a client policy says.
     if !client.is_known_to(organization.id) {
         return Ok(false);
+    }
+    match (organization.policy.agents, client.metadata.kind) {
+        (Agents::Frozen, ClientKind::Agent) => return Ok(false),
+        (Agents::Frozen, ClientKind::Application | ClientKind::Service) | (Agents::Allowed, _) => {}
     }
     let named = store::find(reader, organization.id, &client.id).await?.map(|policy| policy.decision);
     Ok(decide::allowed(named, client.trust, organization.policy.third_party_clients))

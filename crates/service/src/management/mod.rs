@@ -5,6 +5,7 @@
 //! endpoints and use cases; the folder of the same name outside has its rows and what other features use.
 
 pub mod api_keys;
+pub mod approvals;
 pub mod branding;
 mod caller;
 pub mod changes;

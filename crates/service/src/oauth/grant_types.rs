@@ -8,6 +8,9 @@ pub const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 /// RFC 8693 §2.1.
 pub const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 
+/// CIBA Core §4.
+pub const CIBA: &str = "urn:openid:params:grant-type:ciba";
+
 /// One grant type.
 pub struct GrantType {
     /// The value of `grant_type`, as clients register it and discovery announces it.
@@ -73,6 +76,15 @@ pub const GRANT_TYPES: &[GrantType] = &[
         // Acting for people is for clients that an administrator vouches for.
         open_to_unverified: false,
         presents: None,
+        served: |_| true,
+    },
+    GrantType {
+        name: CIBA,
+        short: None,
+        response_type: None,
+        // Asking people for approval is for clients that an administrator vouches for.
+        open_to_unverified: false,
+        presents: Some(("auth_req_id", HandleKind::ApprovalRequest)),
         served: |_| true,
     },
 ];

@@ -7,6 +7,7 @@ pub mod authority;
 pub mod authorization;
 pub mod binding;
 pub mod challenge;
+pub mod ciba;
 pub mod client_auth;
 pub mod client_credentials;
 pub mod clients;

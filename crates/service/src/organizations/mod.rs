@@ -4,7 +4,7 @@
 mod entry;
 mod store;
 
-use porteiro_protocol::{assurance::Level, id::OrganizationId, time::OffsetDateTime};
+use porteiro_protocol::{actor::ActorChain, assurance::Level, id::OrganizationId, time::OffsetDateTime};
 use serde::{Deserialize, Serialize};
 
 pub use entry::{Proved, Unmet};
@@ -36,6 +36,11 @@ text_enum! {
     ThirdParty { All = "all", Verified = "verified", Listed = "listed" }
 }
 
+text_enum! {
+    /// Whether clients may act for members of an organization (RFC 8693 §4.1, `act`).
+    Agents { Allowed = "allowed", Frozen = "frozen" }
+}
+
 /// What an organization requires of its members and their clients. It can only be stricter than the platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -48,10 +53,34 @@ pub struct Policy {
     pub max_age: Option<u32>,
     #[serde(default = "all")]
     pub third_party_clients: ThirdParty,
+    /// `frozen` stops every agent in the organization at once, until it is `allowed` again. Not written while `allowed`, so
+    /// that nodes of the previous release can read it.
+    #[serde(default = "allowed", skip_serializing_if = "Agents::are_allowed")]
+    pub agents: Agents,
 }
 
 const fn none() -> Level {
     Level::None
+}
+
+const fn allowed() -> Agents {
+    Agents::Allowed
+}
+
+impl Agents {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    const fn are_allowed(&self) -> bool {
+        match self {
+            Self::Allowed => true,
+            Self::Frozen => false,
+        }
+    }
+
+    /// Whether a token or a request of this client may act for a member now: a platform administrator who impersonates is
+    /// no agent.
+    pub fn admit(self, actor: Option<&ActorChain>) -> bool {
+        self.are_allowed() || actor.is_none_or(|chain| chain.impersonator().is_some())
+    }
 }
 
 const fn all() -> ThirdParty {
@@ -60,6 +89,6 @@ const fn all() -> ThirdParty {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { min_level: Level::None, max_age: None, third_party_clients: all() }
+        Self { min_level: Level::None, max_age: None, third_party_clients: all(), agents: allowed() }
     }
 }

@@ -26,6 +26,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
             "client-policies:*",
             "api-keys:*",
             "delegations:*",
+            "approvals:*",
             "audit:*",
         ]),
     },

@@ -59,6 +59,11 @@ pub const OWN: &[OwnPermission] = &[
         "Permitir que agentes ajam pelos membros, e impedi-los",
     ),
     here("audit:read", "Read the audit trail", "Ler a trilha de auditoria"),
+    here(
+        "approvals:read",
+        "See what agents ask members to approve",
+        "Ver o que agentes pedem que os membros aprovem",
+    ),
     platform("platform.accounts:read", "See accounts", "Ver contas"),
     platform(
         "platform.accounts:write",

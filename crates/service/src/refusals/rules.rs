@@ -49,6 +49,7 @@ rules! {
     OrganizationSwitched = "organization_switched", "The requested organization is not the granted one.";
     DetailsWidened = "details_widened", "The requested authorization details exceed the granted ones.";
     NotDelegated = "not_delegated", "No delegation to this client covers the requested authority.";
+    AgentsFrozen = "agents_frozen", "The organization has frozen its agents: no client may act for a member.";
     NotRedelegable = "not_redelegable", "The delegation by which the token was issued does not allow another client to act.";
     ChainTooLong = "chain_too_long", "The token has passed through as many clients as it may.";
     ExchangeOfActing = "exchange_of_acting", "An impersonation token cannot be exchanged.";

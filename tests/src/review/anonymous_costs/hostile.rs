@@ -211,7 +211,11 @@ pub fn request(world: &World, cost: &Cost, number: u32) -> Request<Body> {
         }
         (
             "POST",
-            path @ ("/connect/challenge" | "/connect/device" | "/connect/introspect" | "/connect/revoke"),
+            path @ ("/connect/challenge"
+            | "/connect/ciba"
+            | "/connect/device"
+            | "/connect/introspect"
+            | "/connect/revoke"),
         ) => {
             let mut pairs = world.client(number);
             pairs.push(("token", format!("pt_rt_{number}")));

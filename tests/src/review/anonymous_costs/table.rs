@@ -87,6 +87,7 @@ pub const COSTS: &[Cost] = &[
         ..begins("POST", "/connect/authorize", 22, 40 * 1024)
     },
     proves("/connect/challenge", 8),
+    proves("/connect/ciba", 8),
     proves("/connect/device", 8),
     proves("/connect/introspect", 8),
     reads("GET", "/connect/logout", 2),

@@ -15,6 +15,7 @@ pub enum Change {
     MinLevel,
     MaxAge,
     ThirdPartyClients,
+    AgentsFrozen,
     ClientBlocked,
     TrustLowered,
     OrganizationMode,
@@ -65,6 +66,8 @@ impl Change {
             Self::ThirdPartyClients => {
                 (set(&[grant, authorize, robot]), set(&[grant, &[Door::ClientsToken]]))
             }
+            // Whatever they were given waits.
+            Self::AgentsFrozen => (set(&[&[Door::Exchange, Door::IntrospectExchanged]]), set(&[])),
             Self::ClientBlocked | Self::TrustLowered | Self::OrganizationMode | Self::ClientDisabled => {
                 (set(&[grant, authorize]), set(&[grant]))
             }
@@ -154,6 +157,7 @@ impl Stand {
                 self.app.catch_up().await;
             }
             Change::ThirdPartyClients => self.policy(json!({"third_party_clients": "listed"})).await,
+            Change::AgentsFrozen => self.policy(json!({"agents": "frozen"})).await,
             Change::ClientBlocked => {
                 let path = self.place(&format!("/client-policies/{}", self.client.id));
                 self.send(Method::PUT, &path, &self.owner, Some(&json!({"decision": "block"}))).await;
@@ -217,7 +221,9 @@ impl Stand {
     pub async fn undo(&mut self, change: Change) -> bool {
         let member = self.place(&format!("/members/{}", self.member));
         match change {
-            Change::MinLevel | Change::MaxAge | Change::ThirdPartyClients => self.policy(json!({})).await,
+            Change::MinLevel | Change::MaxAge | Change::ThirdPartyClients | Change::AgentsFrozen => {
+                self.policy(json!({})).await;
+            }
             Change::ClientBlocked => {
                 let path = self.place(&format!("/client-policies/{}", self.client.id));
                 self.send(Method::DELETE, &path, &self.owner, None).await;

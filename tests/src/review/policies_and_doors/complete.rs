@@ -2,7 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use porteiro_service::{http::Access, oauth::grant_types::GRANT_TYPES, organizations::Policy};
+use porteiro_service::{
+    http::Access,
+    oauth::grant_types::GRANT_TYPES,
+    organizations::{Agents, Policy},
+};
 
 use super::{
     TESTED,
@@ -11,8 +15,12 @@ use super::{
 };
 
 /// Members of an organization's policy.
-const POLICY: &[(&str, Change)] =
-    &[("min_level", MinLevel), ("max_age", MaxAge), ("third_party_clients", ThirdPartyClients)];
+const POLICY: &[(&str, Change)] = &[
+    ("min_level", MinLevel),
+    ("max_age", MaxAge),
+    ("third_party_clients", ThirdPartyClients),
+    ("agents", AgentsFrozen),
+];
 
 /// Changes an organization or the platform can make: by the row that makes it, or why nobody who has something can lose
 /// it thereby.
@@ -86,6 +94,7 @@ const ENDPOINTS: &[(&str, Result<Door, &str>)] = &[
     ("POST /connect/revoke", Err("ends")),
     ("POST /connect/par", Err("asks; the answer is Authorize")),
     ("POST /connect/device", Err("asks; the answer is Authorize")),
+    ("POST /connect/ciba", Err("asks; the answer is Exchange")),
     ("POST /connect/challenge", Err("Authorize, for an app of the house")),
     ("GET /connect/userinfo", Ok(Door::Userinfo)),
     ("POST /connect/userinfo", Ok(Door::Userinfo)),
@@ -99,6 +108,8 @@ const GIVEN: &[(&str, Door)] = &[
     // The same statement and the same checks as a code (docs/decisions/0064).
     ("urn:ietf:params:oauth:grant-type:device_code", Door::Redeem),
     ("urn:ietf:params:oauth:grant-type:token-exchange", Door::Exchange),
+    // The same grants and the same checks; what ends before it is redeemed: tests/src/agents/approvals.rs.
+    ("urn:openid:params:grant-type:ciba", Door::Exchange),
 ];
 
 /// Which doors a kind of access is. Another kind does not compile without a line here.
@@ -122,7 +133,7 @@ fn named(route: &porteiro_service::http::Route) -> String {
 
 #[test]
 fn every_member_of_the_policy_has_a_row() {
-    let policy = serde_json::to_value(Policy::default()).unwrap();
+    let policy = serde_json::to_value(Policy { agents: Agents::Frozen, ..Policy::default() }).unwrap();
     let members: BTreeSet<&str> = policy.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(members, POLICY.iter().map(|(name, _)| *name).collect());
     assert!(POLICY.iter().all(|(_, change)| TESTED.contains(change)));

@@ -23,8 +23,8 @@ pub use invitation::{InvitationMail, invitation};
 pub use link::Link;
 pub use locale::Locale;
 pub use notices::{
-    Change, Happening, Note, already_registered, credential_changed, device_connected, new_device,
-    no_account, sessions_ended, someone_tried,
+    Change, Happening, Note, already_registered, approval_waiting, credential_changed, device_connected,
+    new_device, no_account, sessions_ended, someone_tried,
 };
 pub use phone::{SmsCode, sms_code};
 pub use recovery::recovery_hold_started;

@@ -263,6 +263,30 @@ pub fn sessions_ended(locale: Locale, what: &Happening<'_>) -> Rendered {
     }
 }
 
+/// Something waits for a decision. Who asks for what is only shown to who signs in, and nothing is decided from a mail.
+pub fn approval_waiting(locale: Locale, what: &Happening<'_>) -> Rendered {
+    let service = name(what.service);
+    let [subject, first, last] = match locale {
+        Locale::En => [
+            "Something waits for your decision".into(),
+            format!("An app asks you to approve something. To see what it is, sign in to {service} and open your approvals."),
+            "If you did not start anything, say so there: the app then cannot ask you for a day. If you do nothing, \
+             nothing is approved."
+                .into(),
+        ],
+        Locale::Pt => [
+            "Algo espera pela sua decisão".into(),
+            format!("Um aplicativo pede que você aprove algo. Para ver o que é, entre em {service} e abra as suas aprovações."),
+            "Se você não começou nada, avise lá: o aplicativo fica um dia sem poder pedir. Se você não fizer nada, nada \
+             é aprovado."
+                .into(),
+        ],
+    };
+    let mut blocks = vec![Block::Paragraph(first), Block::Paragraph(last)];
+    blocks.extend(what.link.clone().map(Block::Link));
+    Letter { locale, subject, blocks }.render()
+}
+
 fn happening(locale: Locale, subject: &str, first: String, what: &Happening<'_>) -> Rendered {
     let service = name(what.service);
     let last = match (locale, &what.link) {

@@ -23,6 +23,7 @@ enum Kind {
     DeviceConnected,
     RecoveryHoldStarted,
     SessionsEnded,
+    ApprovalWaiting,
     ImpersonationStarted,
     Invitation,
 }
@@ -40,6 +41,7 @@ fn kinds() -> Vec<Kind> {
         Kind::DeviceConnected,
         Kind::RecoveryHoldStarted,
         Kind::SessionsEnded,
+        Kind::ApprovalWaiting,
         Kind::ImpersonationStarted,
         Kind::Invitation,
     ];
@@ -76,6 +78,7 @@ impl Kind {
                 recovery_hold_started(locale, at + porteiro_protocol::time::Duration::hours(72), &what)
             }
             Self::SessionsEnded => sessions_ended(locale, &what),
+            Self::ApprovalWaiting => approval_waiting(locale, &what),
             Self::ImpersonationStarted => {
                 let acting = Acting { who: value, organization: value, reason: value, until: at };
                 impersonation_started(locale, &acting, &what)

@@ -183,6 +183,7 @@ async fn write(
         actor: Some(ActorChain::staff(actor.to_string())),
         until: Some(numeric_date(impersonation.ends_at)),
         device: false,
+        approval: None,
     };
     let acting = Acting::from(&member);
     let new = NewActing {

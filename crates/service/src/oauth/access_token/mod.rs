@@ -135,7 +135,9 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
                     .filter(|_| is_after_the_cut(&claims, &client)),
             };
             let Some(member) = member else { return Ok(None) };
-            if !still_held(&claims, &member, &apis) {
+            if !member.organization.policy.agents.admit(claims.actor.as_ref())
+                || !still_held(&claims, &member, &apis)
+            {
                 return Ok(None);
             }
             (member.account, Some(member))

@@ -260,6 +260,7 @@ fn terms(prepared: &Prepared, authentication: &Authentication<'_>) -> Terms {
         actor: acting_agent(&prepared.client),
         until: None,
         device: prepared.device.is_some(),
+        approval: None,
     }
 }
 

@@ -7,7 +7,10 @@ use porteiro_protocol::{id::ordered_floor, jose::Algorithm, time::OffsetDateTime
 use serde_json::Value;
 
 use super::{
-    super::clients::{self, Client, Profile, Unverified, profile},
+    super::{
+        clients::{self, Client, Profile, Unverified, profile},
+        grant_types::CIBA,
+    },
     keys_unavailable, store,
 };
 use crate::{App, http::OAuthError, secrets::sha256};
@@ -68,7 +71,11 @@ fn accept(
     // One string, equal to ours (docs/decisions/0017): an array could also name another server.
     let audience = text("aud")?;
     let token_endpoint = format!("{issuer}/connect/token");
+    // FAPI-CIBA precedes the rule of FAPI 2.0: its clients may name the endpoint (docs/decisions/0094).
+    let names_endpoint = client.may_use_grant(CIBA)
+        && (audience == token_endpoint || audience == format!("{issuer}/connect/ciba"));
     match client.profile {
+        Profile::Fapi2 | Profile::Default if names_endpoint => {}
         Profile::Fapi2 if audience == issuer => {}
         Profile::Default if audience == issuer || audience == token_endpoint => {}
         Profile::Fapi2 | Profile::Default => return None,

@@ -95,7 +95,10 @@ fn authorization_server(app: &App) -> AuthorizationServer {
         id_token_signing_alg_values_supported: algorithms.clone(),
         userinfo_signing_alg_values_supported: algorithms.clone(),
         request_object_signing_alg_values_supported: algorithms.clone(),
-        authorization_signing_alg_values_supported: algorithms,
+        authorization_signing_alg_values_supported: algorithms.clone(),
+        backchannel_token_delivery_modes_supported: vec!["poll", "ping"],
+        backchannel_authentication_request_signing_alg_values_supported: algorithms,
+        backchannel_user_code_parameter_supported: false,
         dpop_signing_alg_values_supported: dpop::ALGORITHMS
             .iter()
             .map(|algorithm| algorithm.as_str())
@@ -132,6 +135,7 @@ fn endpoints(app: &App, base: &str) -> Endpoints {
         pushed_authorization_request_endpoint: served("/connect/par"),
         device_authorization_endpoint: served("/connect/device")
             .filter(|_| app.checked.settings.device_page_path.is_some()),
+        backchannel_authentication_endpoint: served("/connect/ciba"),
         introspection_endpoint: served("/connect/introspect"),
         revocation_endpoint: served("/connect/revoke"),
         end_session_endpoint: served("/connect/logout"),

@@ -45,7 +45,7 @@ use crate::{
     client_policies,
     http::OAuthError,
     limits::{self, Bucket, EXCHANGE_SUBJECT},
-    organizations::{self, Name},
+    organizations::{self, Agents, Name},
     refusals::Rule,
     security_log::{self, EventKind},
 };
@@ -226,6 +226,12 @@ async fn allowed(
         }
         return Ok(());
     };
+    match member.organization.policy.agents {
+        Agents::Frozen => {
+            return Err(refused::by_rule(request, &subject.spoken, Rule::AgentsFrozen, &[]).await);
+        }
+        Agents::Allowed => {}
+    }
     if !client_policies::allows(&app.store, &member.organization, client).await? {
         return Err(refused::by_rule(request, &subject.spoken, Rule::ClientNotAllowed, &[]).await);
     }
@@ -313,6 +319,7 @@ async fn derive(
         actor: Some(chain),
         until: Some(numeric_date(now) + i64::from(seconds)),
         device: false,
+        approval: None,
     };
     let new = &NewDerived {
         id,

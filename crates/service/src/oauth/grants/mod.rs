@@ -57,6 +57,9 @@ pub struct Terms {
     /// It was given to a device (RFC 8628).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub device: bool,
+    /// What was approved, for which it is good once: nothing is derived from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Uuid>,
 }
 
 impl Terms {

@@ -36,7 +36,8 @@ pub struct NewDerived<'a> {
 }
 
 /// Writes it below its parent, and returns their session; `None` where the parent does not live any more, is another
-/// person's, or is the last of a chain that is as long as it may be, or where the delegation does not count any more.
+/// person's, is good once, or is the last of a chain that is as long as it may be, or where the delegation does not count
+/// any more.
 pub async fn insert_derived(tx: &Tx, new: &NewDerived<'_>) -> Result<Option<SessionId>, StoreError> {
     let terms =
         serde_json::to_value(new.terms).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
@@ -74,7 +75,7 @@ static INSERT: LazyLock<String> = LazyLock::new(|| {
              FROM oauth_grant g JOIN account p ON p.account_id = g.account_id
              JOIN client c ON c.client_id = g.client_id
              WHERE g.grant_id = $2 AND g.account_id = $3 AND g.generation > 0 AND g.revoked_at IS NULL
-               AND g.expires_at > now() AND p.state = 'active' AND c.disabled_at IS NULL
+               AND NOT g.terms ? 'approval' AND g.expires_at > now() AND p.state = 'active' AND c.disabled_at IS NULL
                AND g.created_at >= c.grants_from AND coalesce(cardinality(g.ancestors), 0) < {MAX_ACTORS}
                AND (g.membership_id IS NULL OR EXISTS (SELECT 1 FROM membership m
                     WHERE m.organization_id = g.organization_id AND m.membership_id = g.membership_id

@@ -1,0 +1,172 @@
+//! The person decides.
+
+use porteiro_protocol::{
+    assurance::{Decay, Level, amr, auth_time},
+    time::OffsetDateTime,
+};
+use serde_json::{Value, json};
+
+use super::{
+    Approval, BlockReason, State, decide, ping,
+    store::{self, NewDecision},
+};
+use crate::{
+    App, accounts,
+    audit_trail::{self, Actor, ActorKind, Target, TrailKind},
+    http::RequestContext,
+    oauth::grants::Terms,
+    security_log::{self, EventKind},
+    sessions::SignedIn,
+    store::{StoreError, Tx},
+};
+
+/// Whether the person has proved enough, recently enough, to approve this.
+pub fn may_approve(approval: &Approval, me: &SignedIn) -> bool {
+    decide::may_approve(approval.level, approval.irreversible, me.level(), &me.proofs, me.now)
+}
+
+/// Approves, if the number is the one that the client shows; a wrong one denies. Returns the new state; `None` where the
+/// request no longer waits. The caller has checked [`may_approve`].
+pub async fn approve(
+    app: &App,
+    context: &RequestContext,
+    me: &SignedIn,
+    approval: &Approval,
+    number: i16,
+) -> Result<Option<State>, StoreError> {
+    decided(app, context, me, approval, Some(number)).await
+}
+
+/// Denies what waits, or takes back what was approved and not used.
+pub async fn deny(
+    app: &App,
+    context: &RequestContext,
+    me: &SignedIn,
+    approval: &Approval,
+) -> Result<Option<State>, StoreError> {
+    decided(app, context, me, approval, None).await
+}
+
+async fn decided(
+    app: &App,
+    context: &RequestContext,
+    me: &SignedIn,
+    approval: &Approval,
+    picked: Option<i16>,
+) -> Result<Option<State>, StoreError> {
+    let terms = serde_json::to_value(terms(approval, me));
+    let terms = &terms.map_err(|error| StoreError::Inconsistent(error.to_string()))?;
+    app.store
+        .run_tx("approvals.decide", |tx| async move {
+            accounts::lock(&tx, me.account_id).await?;
+            let decision = NewDecision { picked, session: me.session_id, terms };
+            let decided = store::decide(&tx, me.account_id, approval.id, &decision).await?;
+            let Some(state) = decided else { return Ok(None) };
+            record(app, &tx, context, approval, state).await?;
+            if state == State::Denied {
+                let until = store::block_after_denials(&tx, me.account_id, &approval.client_id).await?;
+                if let Some(until) = until {
+                    record_block(app, &tx, context, approval, BlockReason::Denials, until).await?;
+                }
+            }
+            ping::enqueue(app, &tx, me.account_id).await?;
+            Ok(Some(state))
+        })
+        .await
+}
+
+/// "I did not ask for this": the client may not ask this person for a while. `false` where it was used already.
+pub async fn report(
+    app: &App,
+    context: &RequestContext,
+    me: &SignedIn,
+    approval: &Approval,
+) -> Result<bool, StoreError> {
+    app.store
+        .run_tx("approvals.report", |tx| async move {
+            accounts::lock(&tx, me.account_id).await?;
+            if !store::report(&tx, me.account_id, approval.id).await? {
+                return Ok(false);
+            }
+            record(app, &tx, context, approval, State::Blocked).await?;
+            let (client, reason) = (&approval.client_id, BlockReason::Report);
+            let until = store::block_client(&tx, me.account_id, client, reason).await?;
+            record_block(app, &tx, context, approval, reason, until).await?;
+            ping::enqueue(app, &tx, me.account_id).await?;
+            Ok(true)
+        })
+        .await
+}
+
+/// How the person had proved who they are: the token says the same.
+fn terms(approval: &Approval, me: &SignedIn) -> Terms {
+    let level = me.level();
+    let when = auth_time(&me.proofs, level, me.now, &Decay::default());
+    Terms {
+        level,
+        auth_time: when.unwrap_or(me.now).unix_timestamp(),
+        // `mfa` means AAL2.
+        amr: amr(&me.proofs)
+            .into_iter()
+            .filter(|value| *value != "mfa" || level == Level::Aal2)
+            .map(str::to_owned)
+            .collect(),
+        nonce: None,
+        credentials: me.proofs.iter().filter_map(|proof| proof.credential).collect(),
+        details: approval.frozen.details.clone(),
+        actor: None,
+        until: None,
+        device: false,
+        approval: Some(approval.id.uuid()),
+    }
+}
+
+fn actor(approval: &Approval) -> Actor {
+    let id = match approval.membership {
+        Some(membership) => membership.to_string(),
+        None => approval.account.to_string(),
+    };
+    Actor { kind: ActorKind::Member, id, act: None }
+}
+
+async fn record(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    approval: &Approval,
+    state: State,
+) -> Result<(), StoreError> {
+    let payload = json!({"approval_id": approval.id, "client_id": approval.client_id, "state": state});
+    log(app, tx, context, approval, (EventKind::ApprovalDecided, TrailKind::ApprovalDecided), payload).await
+}
+
+async fn record_block(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    approval: &Approval,
+    reason: BlockReason,
+    until: OffsetDateTime,
+) -> Result<(), StoreError> {
+    let until = until.unix_timestamp();
+    let payload = json!({"client_id": approval.client_id, "reason": reason, "until": until});
+    let kinds = (EventKind::ApprovalClientBlocked, TrailKind::ApprovalClientBlocked);
+    log(app, tx, context, approval, kinds, payload).await
+}
+
+async fn log(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    approval: &Approval,
+    (event, entry): (EventKind, TrailKind),
+    payload: Value,
+) -> Result<(), StoreError> {
+    let subject = approval.account.uuid();
+    let written = security_log::Event { kind: event, subject, payload: payload.clone() };
+    security_log::record(app, tx, context, written).await?;
+    let Some(organization) = approval.organization else { return Ok(()) };
+    let target = Target::new("approval", approval.id);
+    let entry = audit_trail::Event::done(entry, actor(approval), target).changing(Value::Null, payload);
+    audit_trail::record(app, tx, context, organization, &entry).await
+}
