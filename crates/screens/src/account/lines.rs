@@ -15,6 +15,10 @@ pub struct Item {
     pub current: bool,
     pub badge: Option<String>,
     pub list: Vec<String>,
+    /// What an app says in its own words.
+    pub quote: Option<String>,
+    /// The numbers among which a person picks.
+    pub numbers: Vec<String>,
 }
 
 pub fn text(value: &Value) -> String {
@@ -24,7 +28,7 @@ pub fn text(value: &Value) -> String {
 pub fn lines<'a>(words: &Words, page: Page, items: impl Iterator<Item = &'a Value>) -> Vec<Item> {
     match page {
         Page::Activity => activity(words, &items.collect::<Vec<_>>()),
-        Page::Security | Page::Sessions | Page::Apps | Page::Keys | Page::Organizations => {
+        Page::Security | Page::Sessions | Page::Apps | Page::Approvals | Page::Keys | Page::Organizations => {
             items.map(|item| line(words, page, item)).collect()
         }
     }
@@ -35,6 +39,7 @@ fn line(words: &Words, page: Page, item: &Value) -> Item {
         Page::Security => credential(words, item),
         Page::Sessions => session(words, item),
         Page::Apps => app(words, item),
+        Page::Approvals => approval(words, item),
         Page::Keys => key(words, item),
         Page::Organizations => membership(words, item),
         Page::Activity => event(words, item),
@@ -149,6 +154,34 @@ pub fn delegation(words: &Words, item: &Value) -> Item {
     }
 }
 
+/// What an app asks for, in the words of the API; its own words are a quotation.
+fn approval(words: &Words, item: &Value) -> Item {
+    let waits = item["state"] == "pending";
+    let badge = match item["state"].as_str() {
+        Some("pending") => (item["irreversible"] == true).then(|| words.t("badge-irreversible")),
+        Some("approved") => Some(words.t("badge-approved")),
+        Some("consumed") => Some(words.t("badge-consumed")),
+        Some("denied") => Some(words.t("badge-denied")),
+        Some("blocked") => Some(words.t("badge-blocked")),
+        Some(_) | None => Some(words.t("badge-expired")),
+    };
+    let until = if waits { when(words, "expires-at", &item["expires_at"]) } else { None };
+    let facts = [when(words, "asked-at", &item["created_at"]), until];
+    let name = item["client_name"].as_str().filter(|name| !name.is_empty());
+    let numbers = item["numbers"].as_array().into_iter().flatten();
+    Item {
+        id: text(&item["id"]),
+        kind: if waits { "pending" } else { "decided" }.into(),
+        title: name.map_or_else(|| text(&item["client_id"]), ToOwned::to_owned),
+        facts: facts.into_iter().flatten().collect(),
+        badge,
+        list: item["wants"].as_array().into_iter().flatten().map(|one| said(words, one)).collect(),
+        quote: item["binding_message"].as_str().map(ToOwned::to_owned),
+        numbers: numbers.map(ToString::to_string).collect(),
+        ..Item::default()
+    }
+}
+
 fn names(value: &Value) -> Vec<String> {
     value.as_array().into_iter().flatten().filter_map(|one| one.as_str().map(ToOwned::to_owned)).collect()
 }
@@ -231,6 +264,10 @@ const EVENTS: &[(&str, &str)] = &[
     ("grant.refused", "event-grant-refused"),
     ("grant.reused", "event-grant-reused"),
     ("grant.revoked", "event-grant-revoked"),
+    ("approval.requested", "event-approval-requested"),
+    ("approval.decided", "event-approval-decided"),
+    ("approval.redeemed", "event-approval-redeemed"),
+    ("approval.client_blocked", "event-approval-client-blocked"),
     ("consent.withdrawn", "event-consent-withdrawn"),
     ("delegation.created", "event-delegation-created"),
     ("delegation.revoked", "event-delegation-revoked"),

@@ -125,6 +125,15 @@ fn asked(page: Page, form: &Form) -> Option<Asked> {
         (Page::Apps, "revoke") => {
             call(Method::DELETE, format!("/v1/account/delegations/{id}"), None, "withdrawn")
         }
+        (Page::Approvals, verb @ ("deny" | "report")) => {
+            let done = if verb == "deny" { "denied" } else { "blocked" };
+            call(Method::POST, format!("/v1/account/approvals/{id}/{verb}"), Some(json!({})), done)
+        }
+        (Page::Approvals, action) => {
+            let number: i16 = action.strip_prefix("approve-")?.parse().ok()?;
+            let body = Some(json!({"number": number}));
+            call(Method::POST, format!("/v1/account/approvals/{id}/approve"), body, "approved")
+        }
         (Page::Keys, "make") => {
             let permissions: Vec<&str> =
                 form.iter().filter(|(name, _)| *name == "permission").map(|(_, value)| value).collect();
@@ -162,6 +171,9 @@ async fn answered(
     if let Some(secret) = reply.body["secret"].as_str() {
         return pages::draw_with(screens, visit, page, None, Some(secret.to_owned())).await;
     }
+    // A wrong number denies.
+    let missed = done == "approved" && reply.body["state"] == "denied";
+    let done = if missed { "wrong-number" } else { done };
     if reply.status.is_success() {
         let there = page::see_other(&format!("/ui/account/{}?done={done}", page.name()));
         return page::with_cookies(there, &reply.cookies);
@@ -181,6 +193,7 @@ async fn answered(
             let ended = Ended::code("origin_refused");
             return problem(screens, visit.language, "/ui/account", reply.status, &ended);
         }
+        "conflict" if page == Page::Approvals => words.t("wrong-decided"),
         "conflict" => words.t("wrong-last-way-in"),
         "last_owner" => words.t("wrong-last-owner"),
         "organization_suspended" => words.t("wrong-suspended"),

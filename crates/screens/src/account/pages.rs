@@ -19,20 +19,29 @@ pub enum Page {
     Security,
     Sessions,
     Apps,
+    Approvals,
     Keys,
     Organizations,
     Activity,
 }
 
 impl Page {
-    pub const ALL: &'static [Self] =
-        &[Self::Security, Self::Sessions, Self::Apps, Self::Keys, Self::Organizations, Self::Activity];
+    pub const ALL: &'static [Self] = &[
+        Self::Security,
+        Self::Sessions,
+        Self::Apps,
+        Self::Approvals,
+        Self::Keys,
+        Self::Organizations,
+        Self::Activity,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Security => "security",
             Self::Sessions => "sessions",
             Self::Apps => "apps",
+            Self::Approvals => "approvals",
             Self::Keys => "keys",
             Self::Organizations => "organizations",
             Self::Activity => "activity",
@@ -44,6 +53,7 @@ impl Page {
             Self::Security => "security-title",
             Self::Sessions => "sessions-title",
             Self::Apps => "apps-title",
+            Self::Approvals => "approvals-title",
             Self::Keys => "keys-title",
             Self::Organizations => "organizations-title",
             Self::Activity => "activity-title",
@@ -59,6 +69,7 @@ impl Page {
             Self::Security => "/v1/account/credentials",
             Self::Sessions => "/v1/account/sessions",
             Self::Apps => "/v1/account/grants",
+            Self::Approvals => "/v1/account/approvals?limit=50",
             Self::Keys => "/v1/account/api-keys?limit=100",
             Self::Organizations => "/v1/account/organizations",
             Self::Activity => "/v1/account/activity",
@@ -81,6 +92,7 @@ pages! {
     Security = "account/security.html",
     Sessions = "account/sessions.html",
     Apps = "account/apps.html",
+    Approvals = "account/approvals.html",
     Keys = "account/keys.html",
     Organizations = "account/organizations.html",
     Activity = "account/activity.html"
@@ -138,7 +150,13 @@ pub async fn draw_with(
     secret: Option<String>,
 ) -> Response {
     let account = visit.caller.get(&screens.service, "/v1/account").await;
-    let mut reply = whole(screens, visit, page.source()).await;
+    let mut reply = match page {
+        // The newest are enough: the history is long, and what waits is new.
+        Page::Approvals => visit.caller.get(&screens.service, page.source()).await,
+        Page::Security | Page::Sessions | Page::Apps | Page::Keys | Page::Organizations | Page::Activity => {
+            whole(screens, visit, page.source()).await
+        }
+    };
     for one in [&account, &reply] {
         if one.status == StatusCode::UNAUTHORIZED {
             return page::see_other("/ui/sign-in");
@@ -203,6 +221,7 @@ pub async fn draw_with(
         Page::Security => page::send(screens, s, Policy::Account, status, &Security { s, a }),
         Page::Sessions => page::send(screens, s, Policy::Account, status, &Sessions { s, a }),
         Page::Apps => page::send(screens, s, Policy::Account, status, &Apps { s, a }),
+        Page::Approvals => page::send(screens, s, Policy::Account, status, &Approvals { s, a }),
         Page::Keys => page::send(screens, s, Policy::Account, status, &Keys { s, a }),
         Page::Organizations => page::send(screens, s, Policy::Account, status, &Organizations { s, a }),
         Page::Activity => page::send(screens, s, Policy::Account, status, &Activity { s, a }),
@@ -272,6 +291,10 @@ fn done(name: &str) -> Option<&'static str> {
         ("withdrawn", "done-withdrawn"),
         ("joined", "done-joined"),
         ("left", "done-left"),
+        ("approved", "done-approved"),
+        ("denied", "done-denied"),
+        ("wrong-number", "done-wrong-number"),
+        ("blocked", "done-blocked"),
     ];
     DONE.iter().find(|(known, _)| *known == name).map(|(_, key)| *key)
 }

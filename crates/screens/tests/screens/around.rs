@@ -77,3 +77,26 @@ pub async fn belongs(
     app.app.store.run_tx("test.belongs", work).await.expect("a member");
     organization
 }
+
+/// An agent to which the person delegated something: it asks for an approval, and shows this number.
+pub async fn asks(app: &TestApp, account: AccountId) -> (String, i64) {
+    let metadata = json!({"client_name": "Ledger agent", "kind": "agent",
+        "token_endpoint_auth_method": "client_secret_post", "grant_types": ["urn:openid:params:grant-type:ciba"]});
+    let made = clients::create(&app.app.store, &*app.app.entropy, &metadata, Trust::Verified).await;
+    let made = made.expect("a client");
+    app.sql(&format!(
+        "INSERT INTO delegation (owner_id, delegation_id, account_id, client_id, audience, scope, redelegable, source,
+             expires_at)
+         VALUES ('{account}', gen_random_uuid(), '{account}', '{}', 'https://id.example.test', 'openid', false, 'person',
+             now() + interval '1 day')",
+        made.client_id
+    ))
+    .await;
+    let secret = made.secret.expect("a secret").reveal().to_string();
+    let form = format!(
+        "client_id={}&client_secret={secret}&scope=openid%20email&login_hint={account}&binding_message=Order%207",
+        made.client_id
+    );
+    let answer = app.form("/connect/ciba", form).await.json();
+    (made.client_id, answer["approval_number"].as_i64().unwrap_or_else(|| panic!("{answer}")))
+}

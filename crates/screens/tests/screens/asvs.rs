@@ -32,7 +32,7 @@ async fn asvs_7_4_4_every_page_of_the_account_has_a_way_out() {
     let (app, _) = app().await;
     let mut ana = Person::new(&app);
     ana.register("ana@example.test").await;
-    for page in ["security", "sessions", "apps", "keys", "organizations", "activity"] {
+    for page in ["security", "sessions", "apps", "approvals", "keys", "organizations", "activity"] {
         let text = ana.get(&format!("/ui/account/{page}")).await.text();
         assert!(
             text.contains("action=\"/ui/account/sign-out\"><button class=\"link\">Sign out</button>"),

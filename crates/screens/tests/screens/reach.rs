@@ -106,7 +106,7 @@ async fn front(ana: &mut Person) {
 }
 
 async fn account(ana: &mut Person) {
-    for page in ["security", "sessions", "apps", "keys", "organizations", "activity"] {
+    for page in ["security", "sessions", "apps", "approvals", "keys", "organizations", "activity"] {
         ana.visit(&format!("/ui/account/{page}")).await;
     }
     for kind in ["passkey", "password", "totp", "recovery_codes", "email", "phone"] {
@@ -119,6 +119,9 @@ async fn account(ana: &mut Person) {
         ("sessions", "end"),
         ("sessions", "end-others"),
         ("apps", "withdraw"),
+        ("approvals", "approve-10"),
+        ("approvals", "deny"),
+        ("approvals", "report"),
         ("keys", "make"),
         ("keys", "revoke"),
         ("organizations", "accept"),
