@@ -15,6 +15,7 @@ use crate::{
 const PUBLIC: &[&str] = &[
     "activity",
     "api-keys",
+    "approvals",
     "credentials",
     "delegations",
     "grants",
@@ -57,6 +58,7 @@ fn is_public(method: &Method, path: &str) -> bool {
     let public = match parts.as_slice() {
         ["v1", "flows", ..] => parts.len() <= 5,
         ["v1", "account", "organizations", _, "permissions"]
+        | ["v1", "account", "approvals", _, "approve" | "deny" | "report"]
         | ["v1", "account"]
         | ["connect", "authorize" | "logout"] => true,
         ["v1", "account", part, ..] => PUBLIC.contains(part) && parts.len() <= 4,
