@@ -335,6 +335,8 @@ async fn an_administrator_sees_and_ends_what_a_member_allowed_here_and_nothing_e
         "client-policies:*",
         "api-keys:*",
         "audit:*",
+        "delegations:*",
+        "approvals:*",
     ];
     let admin = super::driver::organization_key(&house.app, house.here, &all).await;
     let path = format!("{}/{}/grants", members(house.here), house.ana.member);
