@@ -89,6 +89,8 @@ const HOUSES: &[House] = &[
             Floor {
                 name: "doors",
                 rooms: &[
+                    "oauth/registration",
+                    "oauth/client_documents",
                     "oauth/authorization",
                     "oauth/pushed_authorization",
                     "oauth/challenge",
@@ -103,7 +105,6 @@ const HOUSES: &[House] = &[
                     "oauth/device",
                     "oauth/key_credentials",
                     "oauth/token",
-                    "oauth/registration",
                     "oauth/discovery",
                     "oauth/userinfo",
                     "oauth/introspection",

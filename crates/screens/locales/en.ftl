@@ -174,6 +174,7 @@ device-expired-text = Codes work for five minutes. Get a new one on your device.
 consent-title = Allow { $app }?
 consent-stranger-title = wants access to your account
 consent-calls-itself = It calls itself “{ $name }”.
+consent-document = What it says about itself is published by { $host }.
 consent-unverified = This app has not been verified. Allow it only if you started this yourself and trust where it goes.
 consent-verified = This app has been verified by the people who run this service.
 consent-first-party = This app is made by { $service }.

@@ -174,6 +174,7 @@ device-expired-text = Os códigos valem cinco minutos. Peça um novo ao disposit
 consent-title = Permitir { $app }?
 consent-stranger-title = quer acesso à sua conta
 consent-calls-itself = Diz se chamar “{ $name }”.
+consent-document = O que ele diz de si mesmo é publicado por { $host }.
 consent-unverified = Este aplicativo não foi verificado. Permita apenas se foi você quem começou e se confia no destino.
 consent-verified = Este aplicativo foi verificado por quem cuida deste serviço.
 consent-first-party = Este aplicativo é de { $service }.

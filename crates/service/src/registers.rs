@@ -23,7 +23,11 @@ pub struct Registers {
 }
 
 pub const REGISTERS: Registers = Registers {
-    purposes: &[&oauth::authorization::AuthorizationPurpose, &oauth::device::DevicePurpose],
+    purposes: &[
+        &oauth::authorization::AuthorizationPurpose,
+        &oauth::client_documents::ClientDocumentPurpose,
+        &oauth::device::DevicePurpose,
+    ],
     dependents: &[
         oauth::authorization::DEPENDENT,
         oauth::logout::DEPENDENT,
@@ -53,6 +57,7 @@ pub const JOBS: &[JobKind<App>] = &[
     approvals::SWEEPING,
     flow::HOLD_REMINDERS,
     impersonation::EXPIRY,
+    oauth::client_documents::EXPIRY,
     oauth::delegations::SWEEPING,
     oauth::device::SWEEPING,
     oauth::keys::ROTATION,

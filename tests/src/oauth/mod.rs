@@ -5,6 +5,7 @@ mod authorization;
 mod bound;
 mod client_authentication;
 mod client_credentials;
+mod client_documents;
 mod codes;
 mod details;
 pub mod device;

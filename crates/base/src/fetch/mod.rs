@@ -9,6 +9,7 @@
 //!    they could scan our network.
 
 mod addresses;
+mod caching;
 mod lanes;
 mod policy;
 mod resolver;
@@ -101,6 +102,23 @@ impl Fetcher {
         self.get(to, url, "application/json", wanted, |body| json::parse_strict(&body, MAX_DEPTH).ok()).await
     }
 
+    /// The same, and for how many seconds it says that it may be kept; none where it says nothing.
+    pub async fn get_cacheable_json(
+        &self,
+        to: Destination,
+        url: &str,
+        limit: usize,
+    ) -> Result<(Value, Option<u64>), FetchError> {
+        let wanted = Wanted { media: is_json, limit };
+        let dress = |request: RequestBuilder| request.header(header::ACCEPT, "application/json");
+        self.exchange(to, Method::GET, url, dress, async |answer| {
+            let lifetime = caching::lifetime(answer.headers());
+            let document = json::parse_strict(&body(answer, &wanted).await?, MAX_DEPTH);
+            Ok((document.map_err(|_| "does not match its content type")?, lifetime))
+        })
+        .await
+    }
+
     pub async fn get_text(&self, to: Destination, url: &str, limit: usize) -> Result<String, FetchError> {
         let wanted = Wanted { media: |media| media == "text/plain", limit };
         self.get(to, url, "text/plain", wanted, |body| String::from_utf8(body).ok()).await
@@ -178,9 +196,11 @@ impl Fetcher {
         let (url, way) = self.policy.judge(to, url).map_err(|why| failed(to, why))?;
         let deadline = Instant::now() + TOTAL;
         let client = match (way, to) {
-            (Way::Guarded, Destination::Strangers) => &self.strangers,
+            (Way::Guarded, Destination::Strangers | Destination::Documents) => &self.strangers,
             (Way::Guarded, Destination::Operators) => &self.operators,
-            (Way::Listed, Destination::Strangers | Destination::Operators) => &self.listed,
+            (Way::Listed, Destination::Strangers | Destination::Documents | Destination::Operators) => {
+                &self.listed
+            }
         };
         let attempt = async {
             let host = url.host_str().unwrap_or_default().to_owned();
@@ -195,8 +215,9 @@ impl Fetcher {
             Ok(Err(why)) => why,
             Err(_) => "took too long",
         };
-        if to == Destination::Strangers {
-            sleep_until(deadline).await;
+        match to {
+            Destination::Strangers | Destination::Documents => sleep_until(deadline).await,
+            Destination::Operators => {}
         }
         Err(failed(to, why))
     }

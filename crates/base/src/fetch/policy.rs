@@ -6,12 +6,17 @@ use url::{Host, Url};
 
 const LONGEST_URL: usize = 2048;
 const HTTPS: u16 = 443;
+/// Below are mail, name and directory servers, of which some speak TLS too.
+const UNPRIVILEGED: u16 = 1024;
 
 /// Who chose the address. Stated at every call, because the address does not show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// Unauthenticated callers: anyone who can register a client or fill in a form.
     Strangers,
+    /// The same people, for a document that one of them is known to ask for: a port that needs no privileges will do too
+    /// (docs/decisions/0091).
+    Documents,
     /// The operator, in the settings of this deployment.
     Operators,
 }
@@ -96,7 +101,11 @@ impl FetchPolicy {
         if name.ends_with('.') || !name.contains('.') {
             return Err("is not a full host name");
         }
-        if port != HTTPS && !self.allowed_ports.contains(&port) {
+        let any_port = match to {
+            Destination::Documents => port >= UNPRIVILEGED,
+            Destination::Strangers | Destination::Operators => false,
+        };
+        if port != HTTPS && !any_port && !self.allowed_ports.contains(&port) {
             return Err("uses a port other than 443");
         }
         Ok((url, Way::Guarded))
@@ -104,7 +113,7 @@ impl FetchPolicy {
 
     fn lists(&self, to: Destination, host: &Host<&str>, port: u16) -> bool {
         let list = match to {
-            Destination::Strangers => &self.strangers_private_hosts,
+            Destination::Strangers | Destination::Documents => &self.strangers_private_hosts,
             Destination::Operators => &self.allowed_private_hosts,
         };
         list.contains(&format!("{host}:{port}"))
@@ -122,7 +131,7 @@ fn is_this_machine(host: &Host<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{
-        Destination::{Operators, Strangers},
+        Destination::{Documents, Operators, Strangers},
         *,
     };
 
@@ -231,6 +240,31 @@ mod tests {
         {
             let policy = FetchPolicy { allowed_private_hosts: vec![entry.into()], ..FetchPolicy::default() };
             assert!(policy.check_hosts().is_err(), "{entry}");
+        }
+    }
+
+    #[test]
+    fn a_document_may_be_on_a_port_that_needs_no_privileges_and_nowhere_else() {
+        let policy = FetchPolicy::default();
+        for port in [443, 1024, 8443, 65535] {
+            assert!(
+                policy.check(Documents, &format!("https://app.example.org:{port}/client")).is_ok(),
+                "{port}"
+            );
+        }
+        for port in [0, 22, 25, 80, 465, 636, 993, 1023] {
+            assert!(
+                policy.check(Documents, &format!("https://app.example.org:{port}/client")).is_err(),
+                "{port}"
+            );
+        }
+        for bad in [
+            "https://127.0.0.1:8443/",
+            "https://localhost:8443/",
+            "https://[::1]:8443/",
+            "http://app.example.org/",
+        ] {
+            assert!(policy.check(Documents, bad).is_err(), "{bad}");
         }
     }
 

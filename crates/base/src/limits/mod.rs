@@ -80,6 +80,8 @@ pub const RULES: &[Rule] = &[
     REGISTER_SITE,
     REGISTRATION_TOKEN,
     REGISTRATION_CHANGE,
+    DOCUMENT_SUBJECT,
+    DOCUMENT_ADDRESS,
     PUSH,
     PUSH_KIB,
     PUSH_CLIENT,
@@ -149,6 +151,10 @@ pub const REGISTER: Rule = rule("register.address", 10, 360.0);
 pub const REGISTER_DAY: Rule = rule("register_day.address", 50, 1_728.0);
 /// The same from all networks of one site: an IPv6 /48 has 65,536 of them.
 pub const REGISTER_SITE: Rule = rule("register_site.address", 250, 345.6);
+/// Metadata documents of clients that are fetched, by account (or by the organization that names the client) and by
+/// address: each is a request we send, and may be a row.
+pub const DOCUMENT_SUBJECT: Rule = rule("client_document.subject", 20, 180.0);
+pub const DOCUMENT_ADDRESS: Rule = rule("client_document.address", 60, 60.0);
 /// Replacements of one registration; each is an entry in the log.
 pub const REGISTRATION_CHANGE: Rule = rule("registration_change.client", 20, 720.0);
 /// All requests with a registration access token, valid or not.

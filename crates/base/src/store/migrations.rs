@@ -43,6 +43,7 @@ migrations! {
     13, "0013_grant_lineage", compatible from 1;
     14, "0014_delegations", compatible from 1;
     15, "0015_approvals", compatible from 1;
+    16, "0016_metadata_documents", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

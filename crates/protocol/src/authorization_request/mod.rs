@@ -13,6 +13,7 @@ mod claims;
 mod object;
 mod raw;
 mod response;
+mod returning;
 
 pub use check::{Prompt, ResponseType};
 pub use claims::{ClaimRequest, ClaimsRequest};

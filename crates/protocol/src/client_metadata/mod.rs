@@ -1,5 +1,6 @@
 //! Client metadata: RFC 7591 §2 and §3.1, RFC 7592 §2.2, OpenID Connect Registration §2, and what RFC 8705,
-//! RFC 9101, RFC 9126, RFC 9396, RFC 9449, JARM, CIBA and the logout specifications add. `kind` is Porteiro's own.
+//! RFC 9101, RFC 9126, RFC 9396, RFC 9449, JARM, CIBA and the logout specifications add. `kind` is Porteiro's own. A client registers its metadata or
+//! publishes them (`document`).
 //!
 //! 1. Each member is read by the reader that the table below names: `read`, `keys`, `name`.
 //! 2. Rules between members are checked in `consistency`.
@@ -7,7 +8,9 @@
 //! Unknown members are ignored and `null` means absent; any other invalid member is refused, never dropped. Errors do
 //! not repeat the input.
 
+mod client_id_url;
 mod consistency;
+mod document;
 mod keys;
 mod name;
 mod patch;
@@ -16,6 +19,8 @@ mod read;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
+
+pub use client_id_url::{ClientIdUrl, ClientIdUrlError, MAX_CLIENT_ID_URL};
 
 use crate::{error::ErrorCode, jose::Algorithm, redirect_uri::RedirectUri, scope::Scope};
 

@@ -49,6 +49,8 @@ pub struct AuthorizationServer {
     pub require_request_uri_registration: bool,
     /// RFC 9207 §3.
     pub authorization_response_iss_parameter_supported: bool,
+    /// draft-ietf-oauth-client-id-metadata-document §6.
+    pub client_id_metadata_document_supported: bool,
     pub tls_client_certificate_bound_access_tokens: bool,
     pub backchannel_logout_supported: bool,
     pub backchannel_logout_session_supported: bool,

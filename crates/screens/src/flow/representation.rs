@@ -132,6 +132,9 @@ pub struct Client {
     #[serde(default)]
     pub name: Option<String>,
     pub trust: String,
+    /// Who publishes the document that describes it, where it has one.
+    #[serde(default)]
+    pub document_host: Option<String>,
     #[serde(default)]
     pub policy_uri: Option<String>,
     #[serde(default)]

@@ -297,10 +297,10 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// The request cannot be granted.
-    pub const fn refused(refused: Refused) -> Self {
+    /// The request requires nothing of the person but that they are signed in.
+    pub const fn met() -> Self {
         Self {
-            refused: Some(refused),
+            refused: None,
             why: None,
             needs_choice: false,
             choices: Vec::new(),
@@ -309,6 +309,11 @@ impl Standing {
             needs_consent: false,
             digest: None,
         }
+    }
+
+    /// The request cannot be granted.
+    pub fn refused(refused: Refused) -> Self {
+        Self { refused: Some(refused), ..Self::met() }
     }
 }
 

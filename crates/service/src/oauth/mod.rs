@@ -10,6 +10,7 @@ pub mod challenge;
 pub mod ciba;
 pub mod client_auth;
 pub mod client_credentials;
+pub mod client_documents;
 pub mod clients;
 pub mod code_grant;
 pub mod delegations;

@@ -69,6 +69,7 @@ impl World {
     /// An authorization request: a good one, large; or one of several bad ones.
     fn authorization(&self, number: u32) -> Vec<(&'static str, String)> {
         let id = match number % 8 {
+            1 if number % 16 == 1 => format!("https://nobody-{number}.example/client.json"),
             1 => format!("nobody-{number}"),
             2 | 3 => self.signing.0.clone(),
             _ => self.public.clone(),

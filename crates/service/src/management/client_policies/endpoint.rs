@@ -16,6 +16,7 @@ use crate::{
     client_policies::{ClientPolicy, Decision, find, list},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
     management::Caller,
+    oauth::client_documents,
 };
 
 const READ: Access = Access::Organization("client-policies:read");
@@ -90,6 +91,12 @@ async fn put(
     context: RequestContext,
     Json(asked): Json<SetBody>,
 ) -> Result<Response, Problem> {
+    match asked.decision {
+        Decision::Allow => {
+            client_documents::name(&app, &context, caller.organization()?.id.uuid(), &client_id).await?;
+        }
+        Decision::Block => {}
+    }
     let said = Box::pin(set(&app, &context, &caller, &client_id, Some(asked.decision))).await?;
     let policy = said.ok_or(ProblemCode::NotFound)?;
     Ok(one(policy.version, &PolicyBody::from(policy)))

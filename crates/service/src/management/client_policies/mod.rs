@@ -6,7 +6,7 @@ mod endpoint;
 
 use std::sync::Arc;
 
-use porteiro_protocol::id::OrganizationId;
+use porteiro_protocol::{client_metadata::ClientIdUrl, id::OrganizationId};
 use serde_json::{Value, json};
 
 pub use endpoint::routes;
@@ -46,7 +46,10 @@ pub async fn set(
                 (Some(asked), Some(before)) if before.decision == asked => {
                     return Ok(Some(before.clone()));
                 }
-                (Some(_), None) if !client.as_ref().is_some_and(|it| it.is_known_to(organization.id)) => {
+                (Some(asked), None)
+                    if !client.as_ref().is_some_and(|it| it.is_known_to(organization.id))
+                        && !is_blocked_url(asked, client_id) =>
+                {
                     let text = "the client is unknown";
                     return Err(Problem::new(ProblemCode::NotFound, text).into());
                 }
@@ -79,6 +82,14 @@ pub async fn set(
             Ok(client_policies::find(&tx, organization.id, client_id).await?)
         })
         .await
+}
+
+/// A client whose id is a URL can be blocked before it is known here (docs/decisions/0091).
+fn is_blocked_url(asked: Decision, client_id: &str) -> bool {
+    match asked {
+        Decision::Block => ClientIdUrl::parse(client_id).is_ok(),
+        Decision::Allow => false,
+    }
 }
 
 /// Ends the grants of every client that may no longer act for the organization. Returns their number, or that they are

@@ -9,7 +9,10 @@ use porteiro_protocol::{
 use uuid::Uuid;
 
 use super::{
-    super::clients,
+    super::{
+        client_documents::{self, Looked},
+        clients,
+    },
     Continued, Prepared, Stopped, Turned, decide,
     decide::refuse,
     hint::{Hint, read_hint},
@@ -43,6 +46,9 @@ pub enum Begun {
 }
 
 pub async fn begin(app: &Arc<App>, context: &RequestContext, raw: RawRequest) -> Result<Begun, FlowError> {
+    if let Some(begun) = document_of(app, context, &raw).await? {
+        return Ok(begun);
+    }
     let raw = match reference::brought(app, context, raw).await? {
         Ok(raw) => raw,
         Err(stopped) => return stop(app, stopped).await,
@@ -78,6 +84,30 @@ pub async fn begin(app: &Arc<App>, context: &RequestContext, raw: RawRequest) ->
                 None
             };
             Ok(Begun::Flow { answer, otherwise })
+        }
+    }
+}
+
+/// The client may be the URL of a document that is not read yet. What comes before the request, if anything does.
+async fn document_of(
+    app: &Arc<App>,
+    context: &RequestContext,
+    raw: &RawRequest,
+) -> Result<Option<Begun>, FlowError> {
+    let Ok(addressee) = raw.addressee() else { return Ok(None) };
+    let page = |code, detail: String| Ok(Some(Begun::Page { code, detail }));
+    match client_documents::look(app, context, addressee.client_id).await? {
+        Looked::Known => Ok(None),
+        Looked::Unusable(error) => page(error.code, error.description),
+        Looked::SignInFirst => {
+            match client_documents::sign_in_first(app, context, raw, addressee.client_id).await? {
+                Some(Started::Flow(answer)) => Ok(Some(Begun::Flow { answer, otherwise: None })),
+                Some(Started::Done { delivery, cookies }) => Ok(Some(Begun::Delivered { delivery, cookies })),
+                Some(Started::Blocked { refused }) => page(refused.code, refused.description),
+                None => {
+                    page(ErrorCode::InvalidRequest, "the request is too large: push it (RFC 9126)".to_owned())
+                }
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use porteiro_protocol::{
     assurance::Level,
     authority::Authority,
     authorization_request::{AuthorizationRequest, Prompt, Refused, ResponseMode},
+    client_metadata::ClientIdUrl,
     error::ErrorCode,
     redirect_uri::RedirectUri,
     scope::Scope,
@@ -259,7 +260,9 @@ pub fn needs_consent(
     authority: &Authority,
     remembered: Option<&Scope>,
 ) -> bool {
-    let known = !client.is_public() || redirect_uri.is_none_or(|uri| uri.starts_with("https://"));
+    // All people who run a tool share its document and its loopback address (docs/decisions/0091).
+    let proves = !client.is_public() && !ClientIdUrl::is_claimed_by(&client.id);
+    let known = proves || redirect_uri.is_none_or(|uri| uri.starts_with("https://"));
     if request.prompts(Prompt::Consent) || !known || !authority.details().is_empty() {
         return true;
     }

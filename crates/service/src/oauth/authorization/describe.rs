@@ -1,6 +1,6 @@
 //! The description of a request for the person: client, trust, destination and scopes.
 
-use porteiro_protocol::authorization_details::DetailType;
+use porteiro_protocol::{authorization_details::DetailType, client_metadata::ClientIdUrl};
 use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 
@@ -66,6 +66,10 @@ fn kind<'a>(api: Option<&'a Api>, detail: &Value) -> Option<&'a DetailType> {
 fn client(client: &Client) -> Value {
     let metadata = &client.metadata;
     let mut shown = json!({"id": client.id, "name": metadata.client_name, "trust": client.trust});
+    // Who publishes what the client says of itself: the one thing about it that is known.
+    if let Ok(url) = ClientIdUrl::parse(&client.id) {
+        shown["document_host"] = json!(url.host());
+    }
     let links = [
         ("uri", &metadata.client_uri),
         ("policy_uri", &metadata.policy_uri),

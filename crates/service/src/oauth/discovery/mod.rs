@@ -20,7 +20,7 @@ use porteiro_protocol::{
 use serde::Serialize;
 
 use super::{
-    clients,
+    client_documents, clients,
     grant_types::GRANT_TYPES,
     keys::{Documents, SignError},
     scopes,
@@ -114,6 +114,7 @@ fn authorization_server(app: &App) -> AuthorizationServer {
         request_uri_parameter_supported: true,
         require_request_uri_registration: true,
         authorization_response_iss_parameter_supported: true,
+        client_id_metadata_document_supported: client_documents::is_open(app),
         tls_client_certificate_bound_access_tokens: true,
         backchannel_logout_supported: true,
         backchannel_logout_session_supported: true,

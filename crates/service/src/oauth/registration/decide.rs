@@ -30,7 +30,7 @@ pub(super) const fn allowed(profile: Profile) -> Allowed<'static> {
 }
 
 /// The trust of a self-registered client, also after every change (docs/decisions/0032).
-pub(super) const SELF_REGISTERED: Trust = Trust::Unverified;
+pub(in crate::oauth) const SELF_REGISTERED: Trust = Trust::Unverified;
 
 fn refused(detail: &str) -> MetadataError {
     MetadataError { code: ErrorCode::InvalidClientMetadata, detail: detail.to_owned() }
@@ -50,17 +50,19 @@ pub(super) fn check(
         return Err(refused("authorization_details_types is not available to unverified clients"));
     }
     // Refused, not dropped: a client that receives less than it requested may not notice (RFC 7591 §3.2.1).
-    let open = |name: &str| {
-        scopes::is_open(name)
-            || apis.iter().filter_map(|api| api.scope(name)).any(|scope| scope.open_to_unverified)
-    };
-    if metadata.scope.iter().flat_map(Scope::iter).any(|name| !open(name)) {
+    if metadata.scope.iter().flat_map(Scope::iter).any(|name| !is_open_scope(name, apis)) {
         return Err(refused("scope contains a scope that is not available to unverified clients"));
     }
     if metadata.client_name.as_deref().is_some_and(|name| imitates(name, service_name)) {
         return Err(refused("client_name must not resemble the name of this service"));
     }
     Ok(())
+}
+
+/// Whether an unverified client may request a scope.
+pub(in crate::oauth) fn is_open_scope(name: &str, apis: &[Api]) -> bool {
+    scopes::is_open(name)
+        || apis.iter().filter_map(|api| api.scope(name)).any(|scope| scope.open_to_unverified)
 }
 
 /// Defaults that the response contains (OpenID Connect Registration §2).
@@ -72,7 +74,7 @@ pub(super) fn fill_in(metadata: &mut ClientMetadata) {
 }
 
 /// Members whose change makes it effectively another client.
-pub(super) fn weighty_changes(before: &ClientMetadata, after: &ClientMetadata) -> Vec<&'static str> {
+pub(in crate::oauth) fn weighty_changes(before: &ClientMetadata, after: &ClientMetadata) -> Vec<&'static str> {
     [
         ("redirect_uris", before.redirect_uris != after.redirect_uris),
         ("jwks", before.jwks != after.jwks),

@@ -36,6 +36,10 @@ pub use self::{
     expiry::{EXPIRY, expire},
     rules::Rules,
 };
+pub(super) use self::{
+    decide::{SELF_REGISTERED, is_open_scope, weighty_changes},
+    store::{New, insert},
+};
 
 use self::answer::Registered;
 use super::clients::{self, Client, ClientSecret, Profile};
@@ -64,7 +68,7 @@ type RegistrationToken = Plain<RegistrationTokenKind>;
 /// Numbers of self-registered clients that were never used: from `MANY_UNUSED` on the log warns, from `CROWD.from` on
 /// each site may have `CROWD.share`.
 const MANY_UNUSED: i64 = 1_000;
-const CROWD: store::Crowd = store::Crowd { from: 5_000, share: 2 };
+pub(super) const CROWD: store::Crowd = store::Crowd { from: 5_000, share: 2 };
 
 async fn register(app: &App, context: &RequestContext, request: &Value) -> Result<Registered, OAuthError> {
     let hourly = app.checked.settings.client_registrations_per_hour;
@@ -91,7 +95,8 @@ async fn register(app: &App, context: &RequestContext, request: &Value) -> Resul
         trust: decide::SELF_REGISTERED,
         metadata: &metadata,
         secret_hash: secret_hash.as_ref().map(|hash| hash.as_bytes().as_slice()),
-        registration_hash: registration_hash.as_bytes(),
+        registration_hash: Some(registration_hash.as_bytes()),
+        document_seconds: None,
     };
     let made = app
         .store
@@ -243,7 +248,11 @@ async fn open(
 }
 
 /// Rules for every client that registers without authentication.
-async fn settle(app: &App, profile: Profile, metadata: &mut ClientMetadata) -> Result<(), OAuthError> {
+pub(super) async fn settle(
+    app: &App,
+    profile: Profile,
+    metadata: &mut ClientMetadata,
+) -> Result<(), OAuthError> {
     let apis = app.directory.apis(&app.store).await?;
     let rules = Rules { settings: &app.checked.settings, apis: &apis };
     rules.check(profile, decide::SELF_REGISTERED, metadata)?;

@@ -5,23 +5,25 @@ use super::super::clients::{Client, OrganizationMode, Trust};
 use crate::store::{Decode, Store, StoreError, Tx};
 
 /// A registration to be stored.
-pub(super) struct New<'a> {
+pub(in crate::oauth) struct New<'a> {
     pub client_id: &'a str,
     pub trust: Trust,
     pub metadata: &'a ClientMetadata,
     pub secret_hash: Option<&'a [u8]>,
-    pub registration_hash: &'a [u8],
+    pub registration_hash: Option<&'a [u8]>,
+    /// For how long its document is valid, where it was found in one.
+    pub document_seconds: Option<f64>,
 }
 
 /// The number of unused clients from which each site may have only its share.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Crowd {
+pub(in crate::oauth) struct Crowd {
     pub from: i64,
     pub share: i64,
 }
 
 /// The number of unused clients, as far as they were counted, and the creation time of the new one.
-pub(super) struct Made {
+pub(in crate::oauth) struct Made {
     pub unused: i64,
     pub created_at: OffsetDateTime,
 }
@@ -32,7 +34,7 @@ fn json(metadata: &ClientMetadata) -> Result<serde_json::Value, StoreError> {
 
 /// Stores the client, unless there are too many unused ones and its site has its share. Concurrent registrations do
 /// not see each other: the bound protects the table, and a few more do no harm.
-pub(super) async fn insert(
+pub(in crate::oauth) async fn insert(
     tx: &Tx,
     new: &New<'_>,
     registered_from: &[u8; 32],
@@ -49,8 +51,11 @@ pub(super) async fn insert(
                      SELECT FROM client WHERE registered_from = $6 AND trust = 'unverified'
                          AND last_used_at IS NULL AND disabled_at IS NULL LIMIT $8) AS counted
              )
-             INSERT INTO client (client_id, trust, profile, metadata, secret_hash, registration_hash, registered_from)
-             SELECT $1, $2, 'default', $3, $4, $5, $6 FROM unused, own WHERE unused.number < $7 OR own.number < $8
+             INSERT INTO client (client_id, trust, profile, metadata, secret_hash, registration_hash, registered_from,
+                 document_until)
+             SELECT $1, $2, 'default', $3, $4, $5, $6, now() + make_interval(secs => $9) FROM unused, own
+             WHERE unused.number < $7 OR own.number < $8
+             ON CONFLICT DO NOTHING
              RETURNING created_at, (SELECT number FROM unused) AS number",
             &[
                 &new.client_id,
@@ -61,6 +66,7 @@ pub(super) async fn insert(
                 &registered_from.as_slice(),
                 &crowd.from,
                 &crowd.share,
+                &new.document_seconds,
             ],
         )
         .await?;
@@ -219,6 +225,7 @@ pub(super) async fn end_unused(tx: &Tx, most: i64) -> Result<Vec<String>, StoreE
              WHERE client_id IN (
                  SELECT client_id FROM client
                  WHERE registered_from IS NOT NULL AND trust = 'unverified' AND disabled_at IS NULL
+                   AND document_until IS NULL
                    AND coalesce(last_used_at + interval '90 days', created_at + interval '1 day') < now()
                  ORDER BY client_id LIMIT $1 FOR UPDATE SKIP LOCKED)
              RETURNING client_id",
@@ -237,6 +244,7 @@ pub(super) async fn sweep(store: &Store) -> Result<u64, StoreError> {
             "DELETE FROM client WHERE client_id IN (
                  SELECT client_id FROM client
                  WHERE registered_from IS NOT NULL AND trust = 'unverified' AND registration_hash IS NULL
+                   AND document_until IS NULL
                    AND disabled_at < now() - CASE WHEN last_used_at IS NULL THEN interval '1 hour'
                                                   ELSE interval '31 days' END
                  LIMIT $1)
