@@ -12,6 +12,8 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("GET /.well-known/openid-configuration", StatusCode::OK),
     ("GET /.well-known/oauth-authorization-server", StatusCode::OK),
     ("GET /.well-known/oauth-protected-resource", StatusCode::OK),
+    // No such API is registered.
+    ("GET /.well-known/oauth-protected-resource/{*resource}", StatusCode::NOT_FOUND),
     ("GET /.well-known/jwks.json", StatusCode::OK),
     // Exists only where related origins are configured.
     ("GET /.well-known/webauthn", StatusCode::NOT_FOUND),

@@ -22,6 +22,7 @@ const KNOWN: &[&str] = &[
     "backchannel_user_code_parameter_supported",
     "claims_parameter_supported",
     "claims_supported",
+    "client_id_metadata_document_supported",
     "code_challenge_methods_supported",
     "device_authorization_endpoint",
     "dpop_signing_alg_values_supported",

@@ -23,6 +23,7 @@ mod races;
 mod references;
 mod registration;
 mod requests;
+mod resources;
 pub mod rfc9700;
 pub mod signing;
 pub mod site;

@@ -12,6 +12,7 @@ const METHOD: &str = "token_endpoint_auth_method";
 /// What some clients publish beside it, or instead of it.
 const METHODS: &str = "token_endpoint_auth_methods_supported";
 const PRIVATE_KEY_JWT: &str = "private_key_jwt";
+const KINDS: [&str; 3] = ["application", "service", "agent"];
 /// §4.1: no secret can be shared by publishing it.
 const FORBIDDEN: [&str; 2] = ["client_secret", "client_secret_expires_at"];
 
@@ -39,6 +40,10 @@ impl ClientMetadata {
         keep_served(&mut document, "response_types", allowed.response_types)?;
         // Assigned by administrators, of this server.
         document.remove("authorization_details_types");
+        // Porteiro's own member: somebody else may mean something else by it.
+        if !document.get("kind").and_then(Value::as_str).is_some_and(|kind| KINDS.contains(&kind)) {
+            document.remove("kind");
+        }
         keep_own(&mut document, "post_logout_redirect_uris", url);
         keep_own(&mut document, "redirect_uris", url);
         if document.get("redirect_uris").and_then(Value::as_array).is_some_and(Vec::is_empty) {
@@ -139,6 +144,7 @@ mod tests {
             "post_logout_redirect_uris": ["https://evil.example/"],
             "authorization_details_types": ["payment"],
             "logo_uri": null,
+            "kind": "mcp-client",
             "something_unknown": {"a": 1},
         }))
         .unwrap();

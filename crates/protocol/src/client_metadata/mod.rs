@@ -1,6 +1,6 @@
 //! Client metadata: RFC 7591 §2 and §3.1, RFC 7592 §2.2, OpenID Connect Registration §2, and what RFC 8705,
-//! RFC 9101, RFC 9126, RFC 9396, RFC 9449, JARM, CIBA and the logout specifications add. `kind` is Porteiro's own. A client registers its metadata or
-//! publishes them (`document`).
+//! RFC 9101, RFC 9126, RFC 9396, RFC 9449, JARM, CIBA and the logout specifications add. `kind` is Porteiro's own. A
+//! client registers its metadata or publishes them (`document`).
 //!
 //! 1. Each member is read by the reader that the table below names: `read`, `keys`, `name`.
 //! 2. Rules between members are checked in `consistency`.

@@ -2,7 +2,13 @@
 //!
 //! A member without a value is absent, never null or empty (RFC 8414 §3.2, RFC 9728 §3.2).
 
+mod resource_url;
+
 use serde::Serialize;
+
+pub use resource_url::{
+    MAX_RESOURCE_URL, ResourceUrlError, check_resource_url, is_same_resource, resource_path,
+};
 
 /// Authorization server metadata; the OpenID document is the same with the OpenID members filled in.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -60,6 +66,10 @@ pub struct AuthorizationServer {
     pub backchannel_user_code_parameter_supported: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ui_locales_supported: Vec<&'static str>,
+    /// RFC 9396 §10.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub authorization_details_types_supported: Vec<String>,
+    /// RFC 9728 §4.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protected_resources: Vec<String>,
 }
@@ -91,13 +101,16 @@ pub struct Endpoints {
     pub end_session_endpoint: Option<String>,
 }
 
-/// RFC 9728 §2: the authorization server of our own APIs.
+/// RFC 9728 §2: the authorization server of an API, one of our own or another.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProtectedResource {
     pub resource: String,
     pub authorization_servers: Vec<String>,
     pub bearer_methods_supported: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub scopes_supported: Vec<&'static str>,
-    pub resource_name: &'static str,
+    pub scopes_supported: Vec<String>,
+    pub resource_name: String,
+    /// RFC 9728 §2, RFC 9396.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub authorization_details_types_supported: Vec<String>,
 }

@@ -71,6 +71,32 @@ async fn what_makes_it_no_other_client_ends_nothing() {
     assert_eq!(changes(&app).await, [json!([])]);
 }
 
+/// What an administrator changed here stays, until the publisher changes the document.
+#[tokio::test]
+async fn an_administrators_change_is_undone_by_the_publisher_and_not_by_time() {
+    let site = Site::start().await;
+    let app = site.app().await;
+    let mut browser = person(&app).await;
+    let client = tool(&site);
+    publish(&site, &json!({}));
+    client.ask(&mut browser, &verifier(), &[]).await;
+    app.sql(
+        "UPDATE client SET trust = 'verified', metadata = jsonb_set(metadata, '{client_name}', '\"Renamed\"'),
+             changed_at = clock_timestamp()",
+    )
+    .await;
+    for (published, shown) in [
+        (json!({}), json!(["Renamed", "verified"])),
+        (json!({"software_version": "2", "client_name": "Other"}), json!(["Other", "unverified"])),
+    ] {
+        publish(&site, &published);
+        make_stale(&app).await;
+        let asked = client.ask(&mut browser, &verifier(), &[]).await.json();
+        let asked = &asked["request"]["client"];
+        assert_eq!(json!([asked["name"], asked["trust"]]), shown, "{published}");
+    }
+}
+
 /// A yes is for what was shown: a document that changes while the person reads is shown again.
 #[tokio::test]
 async fn a_yes_to_what_the_document_said_before_is_no_yes_to_what_it_says_now() {

@@ -24,7 +24,7 @@ async fn an_administrator_who_allows_a_url_has_its_document_read() {
     let here = organization(&app, "here").await;
     let mut ana = Staff::new(&app, "ana@example.test", here, "admin").await;
     let key = organization_key(&app, here, &["client-policies:*"]).await;
-    let encoded = |url: &str| url.replace(':', "%3A").replace('/', "%2F");
+    let encoded = |url: &str| url.replace(':', "%3A").replace('/', "%2F").replace('?', "%3F");
     let set = async |url: &str, decision: &str| {
         let path = format!("/v1/organizations/{here}/client-policies/{}", encoded(url));
         call(&app, Method::PUT, &path, &key, Some(&json!({"decision": decision})), &[]).await

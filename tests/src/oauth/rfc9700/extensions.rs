@@ -186,7 +186,7 @@ async fn rfc8707_a_token_names_one_api_that_exists() {
         ("https://nowhere.example", "openid", "invalid_target"),
         ("ledger.example.test", "openid", "invalid_target"),
         ("https://ledger.example.test#x", "openid", "invalid_target"),
-        ("https://ledger.example.test/", "openid", "invalid_target"),
+        ("https://ledger.example.test//", "openid", "invalid_target"),
         (LEDGER, "papers:read", "invalid_scope"),
         ("", "invoices:read papers:read", "invalid_scope"),
     ] {

@@ -102,7 +102,7 @@ async fn nothing_that_was_never_granted_can_be_asked_for_later() {
     ] {
         refused(&client.refresh(&app, text(&tokens, "refresh_token"), &[("scope", scope)]).await, error);
     }
-    for resource in ["https://id.example.test", "https://ledger.example.test/", "https://evil.example"] {
+    for resource in ["https://id.example.test", "https://ledger.example.test/x", "https://evil.example"] {
         let answer = client.refresh(&app, text(&tokens, "refresh_token"), &[("resource", resource)]).await;
         refused(&answer, "invalid_target");
     }

@@ -272,6 +272,9 @@ pub fn request(world: &World, cost: &Cost, number: u32) -> Request<Body> {
             "GET",
             path @ ("/v1/branding/clients/{owner}/{digest}" | "/v1/branding/organizations/{owner}/{digest}"),
         ) => get(&path.replace("{owner}", &id(number)).replace("{digest}", &format!("{number:064x}"))),
+        ("GET", "/.well-known/oauth-protected-resource/{*resource}") => {
+            get(&format!("/.well-known/oauth-protected-resource/stranger-{number}.example/{}", world.large))
+        }
         ("GET", path) => get(&format!("{path}?junk={number}")),
         (method, path) => panic!("say what a stranger sends to {method} {path}"),
     }

@@ -76,9 +76,10 @@ const REFERENCE: &str = "the request object, where the client registered its add
 /// Every route that answers without a person's or an administrator's credentials.
 pub const COSTS: &[Cost] = &[
     reads("GET", "/.well-known/jwks.json", 0),
-    reads("GET", "/.well-known/oauth-authorization-server", 0),
+    reads("GET", "/.well-known/oauth-authorization-server", 1),
     reads("GET", "/.well-known/oauth-protected-resource", 1),
-    reads("GET", "/.well-known/openid-configuration", 0),
+    reads("GET", "/.well-known/oauth-protected-resource/{*resource}", 1),
+    reads("GET", "/.well-known/openid-configuration", 1),
     reads("GET", "/.well-known/webauthn", 0),
     Cost { work: Work::Signature, outbound: REFERENCE, ..begins("GET", "/connect/authorize", 22, 24 * 1024) },
     Cost {

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use porteiro_protocol::time::OffsetDateTime;
+use porteiro_protocol::{metadata::is_same_resource, time::OffsetDateTime};
 
 use super::Api;
 use crate::{oauth::clients::Client, secrets::sha256};
@@ -34,6 +34,19 @@ impl Apis {
         Self { list, version: first_eight(sha256(&said)) }
     }
 
+    /// Of these APIs, as they are defined.
+    pub const fn version(&self) -> i64 {
+        self.version
+    }
+
+    /// The audience that a `resource` parameter stands for; the parameter itself where it names no API.
+    pub fn audience<'a>(&'a self, resource: &'a str, issuer: &'a str) -> &'a str {
+        if is_same_resource(resource, issuer) {
+            return issuer;
+        }
+        named(&self.list, resource).map_or(resource, |api| &api.identifier)
+    }
+
     pub fn find(&self, audience: &str) -> Option<&Api> {
         self.list.iter().find(|api| api.identifier == audience)
     }
@@ -44,6 +57,12 @@ impl Apis {
         let micros = client.changed_at.unix_timestamp_nanos() / 1_000;
         self.version ^ i64::try_from(micros).unwrap_or_default()
     }
+}
+
+/// The API that a `resource` parameter names: by its identifier before any of its URLs.
+pub fn named<'a>(apis: &'a [Api], resource: &str) -> Option<&'a Api> {
+    let by_identifier = apis.iter().find(|api| is_same_resource(&api.identifier, resource));
+    by_identifier.or_else(|| apis.iter().find(|api| api.is_named_by(resource)))
 }
 
 fn first_eight(hash: [u8; 32]) -> i64 {

@@ -6,17 +6,22 @@ mod known;
 mod reserved;
 mod store;
 
-use porteiro_protocol::{authorization_details::DetailType, jose::Algorithm};
+use porteiro_protocol::{
+    authorization_details::DetailType,
+    jose::Algorithm,
+    metadata::{check_resource_url, is_same_resource},
+};
 use serde::{Deserialize, Serialize};
 
 pub use console::{register_at_console, remove_at_console};
-pub use known::Apis;
+pub use known::{Apis, named};
 pub use reserved::unfit;
 pub use store::{all, list, list_dated, lock, register, register_in, remove, remove_in};
 
 /// The longest lifetime of an access token. It bounds how long an API that verifies tokens offline accepts a revoked
 /// one.
 pub const LONGEST_TOKEN_SECONDS: i32 = 600;
+const MOST_RESOURCES: usize = 20;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +29,9 @@ pub struct Api {
     /// The value of `aud` and of the `resource` parameter (RFC 8707): an absolute URI without fragment.
     pub identifier: String,
     pub name: String,
+    /// URLs at which it is reached: each names it in `resource` as well, and has a metadata document here (RFC 9728).
+    #[serde(default)]
+    pub resources: Vec<String>,
     pub scopes: Vec<ApiScope>,
     /// Types of authorization details that it supports (RFC 9396).
     #[serde(default)]
@@ -100,6 +108,12 @@ impl Api {
         if url.fragment().is_some() {
             return Err("identifier must not have a fragment (RFC 8707 §2)".into());
         }
+        if self.resources.len() > MOST_RESOURCES {
+            return Err(format!("resources must have at most {MOST_RESOURCES} items"));
+        }
+        for resource in &self.resources {
+            check_resource_url(resource).map_err(|error| format!("resources: {error}"))?;
+        }
         if !(30..=LONGEST_TOKEN_SECONDS).contains(&self.token_seconds) {
             return Err(format!("token_seconds must be between 30 and {LONGEST_TOKEN_SECONDS}"));
         }
@@ -130,6 +144,12 @@ impl Api {
             }
         }
         Ok(())
+    }
+
+    /// Whether a `resource` parameter names it (docs/decisions/0092).
+    pub fn is_named_by(&self, resource: &str) -> bool {
+        is_same_resource(&self.identifier, resource)
+            || self.resources.iter().any(|own| is_same_resource(own, resource))
     }
 
     pub fn scope(&self, name: &str) -> Option<&ApiScope> {

@@ -38,6 +38,9 @@ impl Api {
         if is_issuer(&self.identifier, issuer) {
             return Some("identifier is the issuer, whose tokens are for the management API".into());
         }
+        if self.resources.iter().any(|resource| is_issuer(resource, issuer)) {
+            return Some("resources contains the issuer, whose tokens are for the management API".into());
+        }
         let taken = self.scopes.iter().find(|scope| is_own(&scope.name))?;
         Some(format!("'{}' looks like a permission of the management API; rename the resource", taken.name))
     }

@@ -11,6 +11,7 @@ impl TryFrom<&Row> for Api {
         Ok(Self {
             identifier,
             name: api.get("name")?,
+            resources: api.get("resources")?,
             scopes: api.json("scopes")?,
             details: api.json("details")?,
             introspected_by: api.get("introspected_by")?,
@@ -36,8 +37,8 @@ pub async fn list_dated(reader: &impl Reader) -> Result<Vec<(Api, OffsetDateTime
     let rows = reader
         .rows(
             "apis.list",
-            "SELECT identifier, name, scopes, details, introspected_by, organizational, exchanges, token_seconds, algorithm,
-                    changed_at
+            "SELECT identifier, name, resources, scopes, details, introspected_by, organizational, exchanges, token_seconds,
+                    algorithm, changed_at
              FROM api ORDER BY identifier",
             &[],
         )
@@ -52,11 +53,12 @@ pub async fn list_dated(reader: &impl Reader) -> Result<Vec<(Api, OffsetDateTime
 
 const REGISTER: &str =
     "INSERT INTO api (identifier, name, scopes, token_seconds, algorithm, details, introspected_by,
-            organizational, exchanges)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            organizational, exchanges, resources)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
      ON CONFLICT (identifier) DO UPDATE SET name = excluded.name, scopes = excluded.scopes,
          details = excluded.details, introspected_by = excluded.introspected_by,
          organizational = excluded.organizational, exchanges = excluded.exchanges,
+         resources = excluded.resources,
          token_seconds = excluded.token_seconds, algorithm = excluded.algorithm,
          changed_at = greatest(clock_timestamp(), api.changed_at + interval '1 microsecond')";
 
@@ -82,6 +84,7 @@ pub async fn register_in(tx: &Tx, api: &Api) -> Result<(), StoreError> {
             &api.introspected_by,
             &api.organizational,
             &exchanges,
+            &api.resources,
         ],
     )
     .await

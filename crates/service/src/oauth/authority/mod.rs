@@ -17,13 +17,14 @@ use porteiro_protocol::{
     authorization_request::Refused,
     error::ErrorCode,
     id::OrganizationId,
+    metadata::is_same_resource,
     permission::{Held, Permission},
     scope::Scope,
 };
 use serde_json::Value;
 
 use super::{
-    apis::Api,
+    apis::{Api, named as named_api},
     clients::{Client, Trust},
     details::check_types,
     scopes,
@@ -126,7 +127,7 @@ impl AskedScope<'_> {
 impl Requester<'_> {
     fn may_name(self, resource: Option<&str>, issuer: &str) -> Result<(), Refused> {
         match self {
-            Self::Key(_) if resource == Some(issuer) => {
+            Self::Key(_) if resource.is_some_and(|resource| is_same_resource(resource, issuer)) => {
                 Err(refuse(ErrorCode::InvalidTarget, "this API accepts the key itself; no token is needed"))
             }
             Self::Client(_) | Self::ClientItself(_) | Self::Key(_) => Ok(()),
@@ -144,13 +145,13 @@ impl Requester<'_> {
     ) -> Result<Option<&'a Api>, Refused> {
         let others = || apis.iter().filter(|api| api.identifier != issuer);
         let named = |resource: &str| {
-            let found = others().find(|api| api.identifier == resource);
+            let found = named_api(apis, resource).filter(|api| api.identifier != issuer);
             found.ok_or_else(|| refuse(ErrorCode::InvalidTarget, "the API is unknown"))
         };
         let ours = |name: &str| scopes::is_standard(name) || permissions::find(name).is_some();
         let mut names = scope.into_iter().flat_map(Scope::iter);
         match (self, resource) {
-            (Self::Client(_), Some(resource)) if resource == issuer => Ok(None),
+            (Self::Client(_), Some(resource)) if is_same_resource(resource, issuer) => Ok(None),
             (Self::Client(_), Some(resource)) => named(resource).map(Some),
             (Self::Client(_), None) => {
                 let Some(first) = names.find(|name| !ours(name)) else { return Ok(None) };

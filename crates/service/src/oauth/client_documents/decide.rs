@@ -59,8 +59,10 @@ mod tests {
 
     #[test]
     fn scopes_of_other_servers_are_left_out() {
-        let mut metadata =
-            ClientMetadata { scope: Scope::parse("openid mcp:tools account").ok(), ..ClientMetadata::default() };
+        let mut metadata = ClientMetadata {
+            scope: Scope::parse("openid mcp:tools account").ok(),
+            ..ClientMetadata::default()
+        };
         keep_open_scopes(&mut metadata, &[]);
         assert_eq!(metadata.scope, Scope::parse("openid").ok());
         metadata.scope = Scope::parse("mcp:tools").ok();

@@ -30,7 +30,7 @@ pub use purpose::{ClientDocumentPurpose, sign_in_first};
 use self::store::Known;
 use super::{
     clients::{self, Profile},
-    registration::{self, CROWD, New, SELF_REGISTERED, weighty_changes},
+    registration::{self, CROWD, New, ReadDocument, SELF_REGISTERED, weighty_changes},
 };
 use crate::{
     App,
@@ -38,6 +38,7 @@ use crate::{
     flow::{self, FlowError},
     http::{OAuthError, Problem, ProblemCode, RequestContext},
     limits::{self, Bucket, DOCUMENT_ADDRESS, DOCUMENT_SUBJECT, Limited, REGISTER_SITE, Rule, network},
+    secrets::sha256,
     security_log::{self, Event, EventKind},
     store::{StoreError, Tx},
 };
@@ -134,6 +135,8 @@ async fn read(app: &App, context: &RequestContext, url: &ClientIdUrl) -> Result<
         fetched.map_err(|_| refused("the client's metadata document could not be fetched"))?;
     let metadata = ClientMetadata::parse_document(&document, url, &decide::ALLOWED);
     let mut metadata = metadata.map_err(|error| unfit(&error.detail))?;
+    // Before anything is left out that depends on the APIs here.
+    let digest = sha256(json!(metadata).to_string().as_bytes());
     let apis = app.directory.apis(&app.store).await?;
     decide::keep_open_scopes(&mut metadata, &apis);
     let profile = clients::find(&app.store, url.as_str()).await?.map_or(Profile::Default, |it| it.profile);
@@ -142,10 +145,10 @@ async fn read(app: &App, context: &RequestContext, url: &ClientIdUrl) -> Result<
         ErrorCode::InvalidClientMetadata | ErrorCode::InvalidRedirectUri => unfit(&error.description),
         _ => error,
     })?;
-    let seconds = decide::lifetime(lifetime);
+    let document = ReadDocument { digest: &digest, seconds: decide::lifetime(lifetime) };
     let applied = app
         .store
-        .run_tx("client_documents.apply", async |tx| apply(app, &tx, context, url, &metadata, seconds).await)
+        .run_tx("client_documents.apply", async |tx| apply(app, &tx, context, url, &metadata, document).await)
         .await;
     app.directory.forget(url.as_str());
     if applied? { Ok(()) } else { Err(unknown()) }
@@ -162,19 +165,20 @@ async fn apply(
     context: &RequestContext,
     url: &ClientIdUrl,
     metadata: &ClientMetadata,
-    seconds: f64,
+    document: ReadDocument<'_>,
 ) -> Result<bool, StoreError> {
     let Some(before) = store::lock(tx, url).await? else {
-        return insert(app, tx, context, url, metadata, seconds).await;
+        return insert(app, tx, context, url, metadata, document).await;
     };
     if before.is_disabled {
         return Ok(false);
     }
-    if before.metadata == *metadata {
-        return store::renew(tx, url, seconds).await;
+    // What an administrator changed here stays until the publisher changes the document.
+    if before.digest == document.digest {
+        return store::renew(tx, url, document.seconds).await;
     }
     let members = weighty_changes(&before.metadata, metadata);
-    let replaced = store::replace(tx, url, metadata, seconds, !members.is_empty()).await?;
+    let replaced = store::replace(tx, url, metadata, document, !members.is_empty()).await?;
     let payload = json!({"client_id": url.as_str(), "members": members});
     note(app, tx, context, EventKind::ClientChanged, payload).await?;
     Ok(replaced)
@@ -188,7 +192,7 @@ async fn insert(
     context: &RequestContext,
     url: &ClientIdUrl,
     metadata: &ClientMetadata,
-    seconds: f64,
+    document: ReadDocument<'_>,
 ) -> Result<bool, StoreError> {
     let new = New {
         client_id: url.as_str(),
@@ -196,7 +200,7 @@ async fn insert(
         metadata,
         secret_hash: None,
         registration_hash: None,
-        document_seconds: Some(seconds),
+        document: Some(document),
     };
     let registered_from = app.secrets.limit_key(REGISTER_SITE.name, &limits::site(context.address));
     if registration::insert(tx, &new, &registered_from, CROWD).await?.is_some() {

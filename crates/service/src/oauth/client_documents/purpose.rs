@@ -15,8 +15,8 @@ use crate::{
     App,
     branding::Audience,
     flow::{
-        self, Beginning, Completing, Continuation, Delivery, FlowError, Purpose, Ready, Source, Standing, Started,
-        Work,
+        self, Beginning, Completing, Continuation, Delivery, FlowError, Purpose, Ready, Source, Standing,
+        Started, Work,
         state::{Refusal, Transport},
     },
     http::RequestContext,

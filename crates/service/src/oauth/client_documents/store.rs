@@ -1,5 +1,6 @@
 use porteiro_protocol::client_metadata::{ClientIdUrl, ClientMetadata};
 
+use super::super::registration::ReadDocument;
 use crate::store::{Decode, Reader, StoreError, Tx};
 
 /// What the row of a client says about its document.
@@ -29,19 +30,25 @@ pub(super) async fn find(reader: &impl Reader, url: &ClientIdUrl) -> Result<Opti
 pub(super) struct Before {
     pub is_disabled: bool,
     pub metadata: ClientMetadata,
+    pub digest: Vec<u8>,
 }
 
 /// Two nodes that read the same document at once write it one after the other.
 pub(super) async fn lock(tx: &Tx, url: &ClientIdUrl) -> Result<Option<Before>, StoreError> {
     let rows = tx
         .query(
-            "SELECT disabled_at IS NOT NULL AS is_disabled, metadata FROM client WHERE client_id = $1 FOR UPDATE",
+            "SELECT disabled_at IS NOT NULL AS is_disabled, metadata, coalesce(document_digest, '') AS digest
+             FROM client WHERE client_id = $1 FOR UPDATE",
             &[&url.as_str()],
         )
         .await?;
     let read = |row| {
         let row = Decode::new("client", url.as_str(), row);
-        Ok(Before { is_disabled: row.get("is_disabled")?, metadata: row.json("metadata")? })
+        Ok(Before {
+            is_disabled: row.get("is_disabled")?,
+            metadata: row.json("metadata")?,
+            digest: row.get("digest")?,
+        })
     };
     rows.first().map(read).transpose()
 }
@@ -64,7 +71,7 @@ pub(super) async fn replace(
     tx: &Tx,
     url: &ClientIdUrl,
     metadata: &ClientMetadata,
-    seconds: f64,
+    document: ReadDocument<'_>,
     ends: bool,
 ) -> Result<bool, StoreError> {
     let metadata =
@@ -74,9 +81,10 @@ pub(super) async fn replace(
             "UPDATE client SET metadata = $2, document_until = now() + make_interval(secs => $3),
                  trust = CASE WHEN $4 THEN 'unverified' ELSE trust END,
                  grants_from = CASE WHEN $4 THEN clock_timestamp() ELSE grants_from END,
+                 document_digest = $5,
                  changed_at = greatest(clock_timestamp(), changed_at + interval '1 microsecond')
              WHERE client_id = $1 AND disabled_at IS NULL",
-            &[&url.as_str(), &metadata, &seconds, &ends],
+            &[&url.as_str(), &metadata, &document.seconds, &ends, &document.digest.as_slice()],
         )
         .await?;
     Ok(replaced == 1)

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use axum::{
     extract::State,
-    http::HeaderMap,
+    http::{HeaderMap, Uri},
     response::{IntoResponse, Response},
 };
 use porteiro_protocol::error::ErrorCode;
 
-use super::{SignError, authorization_server, protected_resource, signed};
+use super::{SignError, own_resource, resources};
 use crate::{
     App,
-    http::{Access, Document, OAuthError, RESOURCE_METADATA, Route},
+    http::{Access, Document, OAuthError, Problem, ProblemCode, RESOURCE_METADATA, Route},
 };
 
 pub fn routes() -> Vec<Route> {
@@ -23,15 +23,30 @@ pub fn routes() -> Vec<Route> {
             .cors(),
         Route::get("/.well-known/oauth-authorization-server", public, server).standard("RFC 8414").cors(),
         Route::get(RESOURCE_METADATA, public, resource).standard("RFC 9728").cors(),
+        Route::get("/.well-known/oauth-protected-resource/{*resource}", public, api_resource)
+            .standard("RFC 9728")
+            .cors(),
     ]
 }
 
 async fn server(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
-    answer(&headers, signed(&app, |documents| &documents.server, authorization_server).await)
+    answer(&headers, super::server(&app).await)
 }
 
 async fn resource(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
-    answer(&headers, signed(&app, |documents| &documents.resource, protected_resource).await)
+    answer(&headers, own_resource(&app).await)
+}
+
+/// The path as it came: a decoded one would be another.
+async fn api_resource(
+    State(app): State<Arc<App>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let path = uri.path().strip_prefix(RESOURCE_METADATA).and_then(|rest| rest.strip_prefix('/'));
+    let found = resources::find(&app, path.unwrap_or_default()).await?;
+    let document = Document::new(&app, "application/json", &found.ok_or(ProblemCode::NotFound)?);
+    Ok(document.map_err(|_| ProblemCode::Internal)?.answer(&headers))
 }
 
 fn answer(headers: &HeaderMap, document: Result<Document, SignError>) -> Response {

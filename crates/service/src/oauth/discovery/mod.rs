@@ -1,14 +1,16 @@
 //! Discovery: OpenID Connect Discovery 1.0, RFC 8414, RFC 9728.
 //!
 //! Nothing is written here by hand. Grants, client authentication methods, scopes, algorithms and endpoints come from
-//! the registers that serve them, so the documents announce what is served. Each document also contains itself as a
-//! signed JWT (`signed_metadata`, RFC 8414 §2.1, RFC 9728 §2.2), signed with EdDSA: deterministic, so every node
+//! the registers that serve them, so the documents announce what is served. What APIs registered is read from the
+//! directory; each of their URLs has a document of its own ([`resources`]). Each of our own documents also contains itself
+//! as a signed JWT (`signed_metadata`, RFC 8414 §2.1, RFC 9728 §2.2), signed with EdDSA: deterministic, so every node
 //! publishes the same bytes. It is created once per key rings of a node (`keys::Rings::documents`); new rings get a
 //! new document.
 
 mod endpoint;
+mod resources;
 
-use std::sync::OnceLock;
+use std::{sync::Arc, time::Duration};
 
 use porteiro_protocol::{
     assurance::{ACR_AAL1, ACR_AAL2},
@@ -18,11 +20,13 @@ use porteiro_protocol::{
     metadata::{AuthorizationServer, Endpoints, ProtectedResource},
 };
 use serde::Serialize;
+use tokio::time::timeout;
 
 use super::{
+    apis::Api,
     client_documents, clients,
     grant_types::GRANT_TYPES,
-    keys::{Documents, SignError},
+    keys::{SignError, Signer},
     scopes,
 };
 use crate::{
@@ -33,6 +37,9 @@ use crate::{
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
+
+/// How long discovery waits for the database, which it can do without.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// A document with its signed form.
 #[derive(Debug, Serialize)]
@@ -49,27 +56,48 @@ struct Claims<'a, T> {
     document: &'a T,
 }
 
-/// Created at the first request; of two concurrent results, which are equal, one is kept.
 async fn signed<T: Serialize>(
     app: &App,
-    kept: impl Fn(&Documents) -> &OnceLock<Document>,
-    document: impl FnOnce(&App) -> T,
+    signer: &Arc<dyn Signer>,
+    document: T,
 ) -> Result<Document, SignError> {
+    let claims = Claims { iss: app.issuer(), document: &document };
+    let signed_metadata = signer.jwt("metadata+jwt", &claims).await?;
+    Ok(Document::new(app, "application/json", &Signed { document, signed_metadata })?)
+}
+
+/// About our own APIs. Created at the first request; of two concurrent results, which are equal, one is kept.
+async fn own_resource(app: &App) -> Result<Document, SignError> {
     let rings = app.keys.current();
     // Checked each time: a node with stale keys must not publish even an existing signature.
     let signer = rings.signer(Algorithm::EdDsa)?;
-    let kept = kept(&rings.documents);
-    if let Some(written) = kept.get() {
+    if let Some(written) = rings.documents.resource.get() {
         return Ok(written.clone());
     }
-    let document = document(app);
-    let claims = Claims { iss: app.issuer(), document: &document };
-    let signed_metadata = signer.jwt("metadata+jwt", &claims).await?;
-    let written = Document::new(app, "application/json", &Signed { document, signed_metadata })?;
-    Ok(kept.get_or_init(|| written).clone())
+    let written = signed(app, &signer, protected_resource(app)).await?;
+    Ok(rings.documents.resource.get_or_init(|| written).clone())
 }
 
-fn authorization_server(app: &App) -> AuthorizationServer {
+/// About the authorization server. It names what APIs registered, so it is written again when they change. Without the
+/// database it stays as it was.
+async fn server(app: &App) -> Result<Document, SignError> {
+    let apis = timeout(LONGEST_WAIT, app.directory.apis(&app.store)).await;
+    let apis = apis.ok().and_then(Result::ok);
+    let rings = app.keys.current();
+    let signer = rings.signer(Algorithm::EdDsa)?;
+    let version = apis.as_ref().map(|apis| apis.version());
+    if let Some(written) = rings.documents.server.get(version) {
+        return Ok(written);
+    }
+    let registered = apis.as_ref().map(|apis| &apis[..]).unwrap_or_default();
+    let written = signed(app, &signer, authorization_server(app, registered)).await?;
+    if let Some(version) = version {
+        rings.documents.server.keep(version, written.clone());
+    }
+    Ok(written)
+}
+
+fn authorization_server(app: &App, apis: &[Api]) -> AuthorizationServer {
     let issuer = app.issuer();
     let settings = &app.checked.settings;
     let grants: Vec<_> = GRANT_TYPES.iter().filter(|grant| (grant.served)(settings)).collect();
@@ -119,7 +147,8 @@ fn authorization_server(app: &App) -> AuthorizationServer {
         backchannel_logout_supported: true,
         backchannel_logout_session_supported: true,
         ui_locales_supported: vec!["en", "pt"],
-        protected_resources: vec![issuer.to_owned()],
+        authorization_details_types_supported: resources::details_types(apis),
+        protected_resources: resources::all(issuer, apis),
     }
 }
 
@@ -159,7 +188,8 @@ fn protected_resource(app: &App) -> ProtectedResource {
         resource: app.issuer().to_owned(),
         authorization_servers: vec![app.issuer().to_owned()],
         bearer_methods_supported: vec!["header"],
-        scopes_supported: scopes::STANDARD_SCOPES.iter().map(|scope| scope.name).collect(),
-        resource_name: "Porteiro",
+        scopes_supported: scopes::STANDARD_SCOPES.iter().map(|scope| scope.name.to_owned()).collect(),
+        resource_name: "Porteiro".to_owned(),
+        authorization_details_types_supported: Vec::new(),
     }
 }

@@ -155,7 +155,8 @@ async fn requested(
     let carried = decide::carried(subject.claims());
     let scope = asked.scope.as_ref();
     let names: Vec<String> = scope.map(|scope| scope.iter().map(str::to_owned).collect()).unwrap_or_default();
-    let narrowed = match asked.target.filter(|target| *target != carried.audience()) {
+    let target = asked.target.map(|target| apis.audience(target, request.app.issuer()));
+    let narrowed = match target.filter(|target| *target != carried.audience()) {
         Some(target) => {
             let moved = match (apis.find(target), asked.details) {
                 (None, _) => Err(Widening::Audience),

@@ -22,7 +22,7 @@ use porteiro_protocol::jose::{Algorithm, SigningKey, generate_pkcs8};
 
 pub use decide::{Rotation, RotationRefused, unfit_for_production};
 pub use read::LoadError;
-pub use ring::{Documents, Keys, Rings};
+pub use ring::{Keys, Rings};
 pub use signer::{LocalSigner, SignError, Signer};
 pub use store::{KeyRecord, KeyState, Origin, erase_dev_keys, list};
 

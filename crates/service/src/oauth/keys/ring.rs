@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, PoisonError, RwLock},
     time::{Duration, Instant},
 };
 
@@ -26,8 +26,24 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct Documents {
     pub keys: OnceLock<Document>,
-    pub server: OnceLock<Document>,
+    pub server: Versioned,
     pub resource: OnceLock<Document>,
+}
+
+/// A document that also depends on the APIs, with the version of the APIs that it was created from.
+#[derive(Debug, Default)]
+pub struct Versioned(RwLock<Option<(i64, Document)>>);
+
+impl Versioned {
+    /// The document for this version of the APIs; the last one, where the version is not known.
+    pub fn get(&self, version: Option<i64>) -> Option<Document> {
+        let kept = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref().filter(|(of, _)| version.is_none_or(|version| version == *of)).map(|(_, it)| it.clone())
+    }
+
+    pub fn keep(&self, version: i64, document: Document) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some((version, document));
+    }
 }
 
 /// The published and the signing keys, at one read of the database.

@@ -78,7 +78,7 @@ pub async fn present(
         challenge: shown.challenge,
         redirect_uri: shown.redirect_uri.clone(),
         scope: shown.scope.as_ref().map(Scope::with_wildcards),
-        audience: request.form.get("resource").map(str::to_owned),
+        audience: audience(request, apis).map(str::to_owned),
         definition: apis.definition(request.client),
         rechecked: None,
         log: replay::log_entry(app, request.context),
@@ -127,7 +127,7 @@ async fn look_again(
     // Grants from before the client was disabled or lost trust have ended.
     let live = live.filter(|live| live.created_at >= client.grants_from);
     let Some(live) = live else { return Ok(Looked::Refused(turned_away(request, handle).await?)) };
-    let asked = match asked(request, &live, shown) {
+    let asked = match asked(request, apis, &live, shown) {
         Ok(asked) => asked,
         Err(widening) => {
             let asked = shown.scope.as_ref().map(ToString::to_string);
@@ -173,12 +173,17 @@ async fn look_again(
     }
 }
 
+/// The audience that `resource` stands for, if it is sent.
+fn audience<'a>(request: TokenRequest<'a>, apis: &'a Apis) -> Option<&'a str> {
+    request.form.get("resource").map(|resource| apis.audience(resource, request.app.issuer()))
+}
+
 /// The part of the grant that this request asks for. Details were compared before, off the async threads.
-fn asked(request: TokenRequest<'_>, live: &Live, shown: &Shown) -> Result<Authority, Widening> {
+fn asked(request: TokenRequest<'_>, apis: &Apis, live: &Live, shown: &Shown) -> Result<Authority, Widening> {
     let narrowed = shown.details.as_ref();
     let asked = Asked {
         scope: shown.scope.as_ref(),
-        audience: request.form.get("resource"),
+        audience: audience(request, apis),
         details: narrowed.map(Narrowed::asked),
         ..Asked::default()
     };
@@ -263,7 +268,7 @@ pub async fn for_person(
     live: &Live,
     shown: &Shown,
 ) -> Result<TokenResponse, OAuthError> {
-    let authority = asked(request, live, shown)
+    let authority = asked(request, apis, live, shown)
         .map_err(|widening| OAuthError::new(widening.code(), widening.to_string()))?;
     defined(request.app, request.client, apis.find(authority.audience()), &authority)?;
     minting::access_token(

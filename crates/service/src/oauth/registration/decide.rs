@@ -74,7 +74,10 @@ pub(super) fn fill_in(metadata: &mut ClientMetadata) {
 }
 
 /// Members whose change makes it effectively another client.
-pub(in crate::oauth) fn weighty_changes(before: &ClientMetadata, after: &ClientMetadata) -> Vec<&'static str> {
+pub(in crate::oauth) fn weighty_changes(
+    before: &ClientMetadata,
+    after: &ClientMetadata,
+) -> Vec<&'static str> {
     [
         ("redirect_uris", before.redirect_uris != after.redirect_uris),
         ("jwks", before.jwks != after.jwks),

@@ -38,7 +38,7 @@ pub use self::{
 };
 pub(super) use self::{
     decide::{SELF_REGISTERED, is_open_scope, weighty_changes},
-    store::{New, insert},
+    store::{New, ReadDocument, insert},
 };
 
 use self::answer::Registered;
@@ -96,7 +96,7 @@ async fn register(app: &App, context: &RequestContext, request: &Value) -> Resul
         metadata: &metadata,
         secret_hash: secret_hash.as_ref().map(|hash| hash.as_bytes().as_slice()),
         registration_hash: Some(registration_hash.as_bytes()),
-        document_seconds: None,
+        document: None,
     };
     let made = app
         .store
@@ -168,7 +168,8 @@ async fn replace(
                 trust: decide::SELF_REGISTERED,
                 metadata,
                 secret_hash: kept.as_deref(),
-                registration_hash: next_hash.as_bytes(),
+                registration_hash: Some(next_hash.as_bytes()),
+                document: None,
             };
             let members = decide::weighty_changes(&before.metadata, metadata);
             let mode = before.organization_mode;

@@ -11,8 +11,16 @@ pub(in crate::oauth) struct New<'a> {
     pub metadata: &'a ClientMetadata,
     pub secret_hash: Option<&'a [u8]>,
     pub registration_hash: Option<&'a [u8]>,
-    /// For how long its document is valid, where it was found in one.
-    pub document_seconds: Option<f64>,
+    /// The document in which it was found, if it was.
+    pub document: Option<ReadDocument<'a>>,
+}
+
+/// A client's metadata document as it was read (docs/decisions/0091).
+#[derive(Debug, Clone, Copy)]
+pub(in crate::oauth) struct ReadDocument<'a> {
+    /// Of what it says. Another one means that its publisher has changed it.
+    pub digest: &'a [u8; 32],
+    pub seconds: f64,
 }
 
 /// The number of unused clients from which each site may have only its share.
@@ -52,8 +60,8 @@ pub(in crate::oauth) async fn insert(
                          AND last_used_at IS NULL AND disabled_at IS NULL LIMIT $8) AS counted
              )
              INSERT INTO client (client_id, trust, profile, metadata, secret_hash, registration_hash, registered_from,
-                 document_until)
-             SELECT $1, $2, 'default', $3, $4, $5, $6, now() + make_interval(secs => $9) FROM unused, own
+                 document_until, document_digest)
+             SELECT $1, $2, 'default', $3, $4, $5, $6, now() + make_interval(secs => $9), $10 FROM unused, own
              WHERE unused.number < $7 OR own.number < $8
              ON CONFLICT DO NOTHING
              RETURNING created_at, (SELECT number FROM unused) AS number",
@@ -66,7 +74,8 @@ pub(in crate::oauth) async fn insert(
                 &registered_from.as_slice(),
                 &crowd.from,
                 &crowd.share,
-                &new.document_seconds,
+                &new.document.map(|document| document.seconds),
+                &new.document.map(|document| document.digest.as_slice()),
             ],
         )
         .await?;

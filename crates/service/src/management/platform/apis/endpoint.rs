@@ -62,6 +62,8 @@ struct Document {
     /// An absolute URI: the value of `aud` and `resource` (RFC 8707).
     identifier: String,
     name: String,
+    /// URLs at which the API is reached: each is understood as `resource`, and its metadata are published (RFC 9728).
+    resources: Option<Vec<String>>,
     /// `{"name", "open_to_unverified", "description": {"en", "pt"}}`.
     scopes: Vec<Value>,
     /// Types of authorization details (RFC 9396).
