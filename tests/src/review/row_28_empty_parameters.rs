@@ -24,6 +24,8 @@ const HERE: &[&str] = &[
     "client-policies:*",
     "api-keys:*",
     "audit:*",
+    "delegations:*",
+    "approvals:*",
 ];
 const PLATFORM: &[&str] = &[
     "platform.accounts:*",
