@@ -29,7 +29,7 @@ COMMENT ON TABLE delegation IS 'shard: owner_id. Authority that a client may exe
 CREATE INDEX delegation_by_client ON delegation (owner_id, client_id) WHERE revoked_at IS NULL;
 CREATE INDEX delegation_by_organization ON delegation (organization_id, client_id)
     WHERE revoked_at IS NULL AND organization_id IS NOT NULL;
-CREATE INDEX delegation_by_expiry ON delegation (expires_at);
+CREATE INDEX delegation_by_expiry ON delegation (least(expires_at, revoked_at));
 
 -- By which delegation a derived grant was made: it lives while that does.
 ALTER TABLE oauth_grant ADD COLUMN delegation_id uuid;

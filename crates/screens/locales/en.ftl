@@ -258,6 +258,7 @@ app-offline = Also while you are away
 delegations = Acting in your name
 delegations-text = These agents can use what an app of yours hands to them, within these limits.
 delegation-redelegable = May pass it on to another agent
+delegation-decided = Decided by the organization for all members
 delegation-sure = What the agent got by it ends at once.
 trust-first-party = Ours
 trust-verified = Verified

@@ -258,6 +258,7 @@ app-offline = Também quando você não está
 delegations = Agindo em seu nome
 delegations-text = Estes agentes podem usar o que um aplicativo seu lhes passar, dentro destes limites.
 delegation-redelegable = Pode passar adiante a outro agente
+delegation-decided = Decidido pela organização para todos os membros
 delegation-sure = O que o agente obteve com isso termina imediatamente.
 trust-first-party = Nosso
 trust-verified = Verificado

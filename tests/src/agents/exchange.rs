@@ -9,7 +9,7 @@ use crate::{
         LEDGER,
         driver::{Relying, userinfo},
     },
-    organizations::driver::{PAYROLL, claims},
+    organizations::driver::{PAYROLL, claims, role},
 };
 
 #[tokio::test]
@@ -174,6 +174,35 @@ async fn an_api_takes_tokens_of_another_by_the_scopes_it_maps() {
     // Not back again: no API takes tokens of this one.
     let answer = scene.exchange(&moved, &[("resource", LEDGER), ("scope", "invoices:read")]).await;
     assert_eq!(answer.json()["error"], "invalid_target", "{}", answer.text());
+}
+
+/// What a scope is mapped to may be a permission of another API, which the member must hold there.
+#[tokio::test]
+async fn at_another_api_the_member_must_hold_what_it_maps_to() {
+    let mut scene = Scene::new().await;
+    let scope = |name: &str| json!({"name": name, "description": {"en": name, "pt": name}});
+    let (vault, map) =
+        ("https://vault.example.test", |name: &str| json!({"name": name, "from": ["salaries:read"]}));
+    let api = json!({
+        "identifier": vault, "name": "Vault", "organizational": true,
+        "scopes": [scope("reports:read"), scope("vaults:open")],
+        "exchanges": [{"from": PAYROLL, "scopes": [map("reports:read"), map("vaults:open")]}],
+    });
+    let api: apis::Api = serde_json::from_value(api).unwrap();
+    apis::register(&scene.app.app.store, &api).await.unwrap();
+    scene.app.catch_up().await;
+    let token = scene.token("salaries:read", Some("here")).await;
+    // Delegated while it was held.
+    role(&scene.app, scene.here, "accountant", &["salaries:*", "reports:read", "vaults:open"]).await;
+    let body = json!({"client_id": scene.agent.id, "resource": vault, "scope": "reports:read vaults:open",
+        "organization": "here"});
+    assert_eq!(scene.delegate(&body).await.status, 201);
+    role(&scene.app, scene.here, "accountant", &["salaries:*", "reports:read"]).await;
+    assert!(scene.counts(&scene.client, &token).await, "the subject token is held still");
+    let asked = |scope| [("resource", vault), ("scope", scope)];
+    let answer = scene.exchange(&token, &asked("vaults:open")).await;
+    assert_eq!(answer.json()["error"], "invalid_scope", "{}", answer.text());
+    assert_eq!(scene.exchange(&token, &asked("reports:read")).await.status, 200);
 }
 
 /// A chain grows by one at each exchange by another client, and only where the delegations allow it.

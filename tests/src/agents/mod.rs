@@ -8,3 +8,4 @@ pub mod driver;
 mod endings;
 mod exchange;
 mod histories;
+mod review;

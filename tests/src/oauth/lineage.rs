@@ -79,7 +79,7 @@ impl Scene {
             parent,
             account,
             client_id: &self.agent.id,
-            nobodys_hash: app.entropy.bytes(),
+            unused_hash: app.entropy.bytes(),
             seconds: 300,
             authority: &authority,
             terms: &terms,

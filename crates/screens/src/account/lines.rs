@@ -143,10 +143,13 @@ pub fn delegation(words: &Words, item: &Value) -> Item {
         when(words, "used-at", &item["last_used_at"]),
         when(words, "expires-at", &item["expires_at"]),
         (item["redelegable"] == true).then(|| words.t("delegation-redelegable")),
+        (item["source"] == "administrator").then(|| words.t("delegation-decided")),
     ];
     Item {
         id: text(&item["id"]),
         kind: "delegation".into(),
+        // What the organization decided, the organization revokes.
+        current: item["source"] == "administrator",
         title: name.map_or_else(|| text(&item["client_id"]), ToOwned::to_owned),
         facts: facts.into_iter().flatten().collect(),
         list: item["may"].as_array().into_iter().flatten().map(|one| said(words, one)).collect(),

@@ -123,7 +123,7 @@ const LONGEST_LINK: usize = 4096;
 
 /// A form on another site sends none of our cookies (`SameSite=Lax`), so the person would seem to be signed out. A link
 /// sends them, so the same request is repeated as a link.
-async fn with_cookies_this_time(screens: &Screens, request: Request) -> Result<Request, Response> {
+async fn repeat_as_link(screens: &Screens, request: Request) -> Result<Request, Response> {
     let origin = request.headers().get(header::ORIGIN);
     let elsewhere = origin.is_some_and(|origin| origin.as_bytes() != screens.deployment.issuer.as_bytes());
     if request.method() != Method::POST || !elsewhere {
@@ -145,7 +145,7 @@ pub async fn authorize(State(screens): State<Arc<Screens>>, request: Request) ->
     if !is_for_us(&request) {
         return through(&screens, request).await;
     }
-    let request = match with_cookies_this_time(&screens, request).await {
+    let request = match repeat_as_link(&screens, request).await {
         Ok(request) => request,
         Err(answer) => return answer,
     };
@@ -196,7 +196,7 @@ pub async fn logout(State(screens): State<Arc<Screens>>, request: Request) -> Re
     if !is_for_us(&request) {
         return through(&screens, request).await;
     }
-    let request = match with_cookies_this_time(&screens, request).await {
+    let request = match repeat_as_link(&screens, request).await {
         Ok(request) => request,
         Err(answer) => return answer,
     };

@@ -71,7 +71,7 @@ pub struct Present {
     pub named: Option<Decision>,
 }
 
-/// All enabled clients with a grant in an organization or a membership of it. One step through the index for each
+/// All enabled clients with a grant or a delegation in an organization, or a membership of it. One step through the index for each
 /// client, however many grants it has.
 pub async fn present(tx: &Tx, organization: OrganizationId) -> Result<Vec<Present>, StoreError> {
     let rows = tx
@@ -86,6 +86,7 @@ pub async fn present(tx: &Tx, organization: OrganizationId) -> Result<Vec<Presen
                  SELECT client_id FROM granted
                  UNION SELECT client_id FROM membership WHERE organization_id = $1 AND client_id IS NOT NULL
                        AND state <> 'removed'
+                 UNION SELECT client_id FROM delegation WHERE organization_id = $1 AND revoked_at IS NULL
              )
              SELECT c.client_id, c.trust, p.decision FROM here JOIN client c USING (client_id)
              LEFT JOIN client_policy p ON p.organization_id = $1 AND p.client_id = c.client_id

@@ -71,11 +71,11 @@ pub(super) async fn append_all(
     .map(|_| ())
 }
 
-/// Events that anyone who knows an address can cause.
-const ATTEMPTS: &[EventKind] = &[EventKind::ProofRefused, EventKind::ProofLimited];
+/// Events that anyone who knows an address can cause, and those that an agent causes at every use.
+const ATTEMPTS: &[EventKind] = &[EventKind::ProofRefused, EventKind::ProofLimited, EventKind::TokenExchanged];
 
-/// The newest entries about one account, and separately the newest attempts: otherwise an anonymous caller could push
-/// out the entries that the owner must see.
+/// The newest entries about one account, and separately the newest attempts: otherwise an anonymous caller or an
+/// agent could push out the entries that the owner must see.
 pub async fn recent(store: &Store, subject: Uuid, most: i64) -> Result<Vec<Entry>, StoreError> {
     let attempts: Vec<&str> = ATTEMPTS.iter().map(|kind| kind.as_str()).collect();
     let rows = store

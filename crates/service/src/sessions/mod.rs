@@ -12,7 +12,8 @@ use porteiro_protocol::{
 };
 
 pub use store::{
-    Ended, SessionRecord, end, end_others, end_presented, forget_credential, is_alive, list, of_grant,
+    Ended, SessionRecord, end, end_others, end_presented, forget_credential, is_alive, is_open, list,
+    of_grant,
 };
 
 use crate::{

@@ -135,6 +135,17 @@ pub async fn is_alive(
     Ok(!rows.is_empty())
 }
 
+/// Whether a session has not ended, whichever token it has now.
+pub async fn is_open(
+    reader: &impl Reader,
+    session: SessionId,
+    account: AccountId,
+) -> Result<bool, StoreError> {
+    let sql = format!("SELECT 1 FROM session WHERE session_id = $1 AND account_id = $2 AND {ALIVE}");
+    let rows = reader.rows("sessions.is_open", &sql, &[&session.uuid(), &account.uuid()]).await?;
+    Ok(!rows.is_empty())
+}
+
 /// Ends the session of a presented token; a replaced token ends nothing.
 pub async fn end_presented(tx: &Tx, presented: &Presented, reason: Ended) -> Result<bool, StoreError> {
     let ended = tx

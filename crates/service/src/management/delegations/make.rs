@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::super::{caller::Caller, standing, transaction::change};
 use crate::{
-    App, accounts,
+    App,
+    accounts::{self, AccountState},
     audit_trail::{Actor, ActorKind},
     http::{Problem, ProblemCode, RequestContext, TxProblem},
     members::{self, Member, Whom},
@@ -14,7 +15,7 @@ use crate::{
         delegations::{self, Delegation, Delegator, Holder, Proposal, Refused, Source, Whose},
     },
     organizations::{self, Name},
-    sessions::SignedIn,
+    sessions::{self, SignedIn},
     store::{Reader, StoreError, Tx},
 };
 
@@ -90,6 +91,12 @@ pub(super) async fn by_person(
     let apis = &app.directory.apis(&app.store).await?;
     let outcome = app.store.try_tx("delegations.make", |tx| async move {
         accounts::lock(&tx, account).await?;
+        // The account may have been disabled or recovered while this waited, and the session with it.
+        let active =
+            accounts::find(&tx, account).await?.is_some_and(|account| account.state == AccountState::Active);
+        if !active || !sessions::is_open(&tx, me.session_id, account).await? {
+            return Err(ProblemCode::Unauthenticated.into());
+        }
         let member = match organization {
             Some(name) => Some(member(&tx, me, name).await?),
             None => None,
@@ -111,9 +118,10 @@ pub(super) async fn by_person(
 /// The person's membership, if they may act for the organization now. To others the organization does not exist.
 async fn member(tx: &Tx, me: &SignedIn, name: &str) -> Result<Member, TxProblem> {
     let found = organizations::find_named(tx, &Name::parse(name)).await?.ok_or(ProblemCode::NotFound)?;
+    // Under the lock of whoever ends a membership or what clients may do there: nothing ends meanwhile.
+    organizations::lock(tx, found.id).await?;
     let member = members::find(tx, found.id, Whom::Account(me.account_id)).await?;
     let member = member.filter(|member| member.held_to_read().is_ok()).ok_or(ProblemCode::NotFound)?;
-    members::hold(tx, member.organization.id, member.id).await?;
     // A delegation outlives the session that made it, so the session must meet the organization's policy.
     member.organization.policy.admits(&me.into()).map_err(Problem::from)?;
     Ok(member)

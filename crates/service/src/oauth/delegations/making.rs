@@ -5,7 +5,7 @@ use std::sync::Arc;
 use porteiro_protocol::{
     authority::{Asked as Narrow, Authority},
     client_metadata::ClientKind,
-    id::DelegationId,
+    id::{DelegationId, MembershipId},
     permission::Held,
 };
 use serde_json::{Value, json};
@@ -15,14 +15,14 @@ use super::{
         acting,
         apis::{Api, Apis},
         authority::{Asked, AskedScope, Requester, requested_authority},
-        clients::Client,
+        clients::{Client, OrganizationMode},
         details::Unfit,
     },
     Delegation, Delegator, MAX_PER_OWNER, Source, Whose, decide, new_id, store,
 };
 use crate::{
     App,
-    audit_trail::{self, Actor, Target, TrailKind},
+    audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     client_policies,
     endings::Why,
     http::RequestContext,
@@ -94,6 +94,11 @@ impl Holder<'_> {
             Self::Member(member) => acting::check(member, authority, api).map_err(|_| Refused::NotHeld),
             Self::Administrator { held, .. } => {
                 let asked = acting::permissions(authority, api);
+                if asked.len() != authority.scope().iter().count() {
+                    let text =
+                        "an organization can only delegate its permissions; other scopes are the person's";
+                    return Err(Refused::Invalid(text.into()));
+                }
                 if held.missing(&asked).is_empty() { Ok(()) } else { Err(Refused::NotHeld) }
             }
         }
@@ -116,6 +121,16 @@ pub async fn check(
     if client.is_public() {
         let text = "the client is public, and only clients that can authenticate can use a delegation";
         return Err(Refused::Invalid(text.into()));
+    }
+    match (client.organization_mode, holder.organization()) {
+        (OrganizationMode::None, Some(_)) => {
+            return Err(Refused::Invalid("the client does not act for organizations".into()));
+        }
+        (OrganizationMode::Required, None) => {
+            return Err(Refused::Invalid("the client acts for organizations only: name one".into()));
+        }
+        (OrganizationMode::None | OrganizationMode::Optional, None)
+        | (OrganizationMode::Optional | OrganizationMode::Required, Some(_)) => {}
     }
     let authority = asked(app, proposal, holder, apis)?;
     holder.holds(&authority, apis.find(authority.audience()))?;
@@ -218,7 +233,10 @@ pub async fn revoke(
     };
     let revoked = store::revoke(tx, store::Which { id: Some(id), ..store::Which::of(whose) }, why).await?;
     for one in &revoked {
-        record_revoked(app, tx, context, actor, one, why).await?;
+        // In an organization's trail a person is the member they are there.
+        let member = |id: MembershipId| Actor { kind: ActorKind::Member, id: id.to_string(), act: None };
+        let own = matches!(whose, Whose::Account(_)).then_some(one.membership).flatten().map(member);
+        record_revoked(app, tx, context, own.as_ref().unwrap_or(actor), one, why).await?;
     }
     Ok(!revoked.is_empty())
 }

@@ -22,7 +22,7 @@ use uuid::Uuid;
 pub use decide::{DEFAULT_SECONDS, MAX_PER_OWNER, MAX_SECONDS, first_undelegable};
 pub use ending::DEPENDENT;
 pub use making::{Holder, Proposal, Refused, add, by_consent, check, covering, revoke};
-pub use store::{Whose, list, live, may_redelegate};
+pub use store::{Whose, list, live};
 
 use crate::{App, jobs::JobKind, store::text_enum};
 

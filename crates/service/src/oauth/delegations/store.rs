@@ -22,6 +22,11 @@ const LIVE: &str =
         d.scope, d.details, d.redelegable, d.source, d.created_at, d.expires_at, d.last_used_at
      FROM delegation d WHERE d.revoked_at IS NULL AND d.expires_at > now()";
 
+/// The client is enabled, and was not cut since.
+const NOT_CUT: &str =
+    "EXISTS (SELECT 1 FROM client c WHERE c.client_id = d.client_id AND c.disabled_at IS NULL
+        AND d.created_at >= c.grants_from)";
+
 impl TryFrom<&Row> for Delegation {
     type Error = RowError;
     fn try_from(row: &Row) -> Result<Self, RowError> {
@@ -175,19 +180,6 @@ static LIVE_OF_CLIENT: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Whether a person lets a client pass on authority at an API: asked where a client acts by the person's consent, and not
-/// by an exchange.
-pub async fn may_redelegate(
-    reader: &impl Reader,
-    account: AccountId,
-    organization: Option<OrganizationId>,
-    client: &Client,
-    audience: &str,
-) -> Result<bool, StoreError> {
-    let all = live(reader, account, organization, client).await?;
-    Ok(all.iter().any(|one| one.redelegable && one.authority.audience() == audience))
-}
-
 /// Whose delegations are meant.
 #[derive(Debug, Clone, Copy)]
 pub enum Whose {
@@ -221,11 +213,14 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<Delegation>, StoreError> {
     let sql = format!(
-        "{LIVE} AND {} = $1 AND ($2::timestamptz IS NULL OR (d.created_at, d.delegation_id) > ($2, $3))
+        "{LIVE} AND {} AND {NOT_CUT} AND ($2::timestamptz IS NULL OR (d.created_at, d.delegation_id) > ($2, $3))
          ORDER BY d.created_at, d.delegation_id LIMIT $4",
         match whose {
-            Whose::Account(_) => "d.owner_id",
-            Whose::Organization(_) => "d.organization_id",
+            // And what their organizations decided for all members.
+            Whose::Account(_) =>
+                "d.owner_id = ANY(ARRAY(SELECT $1::uuid UNION SELECT m.organization_id FROM membership m
+                     WHERE m.account_id = $1 AND m.state = 'active'))",
+            Whose::Organization(_) => "d.organization_id = $1",
         }
     );
     let owner = whose.account().or_else(|| whose.organization());
@@ -257,7 +252,7 @@ pub(super) async fn revoke(tx: &Tx, which: Which<'_>, why: Why) -> Result<Vec<Re
              WHERE ($1::uuid IS NULL OR owner_id = $1) AND ($2::uuid IS NULL OR delegation_id = $2)
                AND ($3::uuid IS NULL OR organization_id = $3) AND ($4::text IS NULL OR client_id = $4)
                AND revoked_at IS NULL AND expires_at > now()
-             RETURNING delegation_id, account_id, client_id, organization_id",
+             RETURNING delegation_id, account_id, membership_id, client_id, organization_id",
             &[
                 &which.whose.account(),
                 &which.id.map(DelegationId::uuid),
@@ -273,6 +268,7 @@ pub(super) async fn revoke(tx: &Tx, which: Which<'_>, why: Why) -> Result<Vec<Re
             id: id.into(),
             client_id: row.get("client_id")?,
             account: row.get::<Option<Uuid>>("account_id")?.map(Into::into),
+            membership: row.get::<Option<Uuid>>("membership_id")?.map(Into::into),
             organization: row.get::<Option<Uuid>>("organization_id")?.map(Into::into),
         })
     };
@@ -285,6 +281,7 @@ pub struct Revoked {
     pub client_id: String,
     /// Whose authority it was; none: every member's.
     pub account: Option<AccountId>,
+    pub membership: Option<MembershipId>,
     pub organization: Option<OrganizationId>,
 }
 
@@ -294,7 +291,7 @@ pub(super) async fn sweep(store: &Store) -> Result<u64, StoreError> {
             "delegations.sweep",
             "DELETE FROM delegation WHERE (owner_id, delegation_id) IN (
                  SELECT owner_id, delegation_id FROM delegation
-                 WHERE expires_at < now() - interval '30 days' LIMIT $1)
+                 WHERE least(expires_at, revoked_at) < now() - interval '30 days' LIMIT $1)
              RETURNING 1 AS swept",
         )
         .await

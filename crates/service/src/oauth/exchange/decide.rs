@@ -54,11 +54,16 @@ pub fn read(form: &Parameters) -> Result<Exchange<'_>, OAuthError> {
         }
         (resource, audience) => resource.or(audience),
     };
-    let scope = form.get("scope").map(str::parse).transpose();
+    let malformed = || OAuthError::new(ErrorCode::InvalidScope, "scope is malformed");
+    let scope: Option<Scope> = form.get("scope").map(str::parse).transpose().map_err(|_| malformed())?;
+    // No scope at all would still name an API, a member and a role.
+    if scope.as_ref().is_some_and(Scope::is_empty) {
+        return Err(malformed());
+    }
     Ok(Exchange {
         subject_token,
         actor_token,
-        scope: scope.map_err(|_| OAuthError::new(ErrorCode::InvalidScope, "scope is malformed"))?,
+        scope,
         target,
         details: form.get("authorization_details"),
         organization: form.get("organization"),

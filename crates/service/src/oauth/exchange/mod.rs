@@ -9,6 +9,7 @@
 //!    longer than the subject token, and has a grant of its own below the subject's (docs/decisions/0088, 0089).
 
 mod decide;
+mod derive;
 mod refused;
 
 use std::sync::Arc;
@@ -20,34 +21,29 @@ use porteiro_protocol::{
     authorization_details,
     client_metadata::ClientKind,
     error::ErrorCode,
-    id::{AccountId, Id, OrganizationId},
-    time::numeric_date,
+    id::AccountId,
 };
-use serde_json::json;
 
-use self::decide::Exchange;
+use self::{decide::Exchange, derive::derive};
 use super::{
     access_token::{self, Spoken},
-    acting::{self, Acting},
+    acting,
     apis::Apis,
     authority::still_allowed,
-    clients::Client,
+    clients::{Client, OrganizationMode},
     delegations::{self, Delegation},
     details::{Unfit, check_types},
     grant_types::TOKEN_EXCHANGE,
-    grants::{self, GrantId, Live, NewDerived, Terms},
+    grants::{self, GrantId},
     minting::{self, Speaker},
     token_request::{Grant, TokenRequest, TokenResponse},
 };
 use crate::{
-    App,
-    audit_trail::{self, Actor, Target, TrailKind},
-    client_policies,
+    App, client_policies,
     http::OAuthError,
     limits::{self, Bucket, EXCHANGE_SUBJECT},
     organizations::{self, Agents, Name},
     refusals::Rule,
-    security_log::{self, EventKind},
 };
 
 pub const GRANT: Grant = Grant { name: TOKEN_EXCHANGE, run: |request| Box::pin(grant(request)) };
@@ -78,7 +74,7 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     let authority = requested(request, &asked, &subject, &apis).await?;
     allowed(request, &subject, &apis, &authority).await?;
     let delegation = delegation(request, &subject, &apis, &authority).await?;
-    let chain = chain(request, &subject).await?;
+    let chain = chain(request, &subject, &authority).await?;
     let live = derive(request, &subject, &apis, authority, &delegation, chain).await?;
     let speaker = Speaker::Person(&live);
     let token =
@@ -219,6 +215,14 @@ async fn allowed(
     let api = apis.find(authority.audience());
     still_allowed(client, api, authority)
         .map_err(|refused| OAuthError::new(refused.code, refused.description))?;
+    let fits = match (client.organization_mode, &subject.spoken.member) {
+        (OrganizationMode::None, Some(_)) | (OrganizationMode::Required, None) => false,
+        (OrganizationMode::None | OrganizationMode::Optional, None)
+        | (OrganizationMode::Optional | OrganizationMode::Required, Some(_)) => true,
+    };
+    if !fits {
+        return Err(refused::by_rule(request, &subject.spoken, Rule::OrganizationNotForClient, &[]).await);
+    }
     let Some(member) = &subject.spoken.member else {
         if acting::needs_organization(authority, api) {
             let text =
@@ -264,12 +268,16 @@ async fn delegation(
 }
 
 /// Who acts by the new token.
-async fn chain(request: TokenRequest<'_>, subject: &Subject) -> Result<ActorChain, OAuthError> {
+async fn chain(
+    request: TokenRequest<'_>,
+    subject: &Subject,
+    authority: &Authority,
+) -> Result<ActorChain, OAuthError> {
     let TokenRequest { client, .. } = request;
     let before = subject.claims().actor.as_ref();
     if let Some(before) = before
         && !decide::acts_already(before, &client.id)
-        && !may_pass_on(request, subject).await?
+        && !may_pass_on(request, subject, authority).await?
     {
         return Err(refused::by_rule(request, &subject.spoken, Rule::NotRedelegable, &[]).await);
     }
@@ -284,107 +292,22 @@ async fn chain(request: TokenRequest<'_>, subject: &Subject) -> Result<ActorChai
 }
 
 /// Whether the client that holds the subject token may let another one act: by the delegation of its grant, or, where it
-/// acts by consent, by another delegation to it.
-async fn may_pass_on(request: TokenRequest<'_>, subject: &Subject) -> Result<bool, OAuthError> {
+/// acts by consent, by another delegation to it that covers what is passed on. At another API that is all the token
+/// carries: which part of it the scopes there come from is that API's business.
+async fn may_pass_on(
+    request: TokenRequest<'_>,
+    subject: &Subject,
+    authority: &Authority,
+) -> Result<bool, OAuthError> {
     let app = request.app;
     if let Some(redelegable) = grants::redelegable(&app.store, subject.grant, subject.account).await? {
         return Ok(redelegable);
     }
-    let (organization, holder) = (subject.claims().organization, &subject.spoken.client);
-    let audience = &subject.claims().audience;
-    Ok(delegations::may_redelegate(&app.store, subject.account, organization, holder, audience).await?)
-}
-
-/// Writes the grant below the subject's, if that and the delegation count still, and says so in the logs.
-async fn derive(
-    request: TokenRequest<'_>,
-    subject: &Subject,
-    apis: &Apis,
-    authority: Authority,
-    delegation: &Delegation,
-    chain: ActorChain,
-) -> Result<Live, OAuthError> {
-    let TokenRequest { app, client, .. } = request;
-    let (claims, now) = (subject.claims(), app.clock.now());
-    let api_seconds = apis.find(authority.audience()).map_or(i32::MAX, |api| api.token_seconds);
-    let until = numeric_date(delegation.expires_at);
-    let seconds = decide::life(numeric_date(now), claims.expires, until, api_seconds).ok_or_else(unfit)?;
-    let id: GrantId = Id::ordered(now, &*app.entropy);
-    let terms = Terms {
-        level: claims.proved_level(),
-        auth_time: claims.auth_time.unwrap_or_default(),
-        amr: Vec::new(),
-        nonce: None,
-        credentials: Vec::new(),
-        details: authority.details().to_vec(),
-        actor: Some(chain),
-        until: Some(numeric_date(now) + i64::from(seconds)),
-        device: false,
-        approval: None,
-    };
-    let new = &NewDerived {
-        id,
-        parent: subject.grant,
-        account: subject.account,
-        client_id: &client.id,
-        nobodys_hash: app.entropy.bytes(),
-        seconds,
-        authority: &authority,
-        terms: &terms,
-        delegation: Some(delegation.id),
-    };
-    let written = app.store.run_tx("exchange.derive", |tx| async move {
-        let Some(session) = grants::insert_derived(&tx, new).await? else { return Ok(None) };
-        record(request, &tx, subject, new).await?;
-        Ok(Some(session))
-    });
-    let session = written.await?.ok_or_else(unfit)?;
-    let member = subject.spoken.member.as_ref();
-    Ok(Live {
-        id,
-        account: subject.account,
-        session,
-        acting: member.map(Acting::from),
-        authority_version: member.map(|member| member.organization.authority_version),
-        authority,
-        terms,
-        created_at: now,
-    })
-}
-
-async fn record(
-    request: TokenRequest<'_>,
-    tx: &crate::store::Tx,
-    subject: &Subject,
-    new: &NewDerived<'_>,
-) -> Result<(), crate::store::StoreError> {
-    let TokenRequest { app, context, client, .. } = request;
-    let act = new.terms.actor.as_ref().map(ActorChain::claim);
-    let payload = json!({
-        "grant_id": new.id,
-        "from_grant_id": new.parent,
-        "client_id": client.id,
-        "audience": new.authority.audience(),
-        "scope": new.authority.scope(),
-        "act": act,
-        "delegation_id": new.delegation,
-    });
-    let event = security_log::Event {
-        kind: EventKind::TokenExchanged,
-        subject: subject.account.uuid(),
-        payload: payload.clone(),
-    };
-    security_log::record(app, tx, context, event).await?;
-    let organization: Option<OrganizationId> = new.authority.organization();
-    let (Some(organization), Some(member)) = (organization, subject.spoken.member.as_ref()) else {
-        return Ok(());
-    };
-    let actor = Actor {
-        kind: audit_trail::ActorKind::Member,
-        id: member.id.to_string(),
-        act: new.terms.actor.clone(),
-    };
-    let event = audit_trail::Event::done(TrailKind::TokenExchanged, actor, Target::new("client", &client.id))
-        .changing(serde_json::Value::Null, payload);
-    audit_trail::record(app, tx, context, organization, &event).await
+    let carried = decide::carried(subject.claims());
+    let passed = if authority.audience() == carried.audience() { authority } else { &carried };
+    let holder = &subject.spoken.client;
+    let all = delegations::live(&app.store, subject.account, carried.organization(), holder).await?;
+    let redelegable: Vec<Delegation> = all.into_iter().filter(|one| one.redelegable).collect();
+    let apis = app.directory.apis(&app.store).await?;
+    Ok(delegations::covering(app, &apis, &redelegable, passed).await?.is_some())
 }

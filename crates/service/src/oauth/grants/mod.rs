@@ -25,9 +25,9 @@ pub use grouped::Presenter;
 pub use porteiro_protocol::id::GrantId;
 pub use store::{
     Begun, Ending, EndingId, Held, NewActing, NewDerived, Owner, Revoked, Step, begin_ending, diagnose,
-    end_superseded, find_acting, find_member, finish_ending, first_told, insert, insert_acting,
-    insert_derived, is_alive, list, list_of_membership, lock_ending, look_again, reach, redelegable,
-    refusable, revoke_acting, revoke_one, statement, step,
+    end_superseded, find_acting, find_member, finish_ending, insert, insert_acting, insert_derived, is_alive,
+    list, list_of_membership, lock_ending, look_again, reach, redelegable, refusable, revoke_acting,
+    revoke_one, statement, step, store_notified,
 };
 pub(crate) use store::{delegation_lives, meant, not_ended, not_ended_there};
 

@@ -24,7 +24,7 @@ pub struct NewActing<'a> {
     /// Stored in place of the session.
     pub impersonation: Uuid,
     /// Random: no token has this hash.
-    pub nobodys_hash: [u8; 32],
+    pub unused_hash: [u8; 32],
     pub seconds: i32,
     pub authority: &'a Authority,
     pub terms: &'a Terms,
@@ -43,7 +43,7 @@ pub async fn insert_acting(tx: &Tx, new: &NewActing<'_>) -> Result<(), StoreErro
             &new.id.uuid(),
             &new.account.uuid(),
             &new.client_id,
-            &new.nobodys_hash.as_slice(),
+            &new.unused_hash.as_slice(),
             &new.seconds,
             &new.impersonation,
             &new.authority.scope().to_string(),

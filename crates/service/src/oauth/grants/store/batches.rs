@@ -141,7 +141,7 @@ pub async fn finish_ending(tx: &Tx, owner: Owner, id: EndingId) -> Result<(), St
 }
 
 /// Stores which clients are notified; returns those that were not before.
-pub async fn first_told(
+pub async fn store_notified(
     tx: &Tx,
     owner: Owner,
     id: EndingId,

@@ -27,7 +27,7 @@ pub struct NewDerived<'a> {
     pub account: AccountId,
     pub client_id: &'a str,
     /// Random: no token has this hash.
-    pub nobodys_hash: [u8; 32],
+    pub unused_hash: [u8; 32],
     pub seconds: i32,
     pub authority: &'a Authority,
     pub terms: &'a Terms,
@@ -49,7 +49,7 @@ pub async fn insert_derived(tx: &Tx, new: &NewDerived<'_>) -> Result<Option<Sess
                 &new.parent.uuid(),
                 &new.account.uuid(),
                 &new.client_id,
-                &new.nobodys_hash.as_slice(),
+                &new.unused_hash.as_slice(),
                 &new.seconds,
                 &new.authority.scope().to_string(),
                 &new.authority.audience(),
@@ -73,22 +73,27 @@ static INSERT: LazyLock<String> = LazyLock::new(|| {
                     $7, $8, $9, g.organization_id, g.membership_id, g.authority_version,
                     g.grant_id || coalesce(g.ancestors, '{{}}'), $10, clock_timestamp()
              FROM oauth_grant g JOIN account p ON p.account_id = g.account_id
-             JOIN client c ON c.client_id = g.client_id
+             JOIN client c ON c.client_id = g.client_id JOIN client b ON b.client_id = $4
              WHERE g.grant_id = $2 AND g.account_id = $3 AND g.generation > 0 AND g.revoked_at IS NULL
                AND NOT g.terms ? 'approval' AND g.expires_at > now() AND p.state = 'active' AND c.disabled_at IS NULL
-               AND g.created_at >= c.grants_from AND coalesce(cardinality(g.ancestors), 0) < {MAX_ACTORS}
+               AND b.disabled_at IS NULL AND g.created_at >= c.grants_from AND coalesce(cardinality(g.ancestors), 0) < {MAX_ACTORS}
                AND (g.membership_id IS NULL OR EXISTS (SELECT 1 FROM membership m
                     WHERE m.organization_id = g.organization_id AND m.membership_id = g.membership_id
                       AND m.state = 'active' AND g.created_at >= m.grants_from))
                AND ($10::uuid IS NULL OR EXISTS (SELECT 1 FROM delegation d
                     WHERE d.owner_id = ANY(ARRAY[g.account_id, g.organization_id]) AND d.delegation_id = $10
-                      AND d.client_id = $4 AND d.revoked_at IS NULL AND d.expires_at > now()))
+                      AND d.client_id = $4 AND d.created_at >= b.grants_from AND d.revoked_at IS NULL
+                      AND d.expires_at > now()))
                AND {not_ended} AND {not_ended_there} AND {ancestors_live}
              RETURNING session_id, account_id, organization_id
          ), used AS (
-             UPDATE delegation d SET last_used_at = now() FROM derived g
-             WHERE d.owner_id = ANY(ARRAY[g.account_id, g.organization_id]) AND d.delegation_id = $10
-               AND (d.last_used_at IS NULL OR d.last_used_at < now() - interval '10 minutes')
+             UPDATE delegation u SET last_used_at = now() FROM (
+                 SELECT d.owner_id, d.delegation_id FROM derived g JOIN delegation d
+                   ON d.owner_id = ANY(ARRAY[g.account_id, g.organization_id]) AND d.delegation_id = $10
+                 WHERE d.last_used_at IS NULL OR d.last_used_at < now() - interval '10 minutes'
+                 -- Whoever else holds it notes the same, or ends it: nobody waits here.
+                 FOR UPDATE OF d SKIP LOCKED) d
+             WHERE u.owner_id = d.owner_id AND u.delegation_id = d.delegation_id
          )
          SELECT session_id FROM derived",
         not_ended = not_ended!(),

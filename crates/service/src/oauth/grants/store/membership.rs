@@ -32,7 +32,7 @@ pub async fn list_of_membership(
                 not_ended_there!(),
                 " AND ",
                 ancestors_live!(),
-                " ORDER BY grant_id DESC LIMIT 500"
+                " ORDER BY (g.ancestors IS NOT NULL), grant_id DESC LIMIT 500"
             ),
             &[&account.uuid(), &organization.uuid(), &membership.uuid()],
         )

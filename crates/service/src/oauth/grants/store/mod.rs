@@ -20,7 +20,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 pub use acting::{NewActing, find_acting, insert_acting, revoke_acting};
-pub use batches::{Begun, Step, are_many, finish_ending, first_told, lock_ending, reach, step};
+pub use batches::{Begun, Step, are_many, finish_ending, lock_ending, reach, step, store_notified};
 pub use ending::{Ending, EndingId, Owner, Revoked, begin_ending, revoke_one};
 pub use lineage::{NewDerived, insert_derived, redelegable};
 pub(crate) use living::{ancestors_live, delegation_lives, given_to, meant, not_ended, not_ended_there};
@@ -375,7 +375,7 @@ pub async fn list(reader: &impl Reader, account: AccountId) -> Result<Vec<Held>,
                 not_ended_there!(),
                 " AND ",
                 ancestors_live!(),
-                " ORDER BY grant_id DESC LIMIT 500"
+                " ORDER BY (g.ancestors IS NOT NULL), grant_id DESC LIMIT 500"
             ),
             &[&account.uuid()],
         )

@@ -9,67 +9,22 @@
 //! - L5: another client gets it only where the delegation may be passed on.
 //! - L6: after whatever ended a link nothing below it counts, on any node.
 //!
-//! 10 histories of 1,000 steps; 1,000 histories with `PORTEIRO_TEST_LONG=1`.
+//! 10 histories of 1,000 steps, or 1,000 with `PORTEIRO_TEST_LONG=1`.
+
+mod model;
 
 use std::sync::Arc;
 
 use http::Method;
-use porteiro_protocol::id::{MembershipId, OrganizationId};
 use porteiro_testkit::{Browser, SeededEntropy, TestApp};
 use serde_json::{Value, json};
 
+use self::model::{AGENTS, Delegation, NAMES, PLACES, Place, Token, scope, within};
 use super::driver::{agent, exchange, proved};
 use crate::{
     oauth::driver::Relying,
     organizations::driver::{account_of, call, claims, join, organization, organization_key, payroll, role},
 };
-
-const NAMES: [&str; 3] = ["salaries:read", "salaries:write", "reports:read"];
-const AGENTS: usize = 5;
-const PLACES: usize = 2;
-
-fn scope(bits: u64) -> String {
-    let held = NAMES.iter().enumerate().filter(|(at, _)| bits & (1 << at) != 0);
-    held.map(|(_, name)| *name).collect::<Vec<_>>().join(" ")
-}
-
-const fn within(asked: u64, held: u64) -> bool {
-    asked & !held == 0
-}
-
-#[derive(Debug)]
-struct Delegation {
-    id: String,
-    place: usize,
-    agent: usize,
-    bits: u64,
-    redelegable: bool,
-    revoked: bool,
-}
-
-#[derive(Debug)]
-struct Token {
-    text: String,
-    place: usize,
-    /// None: the person's application.
-    holder: Option<usize>,
-    bits: u64,
-    parent: Option<usize>,
-    delegation: Option<usize>,
-    /// Outermost first.
-    actors: Vec<usize>,
-    expires: i64,
-    revoked: bool,
-}
-
-struct Place {
-    id: OrganizationId,
-    slug: &'static str,
-    member: MembershipId,
-    key: String,
-    held: u64,
-    active: bool,
-}
 
 struct World {
     nodes: Vec<Arc<TestApp>>,
@@ -129,7 +84,8 @@ impl World {
 
     fn counts(&self, at: usize) -> bool {
         let (token, place) = (&self.tokens[at], &self.places[self.tokens[at].place]);
-        self.lives(at) && place.active && within(token.bits, place.held)
+        let ceiling = token.holder.map_or(7, |agent| self.ceilings[agent]);
+        self.lives(at) && place.active && within(token.bits, place.held & ceiling)
     }
 
     fn depth(&self, at: usize) -> usize {
@@ -140,7 +96,8 @@ impl World {
         match self.below(80) {
             0 => self.role().await,
             1 => self.switch().await,
-            2..=8 => self.delegate().await,
+            2 => self.register().await,
+            3..=8 => self.delegate().await,
             9 => self.revoke_delegation().await,
             10..=15 => self.subject().await,
             16..=17 => self.revoke_token().await,
@@ -154,6 +111,17 @@ impl World {
         let names = scope(if self.below(2) == 0 { 7 } else { bits });
         role(&self.nodes[0], self.places[at].id, "clerk", &names.split(' ').collect::<Vec<_>>()).await;
         self.places[at].held = if names.split(' ').count() == 3 { 7 } else { bits };
+    }
+
+    /// An agent registers another scope, which every node hears of.
+    async fn register(&mut self) {
+        let at = self.below(AGENTS);
+        self.ceilings[at] = if self.below(2) == 0 { 7 } else { 1 + self.below(7) as u64 };
+        let (id, scope) = (&self.agents[at].id, scope(self.ceilings[at]));
+        let sql =
+            "UPDATE client SET changed_at = clock_timestamp(), metadata = jsonb_set(metadata, '{scope}',";
+        self.nodes[0].sql(&format!("{sql} '\"{scope}\"') WHERE client_id = '{id}'")).await;
+        self.nodes.iter().for_each(|node| node.app.directory.forget(id));
     }
 
     async fn delegate(&mut self) {
