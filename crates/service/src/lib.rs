@@ -65,7 +65,7 @@ pub fn table() -> Vec<http::Route> {
         management::routes(),
         management::organizations::routes(),
         management::branding::routes(),
-        management::trail::routes(),
+        management::audit_trail::routes(),
         management::refusals::routes(),
         management::platform::routes(),
         management::impersonation::routes(),

@@ -37,7 +37,7 @@ impl Rule {
     }
 
     /// Whether all callers share one bucket.
-    pub fn counts_everybody(&self) -> bool {
+    pub fn is_shared_by_all(&self) -> bool {
         self.name.ends_with(".everybody")
     }
 }

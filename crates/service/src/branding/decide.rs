@@ -82,7 +82,7 @@ pub fn logo(bytes: &[u8], said: Format) -> Result<Picture, String> {
 
 /// Whether a request may be shown with branding. A request by an unverified client has none, neither its own nor that
 /// of an organization it names: members would take it for a request of their organization.
-pub const fn may_dress(trust: Trust) -> bool {
+pub const fn may_have_branding(trust: Trust) -> bool {
     match trust {
         Trust::Unverified => false,
         Trust::Verified | Trust::FirstParty => true,

@@ -79,7 +79,7 @@ pub async fn shown(
     audience: Audience<'_>,
 ) -> Result<Option<Value>, StoreError> {
     let client = audience.client;
-    if !decide::may_dress(client.trust) {
+    if !decide::may_have_branding(client.trust) {
         return Ok(None);
     }
     if let Some(organization) = organization(reader, audience).await? {

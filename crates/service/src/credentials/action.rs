@@ -58,7 +58,7 @@ impl Action {
     }
 
     /// Whether the request identifies the account.
-    pub fn names_somebody(self) -> bool {
+    pub fn names_account(self) -> bool {
         self.fields().contains(&IDENTIFIER)
     }
 }

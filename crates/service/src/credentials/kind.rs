@@ -37,9 +37,9 @@ pub struct KindInfo {
     /// Whether it is required at every sign-in once enrolled (decision record 0085).
     pub is_second_factor: bool,
     /// Whether it can sign in alone.
-    pub is_way_in: bool,
+    pub can_sign_in_alone: bool,
     /// Whether a new or recovered account enrols it first.
-    pub comes_first: bool,
+    pub is_offered_first: bool,
     /// Whether it can be enrolled within a flow to reach a level.
     pub raises_level: bool,
     /// Whether enrolling it proves it, and whether that verified the user.
@@ -95,8 +95,8 @@ impl KindInfo {
             challenges: &[],
             is_strong: false,
             is_second_factor: false,
-            is_way_in: false,
-            comes_first: false,
+            can_sign_in_alone: false,
+            is_offered_first: false,
             raises_level: false,
             proved_by_binding: |_| None,
             identifier: |_| None,
@@ -106,7 +106,7 @@ impl KindInfo {
     /// Whether a recovery after a hold removes it: second factors that were not proved. A credential that signs in
     /// alone is kept: no sign-in requires it, and its owner may not be the person who recovered.
     pub const fn is_lost_by_waiting(&self) -> bool {
-        self.is_strong && !self.is_way_in
+        self.is_strong && !self.can_sign_in_alone
     }
 }
 

@@ -130,7 +130,7 @@ async fn once(
     let completion = match decide::next(&moved.state, &gathered.facts) {
         Next::Complete => Box::pin(complete::complete(app, tx, context, &mut moved, &gathered)).await?,
         Next::Ask { stage, .. } => {
-            moved.state.note_asking(stage, &gathered.facts);
+            moved.state.store_shown_digest(stage, &gathered.facts);
             None
         }
         Next::Refuse(_) | Next::Cancelled => None,

@@ -12,7 +12,7 @@ use super::{
     decide,
     delivery::Delivery,
     facts::Gathered,
-    lost::unbind_lost,
+    lost::remove_unproved_factors,
     notify::{happening, tell},
     purpose::{Authentication, Completing},
     representation::Answer,
@@ -228,7 +228,7 @@ async fn sign_in(
         let why = (Ended::Recovered, Why::Recovered);
         endings::everything_ended(app, tx, context, account, &ended, why).await?;
         accounts::set_hold(tx, account, None).await?;
-        unbind_lost(app, tx, context, state, account, &gathered.credentials).await?;
+        remove_unproved_factors(app, tx, context, state, account, &gathered.credentials).await?;
         log(app, tx, context, account, EventKind::AccountRecovered, json!({"methods": methods(state)}))
             .await?;
     }

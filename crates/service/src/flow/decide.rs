@@ -385,7 +385,7 @@ pub fn can_lose(all: &[CredentialKind], lost: CredentialKind) -> bool {
         rest.remove(index);
     }
     // Recovery codes and second factors alone cannot sign in, and a password only together with its address.
-    rest.iter().any(|kind| kind.info().is_way_in)
+    rest.iter().any(|kind| kind.info().can_sign_in_alone)
 }
 
 /// Records a proof for an account. The subject is set once and never changes to another account.

@@ -42,7 +42,7 @@ pub(super) fn raising_enrolment(proofs: &[Proof], wanted: Level, now: OffsetDate
 
 /// The credentials that a new or recovered account enrols first.
 pub(super) fn first_enrolment() -> Vec<Action> {
-    KINDS.iter().filter(|info| info.comes_first).flat_map(|info| info.enrol).copied().collect()
+    KINDS.iter().filter(|info| info.is_offered_first).flat_map(|info| info.enrol).copied().collect()
 }
 
 /// The credentials that this flow must enrol.

@@ -38,11 +38,11 @@ pub fn buckets(
     let counted = mailbox(app, loaded, action, input).map_or(subject, Vec::from);
     let people = [Some(counted), recipient(app, action, input).map(Vec::from)];
     let by_person = people.iter().flatten().flat_map(|whom| {
-        let of_people = rules().filter(|rule| !rule.counts_addresses() && !rule.counts_everybody());
+        let of_people = rules().filter(|rule| !rule.counts_addresses() && !rule.is_shared_by_all());
         of_people.map(|rule| bucket(rule, whom))
     });
     // Last: a refused call takes nothing from the buckets that all share.
-    let by_everybody = rules().filter(Rule::counts_everybody).filter(|_| would_send(app, action, input));
+    let by_everybody = rules().filter(Rule::is_shared_by_all).filter(|_| would_send(app, action, input));
     let by_everybody = by_everybody.map(|rule| bucket(with_budget(app, rule), b""));
     by_address.chain(by_person).chain(by_everybody).collect()
 }
@@ -117,7 +117,7 @@ pub fn refundable(buckets: &[Bucket]) -> Vec<Bucket> {
 /// no new subject (CVE-2025-24806).
 fn subject(app: &App, loaded: &Loaded, action: Action, input: &Value) -> Vec<u8> {
     // The request names the subject only in actions with an identifier.
-    let named = action.names_somebody().then(|| input["identifier"].as_str()).flatten();
+    let named = action.names_account().then(|| input["identifier"].as_str()).flatten();
     let typed = named.or(loaded.state.typed.as_deref());
     let canonical =
         typed.and_then(|typed| EmailAddress::parse(typed).ok()).map(|address| address.canonical().to_owned());

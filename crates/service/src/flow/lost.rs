@@ -23,7 +23,7 @@ fn lost<'a>(state: &State, all: &'a [Credential]) -> Vec<&'a Credential> {
     if is_backed(&proved) { Vec::new() } else { all.iter().filter(goes).collect() }
 }
 
-pub(super) async fn unbind_lost(
+pub(super) async fn remove_unproved_factors(
     app: &App,
     tx: &Tx,
     context: &RequestContext,

@@ -81,10 +81,10 @@ pub async fn start(
             Ok(Started::Done { delivery, cookies: Vec::new() })
         }
         Next::Ask { stage, .. } if silent => {
-            Ok(Started::Blocked { refused: asked_in_vain(in_the_way(stage)) })
+            Ok(Started::Blocked { refused: interaction_required(interaction_error(stage)) })
         }
         Next::Ask { stage, .. } => {
-            state.note_asking(stage, &decided.facts);
+            state.store_shown_digest(stage, &decided.facts);
             Ok(Started::Flow(Box::new(open::insert(app, context, state, decided.ready).await?)))
         }
         Next::Refuse(refused) => {
@@ -96,12 +96,12 @@ pub async fn start(
             }
             Ok(Started::Blocked { refused: told })
         }
-        Next::Cancelled => Ok(Started::Blocked { refused: asked_in_vain(ErrorCode::AccessDenied) }),
+        Next::Cancelled => Ok(Started::Blocked { refused: interaction_required(ErrorCode::AccessDenied) }),
     }
 }
 
 /// OpenID Connect Core §3.1.2.6: the error when interaction is required.
-const fn in_the_way(stage: Stage) -> ErrorCode {
+const fn interaction_error(stage: Stage) -> ErrorCode {
     match stage {
         Stage::Consent => ErrorCode::ConsentRequired,
         Stage::Confirm => ErrorCode::AccountSelectionRequired,
@@ -121,7 +121,7 @@ fn refuse(code: ErrorCode, description: &str) -> Refused {
     Refused { code, description: description.to_owned() }
 }
 
-fn asked_in_vain(code: ErrorCode) -> Refused {
+fn interaction_required(code: ErrorCode) -> Refused {
     refuse(code, "user interaction is required")
 }
 

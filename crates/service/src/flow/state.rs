@@ -198,7 +198,7 @@ impl State {
     }
 
     /// Stores the digest of what the person is shown: the consent is for exactly that.
-    pub fn note_asking(&mut self, stage: Stage, facts: &super::decide::Facts) {
+    pub fn store_shown_digest(&mut self, stage: Stage, facts: &super::decide::Facts) {
         if let (Some(continued), Some(standing)) = (&mut self.continuation, &facts.standing)
             && stage == Stage::Consent
         {

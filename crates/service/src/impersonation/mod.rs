@@ -42,10 +42,9 @@ pub type ImpersonationId = Id<Acted>;
 
 /// The maximum duration.
 pub const SECONDS: i32 = 900;
-pub const JOB: &str = "impersonation.time_is_up";
+pub const JOB: &str = "impersonation.expire";
 /// The job that ends an impersonation when its time expires.
-pub const EXPIRY: JobKind<App> =
-    JobKind::new(JOB, |app, payload| Box::pin(time_is_up(app, payload))).attempts(8);
+pub const EXPIRY: JobKind<App> = JobKind::new(JOB, |app, payload| Box::pin(expire(app, payload))).attempts(8);
 /// Held by name only; no wildcard covers it.
 pub const PERMISSION: &str = "members:impersonate";
 
@@ -65,7 +64,7 @@ pub async fn is_allowed(reader: &impl Reader, actor: &str) -> Result<bool, Store
 }
 
 /// Ends an impersonation whose time has expired, and records it in the audit trail.
-async fn time_is_up(app: Arc<App>, payload: Value) -> Result<(), JobError> {
+async fn expire(app: Arc<App>, payload: Value) -> Result<(), JobError> {
     let part = |name: &str| payload[name].as_str().and_then(|text| text.parse().ok());
     let (Some(organization), Some(id)) = (part("organization"), part("impersonation")) else {
         return Err(JobError::Hopeless("not an impersonation".into()));
@@ -73,7 +72,7 @@ async fn time_is_up(app: Arc<App>, payload: Value) -> Result<(), JobError> {
     let (organization, id): (uuid::Uuid, uuid::Uuid) = (organization, id);
     let (organization, app) = (OrganizationId::from(organization), &app);
     app.store
-        .run_tx("impersonation.time_is_up", |tx| async move {
+        .run_tx("impersonation.expire", |tx| async move {
             let Some(ended) = store::end(&tx, organization, id.into(), true).await? else { return Ok(()) };
             let event = ending::ended(&ended, "the impersonation expired");
             audit_trail::record_unasked(&*app.entropy, &tx, organization, &event).await

@@ -6,6 +6,7 @@
 
 pub mod api_keys;
 pub mod approvals;
+pub mod audit_trail;
 pub mod branding;
 mod caller;
 pub mod changes;
@@ -22,7 +23,6 @@ mod presented;
 pub mod refusals;
 pub mod roles;
 pub mod standing;
-pub mod trail;
 mod transaction;
 
 pub use caller::{By, Caller};

@@ -73,7 +73,7 @@ pub const KIND: KindInfo = KindInfo {
     sent: Some(Sent { module: PROVE, send: SEND, answers: &[CHECK, REDEEM] }),
     enrol: &[ADD_ADDRESS, VERIFY],
     challenges: &[PROVE, ADD],
-    is_way_in: true,
+    can_sign_in_alone: true,
     identifier: |credential| credential.body["canonical"].as_str().map(|it| ("email", it.to_owned())),
     ..KindInfo::new(
         CredentialKind::Email,

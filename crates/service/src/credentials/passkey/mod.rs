@@ -55,8 +55,8 @@ pub const KIND: KindInfo = KindInfo {
     enrol: &[ENROL_BEGIN, ENROL_FINISH],
     challenges: &[SIGN_IN, ENROL],
     is_strong: true,
-    is_way_in: true,
-    comes_first: true,
+    can_sign_in_alone: true,
+    is_offered_first: true,
     raises_level: true,
     // A passkey created without user verification counts from its first verified use.
     proved_by_binding: |new| (new.body["passkey"]["user_verified"] == true).then_some(true),

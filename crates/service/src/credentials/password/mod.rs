@@ -47,7 +47,7 @@ pub const KIND: KindInfo = KindInfo {
     prove: &[CHECK],
     sign_in: &[CHECK],
     enrol: &[SET],
-    comes_first: true,
+    is_offered_first: true,
     raises_level: true,
     proved_by_binding: |_| Some(false),
     ..KindInfo::new(

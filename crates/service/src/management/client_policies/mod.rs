@@ -126,6 +126,6 @@ pub async fn end(
     client_id: &str,
 ) -> Result<Gone, StoreError> {
     organizations::check_again(tx, organization).await?;
-    members::cut_client(tx, organization, client_id).await?;
+    members::invalidate_client(tx, organization, client_id).await?;
     endings::end(app, tx, context, Cause::Client { organization, client_id }).await
 }

@@ -193,7 +193,7 @@ async fn write(
         authority_version: member.organization.authority_version,
         client_id: &token.client.id,
         impersonation: id.uuid(),
-        nobodys_hash: app.entropy.bytes(),
+        unused_hash: app.entropy.bytes(),
         seconds: SECONDS,
         authority: asked.authority,
         terms: &terms,

@@ -135,7 +135,7 @@ pub async fn change(
 }
 
 /// A dry run: makes the change, reads its effect and rolls it back.
-pub async fn rehearse(
+pub async fn dry_run(
     app: &Arc<App>,
     context: &RequestContext,
     caller: &Caller,
@@ -143,7 +143,7 @@ pub async fn rehearse(
     seen: i64,
     wanted: &Wanted,
 ) -> Result<Impact, Problem> {
-    management::change(app, context, caller, "members.rehearse", |tx| async move {
+    management::change(app, context, caller, "members.dry_run", |tx| async move {
         let standing = standing::enter(&tx, caller, WRITE).await?;
         let member = locked(&tx, standing.organization.id, id, Some(seen)).await?;
         let definitions = roles::definitions(&tx, standing.organization.id).await?;
@@ -231,7 +231,7 @@ pub async fn end(
         let standing = standing::enter(&tx, caller, WRITE).await?;
         let organization = standing.organization.id;
         let member = locked(&tx, organization, id, seen).await?;
-        decide::stands_above(&standing.held, member.authority())?;
+        decide::outranks(&standing.held, member.authority())?;
         let given = decide::reason(reason)?;
         may_end(&tx, &member).await?;
         let reason = given.or(caller.reason.as_deref());
@@ -289,7 +289,7 @@ pub async fn enable(
         let standing = standing::enter(&tx, caller, WRITE).await?;
         let organization = standing.organization.id;
         let member = locked(&tx, organization, id, None).await?;
-        decide::stands_above(&standing.held, member.authority())?;
+        decide::outranks(&standing.held, member.authority())?;
         if store::enable(&tx, organization, id).await? {
             let target = Target::new("member", id);
             let event = audit_trail::Event::done(TrailKind::MemberEnabled, caller.actor.clone(), target)

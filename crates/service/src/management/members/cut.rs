@@ -46,7 +46,7 @@ pub async fn cut(
         .changing(json!({"state": member.state, "roles": member.roles}), json!({"state": end.state()}));
     audit_trail::record(app, tx, context, organization, &event).await?;
     end_grants(app, tx, context, member, None, actor, Why::MembershipEnded).await?;
-    end_borrowed(app, tx, context, organization, member.id, actor, Why::MembershipEnded).await?;
+    end_dependents(app, tx, context, organization, member.id, actor, Why::MembershipEnded).await?;
     if let Some(account) = member.account {
         let payload = json!({"organization_id": organization, "membership_id": member.id});
         security_log::record(
@@ -77,7 +77,7 @@ pub async fn end_grants(
 }
 
 /// Ends what depends on a member's authority: personal keys, and impersonations of the member.
-pub async fn end_borrowed(
+pub async fn end_dependents(
     app: &App,
     tx: &Tx,
     context: &RequestContext,

@@ -71,7 +71,7 @@ pub struct Now<'a> {
 ///
 /// # Errors
 /// When the member holds a permission that the caller does not.
-pub fn stands_above(caller: &Held, member: &Held) -> Result<(), Refused> {
+pub fn outranks(caller: &Held, member: &Held) -> Result<(), Refused> {
     if caller.covers_all(member) { Ok(()) } else { Err(Refused::Above) }
 }
 
@@ -97,7 +97,7 @@ pub fn change(
     now: Now<'_>,
     wanted: &Wanted,
 ) -> Result<Becomes, Refused> {
-    stands_above(caller, now.held)?;
+    outranks(caller, now.held)?;
     let display_name = wanted.display_name.as_deref().unwrap_or(now.display_name);
     let display_name = name(display_name).ok_or(Refused::DisplayName)?;
     let roles = wanted.roles.as_deref().unwrap_or(now.roles);
@@ -199,7 +199,7 @@ mod tests {
         #[test]
         fn authority_over_each_other_is_equality(definitions in definitions(), one in roles(), other in roles()) {
             let (one, other) = (held(&definitions, &one), held(&definitions, &other));
-            if stands_above(&one, &other).is_ok() && stands_above(&other, &one).is_ok() {
+            if outranks(&one, &other).is_ok() && outranks(&other, &one).is_ok() {
                 let asked: Vec<Permission> = one.named().chain(other.named()).cloned().collect();
                 prop_assert_eq!(one.is_everything(), other.is_everything());
                 prop_assert!(one.missing(&asked).is_empty() && other.missing(&asked).is_empty());
@@ -216,8 +216,8 @@ mod tests {
         let definitions = Definitions::new([]);
         let admin = held(&definitions, &owned(&["admin"]));
         let owner = held(&definitions, &owned(&["owner"]));
-        assert_eq!(stands_above(&admin, &owner), Err(Refused::Above));
-        assert_eq!(stands_above(&owner, &admin), Ok(()));
+        assert_eq!(outranks(&admin, &owner), Err(Refused::Above));
+        assert_eq!(outranks(&owner, &admin), Ok(()));
         assert_eq!(may_give(&admin, &definitions, "owner"), Err(Refused::Exceeds(Vec::new())));
         for role in BUILT_IN {
             assert_eq!(may_give(&owner, &definitions, role.key), Ok(()), "{}", role.key);

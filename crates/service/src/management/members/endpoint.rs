@@ -14,7 +14,7 @@ use super::{
     super::{roles::impact_answer, standing::exceeds},
     End, Who, add, change,
     decide::{Refused, Wanted},
-    enable, end, rehearse,
+    dry_run, enable, end,
 };
 use crate::{
     App,
@@ -291,7 +291,7 @@ async fn update(
         primary_role: asked.primary_role.filter(|_| !gone),
     };
     if query.flag("dry_run") {
-        let impact = Box::pin(rehearse(&app, &context, &caller, now.id, seen, &wanted)).await?;
+        let impact = Box::pin(dry_run(&app, &context, &caller, now.id, seen, &wanted)).await?;
         return Ok(impact_answer(&impact, true));
     }
     Ok(shown(Box::pin(change(&app, &context, &caller, now.id, seen, &wanted)).await?, &caller))

@@ -12,8 +12,8 @@ mod endpoint;
 mod grants;
 mod store;
 
-pub use changing::{Who, add, change, enable, end, leave, rehearse};
-pub use store::{End, cut_account, cut_client};
+pub use changing::{Who, add, change, dry_run, enable, end, leave};
+pub use store::{End, invalidate_account, invalidate_client};
 
 use crate::http::Route;
 

@@ -142,7 +142,7 @@ pub async fn enable(tx: &Tx, organization: OrganizationId, id: MembershipId) -> 
 
 /// Invalidates everything issued to an account as a member of any organization. Returns its memberships, ordered by
 /// organization.
-pub async fn cut_account(
+pub async fn invalidate_account(
     tx: &Tx,
     account: AccountId,
 ) -> Result<Vec<(OrganizationId, MembershipId)>, StoreError> {
@@ -163,7 +163,11 @@ pub async fn cut_account(
 }
 
 /// The same for a client in one organization.
-pub async fn cut_client(tx: &Tx, organization: OrganizationId, client_id: &str) -> Result<(), StoreError> {
+pub async fn invalidate_client(
+    tx: &Tx,
+    organization: OrganizationId,
+    client_id: &str,
+) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE membership SET grants_from = clock_timestamp(), version = version + 1
          WHERE organization_id = $1 AND client_id = $2 AND state <> 'removed'",

@@ -36,7 +36,7 @@ pub enum Refused {
     /// The caller does not hold these.
     Exceeds(Vec<Permission>),
     /// Members have the role.
-    Worn,
+    InUse,
 }
 
 /// `[a-z][a-z0-9_-]{0,62}`, and not the key of a built-in role.
@@ -80,7 +80,7 @@ pub fn permissions(texts: &[String]) -> Result<BTreeSet<Permission>, Refused> {
 ///
 /// # Errors
 /// When a new permission is unknown, or the caller does not hold one of the role's.
-pub fn may_shape(
+pub fn may_change(
     caller: &Held,
     before: &BTreeSet<Permission>,
     after: &BTreeSet<Permission>,
@@ -135,7 +135,7 @@ mod tests {
             caller in set(), everything in any::<bool>(), before in set(), after in set(),
         ) {
             let caller = if everything { Held::everything() } else { Held::of(caller) };
-            let allowed = may_shape(&caller, &before, &after, &known()).is_ok();
+            let allowed = may_change(&caller, &before, &after, &known()).is_ok();
             let holds = caller.covers_all(&Held::of(before.clone())) && caller.covers_all(&Held::of(after.clone()));
             prop_assert_eq!(allowed, holds);
         }
@@ -187,9 +187,9 @@ mod tests {
         assert_eq!(permissions(&many), Err(Refused::TooManyPermissions));
         assert_eq!(permissions(&vec!["members:read".to_owned(); 300]).unwrap().len(), 1);
         let asked = permissions(&texts(&["membres:read"])).unwrap();
-        let refused = may_shape(&Held::everything(), &BTreeSet::new(), &asked, &known()).unwrap_err();
+        let refused = may_change(&Held::everything(), &BTreeSet::new(), &asked, &known()).unwrap_err();
         assert_eq!(refused, Refused::Unknown("membres:read".parse().unwrap()));
         // The role keeps a permission even if its API is gone.
-        assert_eq!(may_shape(&Held::everything(), &asked, &asked, &known()), Ok(()));
+        assert_eq!(may_change(&Held::everything(), &asked, &asked, &known()), Ok(()));
     }
 }

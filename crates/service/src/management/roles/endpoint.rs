@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Wanted, change, create, decide::Refused, impact::Impact, rehearse_change, rehearse_removal, remove,
+    Wanted, change, create, decide::Refused, dry_run_change, dry_run_removal, impact::Impact, remove,
 };
 use crate::{
     App,
@@ -199,7 +199,7 @@ impl From<Refused> for Problem {
             Refused::Reserved(one) => invalid(&format!("{one} is reserved: a role cannot include it")),
             Refused::Unknown(one) => invalid(&format!("unknown permission {one}")),
             Refused::Exceeds(missing) => exceeds(&missing),
-            Refused::Worn => {
+            Refused::InUse => {
                 Self::new(ProblemCode::Conflict, "members or pending invitations have this role")
             }
         }
@@ -263,7 +263,7 @@ async fn update(
     let asked = patch.apply(&ChangeBody { name: now.name, permissions })?;
     let wanted = Wanted { name: Some(asked.name), permissions: Some(asked.permissions) };
     if query.flag("dry_run") {
-        let impact = Box::pin(rehearse_change(&app, &context, &caller, &key, seen, &wanted)).await?;
+        let impact = Box::pin(dry_run_change(&app, &context, &caller, &key, seen, &wanted)).await?;
         return Ok(impact_answer(&impact, true));
     }
     let role = Box::pin(change(&app, &context, &caller, &key, seen, &wanted)).await?;
@@ -279,7 +279,7 @@ async fn take_out(
     query: Query,
 ) -> Result<Response, Problem> {
     if query.flag("dry_run") {
-        let rehearsed = Box::pin(rehearse_removal(&app, &context, &caller, &key, seen)).await?;
+        let rehearsed = Box::pin(dry_run_removal(&app, &context, &caller, &key, seen)).await?;
         return Ok(impact_answer(&rehearsed.1, rehearsed.0));
     }
     Box::pin(remove(&app, &context, &caller, &key, seen)).await?;

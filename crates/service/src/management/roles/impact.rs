@@ -25,13 +25,13 @@ pub const EXAMPLES: i64 = 25;
 pub struct Impact {
     /// How many active members would lose something.
     pub members: i64,
-    pub examples: Vec<Loser>,
+    pub examples: Vec<AffectedMember>,
     /// The number of valid grants that would be refused from then on.
     pub grants: i64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loser {
+pub struct AffectedMember {
     pub id: MembershipId,
     pub display_name: String,
     pub loses: Vec<Permission>,
@@ -90,7 +90,7 @@ pub async fn of_role(
     after: &Definitions,
 ) -> Result<Impact, StoreError> {
     let apis = apis::list(tx).await?;
-    let sets = store::worn_sets(tx, organization, role).await?;
+    let sets = store::role_sets(tx, organization, role).await?;
     let held =
         sets.iter().map(|(set, _)| (set.clone(), before.held(set.split(' ')), after.held(set.split(' '))));
     let changes = Changes { apis: &apis, known: grantable(&apis), held: held.collect() };
@@ -98,10 +98,10 @@ pub async fn of_role(
     if losing.is_empty() {
         return Ok(Impact::default());
     }
-    let wearers = store::wearers(tx, organization, role, &losing, EXAMPLES).await?;
-    let examples = wearers.into_iter().map(|one| {
+    let members_with = store::members_with(tx, organization, role, &losing, EXAMPLES).await?;
+    let examples = members_with.into_iter().map(|one| {
         let loses = changes.lost(&one.roles);
-        Loser { id: one.id, display_name: one.display_name, loses }
+        AffectedMember { id: one.id, display_name: one.display_name, loses }
     });
     Ok(Impact {
         members: sets.iter().filter(|(set, _)| losing.contains(set)).map(|(_, number)| number).sum(),
@@ -123,6 +123,6 @@ pub async fn of_member(tx: &Tx, member: &Member, after: &Held) -> Result<Impact,
         return Ok(Impact::default());
     }
     let grants = changes.grants(tx, member.organization.id, &[set], Some(member.id)).await?;
-    let loser = Loser { id: member.id, display_name: member.display_name.clone(), loses };
+    let loser = AffectedMember { id: member.id, display_name: member.display_name.clone(), loses };
     Ok(Impact { members: 1, examples: vec![loser], grants })
 }

@@ -8,4 +8,4 @@ mod store;
 
 pub(super) use endpoint::impact_answer;
 pub use endpoint::routes;
-pub use shaping::{Wanted, change, create, rehearse_change, rehearse_removal, remove};
+pub use shaping::{Wanted, change, create, dry_run_change, dry_run_removal, remove};

@@ -50,7 +50,7 @@ pub async fn create(
         let permissions = decide::permissions(permissions)?;
         let Standing { organization, held } = standing::enter(&tx, caller, WRITE).await?;
         let known = grantable(&apis::list(&tx).await?);
-        decide::may_shape(&held, &BTreeSet::new(), &permissions, &known)?;
+        decide::may_change(&held, &BTreeSet::new(), &permissions, &known)?;
         if store::count(&tx, organization.id).await? >= MOST_ROLES {
             return Err(Refused::TooMany.into());
         }
@@ -94,7 +94,7 @@ pub async fn change(
 }
 
 /// A dry run: makes the change, reads its effect and rolls it back.
-pub async fn rehearse_change(
+pub async fn dry_run_change(
     app: &Arc<App>,
     context: &RequestContext,
     caller: &Caller,
@@ -102,7 +102,7 @@ pub async fn rehearse_change(
     seen: i64,
     wanted: &Wanted,
 ) -> Result<Impact, Problem> {
-    management::change(app, context, caller, "roles.rehearse_change", |tx| async move {
+    management::change(app, context, caller, "roles.dry_run_change", |tx| async move {
         let standing = standing::enter(&tx, caller, WRITE).await?;
         let organization = standing.organization.id;
         let role = seen_role(&tx, organization, key, seen).await?;
@@ -134,7 +134,7 @@ async fn apply(
         None => before.clone(),
     };
     let known = grantable(&apis::list(tx).await?);
-    decide::may_shape(&standing.held, &before, &after, &known)?;
+    decide::may_change(&standing.held, &before, &after, &known)?;
     if name == role.name && after == before {
         return Ok(role.clone());
     }
@@ -163,8 +163,8 @@ pub async fn remove(
     management::change(app, context, caller, "roles.remove", |tx| async move {
         let standing = standing::enter(&tx, caller, WRITE).await?;
         let role = seen_role(&tx, standing.organization.id, key, seen).await?;
-        if store::is_worn(&tx, standing.organization.id, key).await? {
-            return Err(Refused::Worn.into());
+        if store::is_in_use(&tx, standing.organization.id, key).await? {
+            return Err(Refused::InUse.into());
         }
         take_out(app, &tx, context, caller, &standing, &role).await
     })
@@ -172,18 +172,18 @@ pub async fn remove(
 }
 
 /// A dry run of a removal, and whether it is allowed: it is not while a member has the role.
-pub async fn rehearse_removal(
+pub async fn dry_run_removal(
     app: &Arc<App>,
     context: &RequestContext,
     caller: &Caller,
     key: &str,
     seen: i64,
 ) -> Result<(bool, Impact), Problem> {
-    management::change(app, context, caller, "roles.rehearse_removal", |tx| async move {
+    management::change(app, context, caller, "roles.dry_run_removal", |tx| async move {
         let standing = standing::enter(&tx, caller, WRITE).await?;
         let organization = standing.organization.id;
         let role = seen_role(&tx, organization, key, seen).await?;
-        let worn = store::is_worn(&tx, organization, key).await?;
+        let worn = store::is_in_use(&tx, organization, key).await?;
         let before = definitions(&tx, organization).await?;
         let made = async {
             take_out(app, &tx, context, caller, &standing, &role).await?;
@@ -206,7 +206,7 @@ async fn take_out(
 ) -> Outcome<()> {
     let organization = standing.organization.id;
     let before: BTreeSet<Permission> = role.permissions.iter().cloned().collect();
-    decide::may_shape(&standing.held, &before, &BTreeSet::new(), &[])?;
+    decide::may_change(&standing.held, &before, &BTreeSet::new(), &[])?;
     store::remove(tx, organization, &role.key).await?;
     let event = audit_trail::Event::done(
         TrailKind::RoleRemoved,

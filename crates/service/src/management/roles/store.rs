@@ -59,7 +59,7 @@ pub(super) async fn remove(tx: &Tx, organization: OrganizationId, key: &str) -> 
 }
 
 /// Whether any member, active or not, has the role, or a pending invitation offers it.
-pub(super) async fn is_worn(tx: &Tx, organization: OrganizationId, key: &str) -> Result<bool, StoreError> {
+pub(super) async fn is_in_use(tx: &Tx, organization: OrganizationId, key: &str) -> Result<bool, StoreError> {
     let rows = tx
         .query(
             "SELECT EXISTS (SELECT 1 FROM membership_role WHERE organization_id = $1 AND role_key = $2)
@@ -74,14 +74,14 @@ pub(super) async fn is_worn(tx: &Tx, organization: OrganizationId, key: &str) ->
 
 /// The sets of roles of active members with this role, each with the number of members. A set is written as its keys in
 /// order, separated by spaces.
-pub(super) async fn worn_sets(
+pub(super) async fn role_sets(
     reader: &impl Reader,
     organization: OrganizationId,
     key: &str,
 ) -> Result<Vec<(String, i64)>, StoreError> {
     let rows = reader
         .rows(
-            "roles.worn_sets",
+            "roles.role_sets",
             "SELECT worn.roles, count(*) AS number
              FROM membership_role mr
                  JOIN membership m ON m.organization_id = mr.organization_id AND m.membership_id = mr.membership_id
@@ -102,23 +102,23 @@ pub(super) async fn worn_sets(
 
 /// A member, and its set of roles.
 #[derive(Debug)]
-pub(super) struct Wearer {
+pub(super) struct RoleMember {
     pub id: MembershipId,
     pub display_name: String,
     pub roles: String,
 }
 
 /// The first members with one of these sets.
-pub(super) async fn wearers(
+pub(super) async fn members_with(
     reader: &impl Reader,
     organization: OrganizationId,
     key: &str,
     sets: &[String],
     most: i64,
-) -> Result<Vec<Wearer>, StoreError> {
+) -> Result<Vec<RoleMember>, StoreError> {
     let rows = reader
         .rows(
-            "roles.wearers",
+            "roles.members_with",
             "SELECT m.membership_id, m.display_name, worn.roles
              FROM membership_role mr
                  JOIN membership m ON m.organization_id = mr.organization_id AND m.membership_id = mr.membership_id
@@ -132,7 +132,11 @@ pub(super) async fn wearers(
         .await?;
     let read = |row| {
         let (member, id) = Decode::keyed::<Uuid>("membership", "membership_id", row)?;
-        Ok(Wearer { id: id.into(), display_name: member.get("display_name")?, roles: member.get("roles")? })
+        Ok(RoleMember {
+            id: id.into(),
+            display_name: member.get("display_name")?,
+            roles: member.get("roles")?,
+        })
     };
     rows.iter().map(read).collect()
 }

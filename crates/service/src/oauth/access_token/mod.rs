@@ -121,7 +121,7 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
             (Some(account), None)
         }
         // A token of a client that acts for itself is valid as long as the client's registration.
-        (None, None) if claims.subject == claims.client_id && is_after_the_cut(&claims, &client) => {
+        (None, None) if claims.subject == claims.client_id && issued_after_cut(&claims, &client) => {
             (None, None)
         }
         (None, None) => return Ok(None),
@@ -132,7 +132,7 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
                 None => members::find(&app.store, organization, Whom::Id(id))
                     .await?
                     .filter(|member| member.client_id.as_deref() == Some(client.id.as_str()))
-                    .filter(|_| is_after_the_cut(&claims, &client)),
+                    .filter(|_| issued_after_cut(&claims, &client)),
             };
             let Some(member) = member else { return Ok(None) };
             if !member.organization.policy.agents.admit(claims.actor.as_ref())
@@ -159,7 +159,7 @@ fn carried_authority(claims: &Claims) -> Authority {
 
 /// Whether a client's own token was issued after the client was last disabled, lost trust, or changed so much that it
 /// counts as another client.
-fn is_after_the_cut(claims: &Claims, client: &Client) -> bool {
+fn issued_after_cut(claims: &Claims, client: &Client) -> bool {
     client.grants_from <= client.created_at || claims.issued > client.grants_from.unix_timestamp()
 }
 

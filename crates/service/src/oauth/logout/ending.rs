@@ -127,7 +127,7 @@ async fn move_on(
     step: &grants::Step,
     enqueues: bool,
 ) -> Result<bool, StoreError> {
-    let told = grants::first_told(tx, rest.owner, rest.ending, &step.told).await?;
+    let told = grants::store_notified(tx, rest.owner, rest.ending, &step.told).await?;
     let told: BTreeSet<_> =
         told.iter().map(|(client, subject, session)| (client.as_str(), *subject, *session)).collect();
     backchannel::tell_all(app, tx, told).await?;

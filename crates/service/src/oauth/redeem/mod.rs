@@ -98,7 +98,7 @@ pub async fn present(
             Looked::Held(rechecked) if presentation.rechecked != Some(rechecked) => {
                 presentation.rechecked = Some(rechecked);
             }
-            Looked::Held(_) => return Err(turned_away(request, handle).await?),
+            Looked::Held(_) => return Err(log_invalid_grant(request, handle).await?),
             Looked::Refused(error) => return Err(error),
         }
     }
@@ -126,7 +126,7 @@ async fn look_again(
     let live = grants::diagnose(&app.store, route.row, route.owner, &client.id, &handle.hash).await?;
     // Grants from before the client was disabled or lost trust have ended.
     let live = live.filter(|live| live.created_at >= client.grants_from);
-    let Some(live) = live else { return Ok(Looked::Refused(turned_away(request, handle).await?)) };
+    let Some(live) = live else { return Ok(Looked::Refused(log_invalid_grant(request, handle).await?)) };
     let asked = match asked(request, apis, &live, shown) {
         Ok(asked) => asked,
         Err(widening) => {
@@ -154,9 +154,9 @@ async fn look_again(
     };
     // Roles and their version come from one statement; the next presentation notices any later change.
     let member = members::find(&app.store, acting.organization, Whom::Id(acting.membership)).await?;
-    let Some(member) = member else { return Ok(Looked::Refused(turned_away(request, handle).await?)) };
+    let Some(member) = member else { return Ok(Looked::Refused(log_invalid_grant(request, handle).await?)) };
     if !client_policies::allows(&app.store, &member.organization, client).await? {
-        return Ok(Looked::Refused(turned_away(request, handle).await?));
+        return Ok(Looked::Refused(log_invalid_grant(request, handle).await?));
     }
     if let Err(unmet) = member.organization.policy.admits(&live.terms.proved(app.clock.now())) {
         return Ok(Looked::Refused(OAuthError::from(unmet).at_token_endpoint()));
@@ -201,7 +201,7 @@ fn defined(app: &App, client: &Client, api: Option<&Api>, authority: &Authority)
 }
 
 /// Logs any other error with a genuine token.
-async fn turned_away(request: TokenRequest<'_>, handle: &Presented) -> Result<OAuthError, StoreError> {
+async fn log_invalid_grant(request: TokenRequest<'_>, handle: &Presented) -> Result<OAuthError, StoreError> {
     let (app, route) = (request.app, handle.route);
     let client_id = &request.client.id;
     // Once per grant and ten minutes: a flood must not fill an append-only log.

@@ -42,7 +42,7 @@ pub async fn revoke(
     management::change(app, context, caller, "members.revoke_grants", |tx| async move {
         let standing = standing::enter(&tx, caller, "members:write").await?;
         let member = store::lock(&tx, standing.organization.id, id).await?.ok_or(Refused::NotFound)?;
-        decide::stands_above(&standing.held, member.authority())?;
+        decide::outranks(&standing.held, member.authority())?;
         let (actor, why) = (&caller.actor, Why::Organization);
         let gone = cut::end_grants(app, &tx, context, &member, client_id, actor, why).await?;
         Ok(gone.grants)

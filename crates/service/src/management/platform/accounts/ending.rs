@@ -31,7 +31,7 @@ pub async fn disable(
         return Ok(false);
     }
     // Memberships are locked before grants, in the same order as when a membership ends.
-    let memberships = members::cut_account(tx, account).await?;
+    let memberships = members::invalidate_account(tx, account).await?;
     let ended = sessions::end_others(tx, account, None, Ended::AccountDisabled).await?;
     // Also ends grants that outlived their session, and impersonations by this account.
     let why = (Ended::AccountDisabled, Why::AccountDisabled);
@@ -43,7 +43,7 @@ pub async fn disable(
             audit_trail::Event::done(TrailKind::MemberDisabled, actor.clone(), Target::new("member", member))
                 .because(Some(why.as_str().to_owned()));
         audit_trail::record(app, tx, context, organization, &event).await?;
-        cut::end_borrowed(app, tx, context, organization, member, &actor, why).await?;
+        cut::end_dependents(app, tx, context, organization, member, &actor, why).await?;
     }
     let payload = json!({"reason": reason});
     let kind = EventKind::AccountDisabled;
@@ -64,7 +64,7 @@ pub async fn enable(
         return Ok(false);
     }
     // Again, for what a node issued that had not yet seen the account disabled.
-    for (organization, member) in members::cut_account(tx, account).await? {
+    for (organization, member) in members::invalidate_account(tx, account).await? {
         let actor = Actor { kind: ActorKind::Platform, id: "platform".into(), act: None };
         let event = audit_trail::Event::done(TrailKind::MemberEnabled, actor, Target::new("member", member));
         audit_trail::record(app, tx, context, organization, &event).await?;
