@@ -101,3 +101,31 @@ async fn no_scope_at_all_is_no_way_to_a_token() {
     let answer = scene.exchange(&token, &[("scope", " ")]).await;
     assert_eq!(answer.json()["error"], "invalid_scope", "{}", answer.text());
 }
+
+/// Of approvals: a report ends what the client fetched already, and blocks it.
+#[tokio::test]
+async fn a_report_after_the_token_was_fetched_ends_it() {
+    let mut scene = Scene::asking().await;
+    let asked = scene.asked(&[]).await;
+    let approved = scene.approve(&asked).await;
+    let token = scene.poll(&asked).await.json()["access_token"].as_str().unwrap().to_owned();
+    assert!(scene.counts(&scene.agent, &token).await);
+    let path = format!("/v1/account/approvals/{}/report", approved["id"].as_str().unwrap());
+    let answer = scene.browser.post(&path, &json!({})).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert!(!scene.counts(&scene.agent, &token).await);
+    let again = scene.ask(&scene.agent, &[]).await;
+    assert_eq!(again.json()["error"], "access_denied", "{}", again.text());
+}
+
+/// However often a client asks, granted or not, it does not keep others from the account's lock.
+#[tokio::test]
+async fn requests_for_approval_are_limited_even_where_they_are_refused() {
+    let scene = Scene::asking().await;
+    let mut limited = 0;
+    for _ in 0..80 {
+        // Only a rule says when to come back.
+        limited += usize::from(!scene.ask(&scene.agent, &[]).await.header("retry-after").is_empty());
+    }
+    assert!(limited > 0);
+}

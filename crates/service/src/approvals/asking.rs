@@ -21,6 +21,7 @@ use crate::{
     audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     client_policies, flow,
     http::{OAuthError, RequestContext},
+    limits::{self, APPROVAL_ASK, Bucket},
     mail::templates,
     members::Member,
     oauth::{
@@ -33,7 +34,7 @@ use crate::{
     organizations::Agents,
     secrets::{HandleKind, Issued, Route},
     security_log::{self, EventKind},
-    store::{StoreError, TxError},
+    store::{StoreError, Turn, TxError},
 };
 
 /// What a client wants a person to approve.
@@ -86,6 +87,11 @@ pub async fn ask(
     // Any delegation will do: the client asks for more than it was given.
     let all = delegations::live(&app.store, wanted.account, organization, wanted.client).await?;
     let delegation = all.first().ok_or_else(unknown)?.id;
+    let key = [wanted.account.uuid().as_bytes().as_slice(), wanted.client.id.as_bytes()].concat();
+    let key = app.secrets.limit_key(APPROVAL_ASK.name, &key);
+    if let Some(limited) = limits::take(&app.store, &[Bucket { rule: APPROVAL_ASK, key }]).await? {
+        return Err(limited.into());
+    }
     let apis = app.directory.apis(&app.store).await?;
     let authority = check(app, wanted, &apis).await?;
     let frozen = Frozen {
@@ -192,7 +198,8 @@ async fn write(
     new: &NewApproval<'_>,
     frozen: &Frozen,
 ) -> Result<(), OAuthError> {
-    let written = app.store.try_tx("approvals.ask", |tx| async move {
+    let turn = Turn::new(new.account.uuid(), ("approval", new.client_id));
+    let written = app.store.try_tx_in_turn(turn, "approvals.ask", |tx| async move {
         // Requests for one person count each other, whichever node they arrive at.
         accounts::lock(&tx, new.account).await?;
         if !store::insert(&tx, new).await? {

@@ -17,7 +17,7 @@ use crate::{
     oauth::grants::Terms,
     security_log::{self, EventKind},
     sessions::SignedIn,
-    store::{StoreError, Tx},
+    store::{StoreError, Turn, Tx},
 };
 
 /// Whether the person has proved enough, recently enough, to approve this.
@@ -57,7 +57,7 @@ async fn decided(
     let terms = serde_json::to_value(terms(approval, me));
     let terms = &terms.map_err(|error| StoreError::Inconsistent(error.to_string()))?;
     app.store
-        .run_tx("approvals.decide", |tx| async move {
+        .run_tx_in_turn(turn(me), "approvals.decide", |tx| async move {
             accounts::lock(&tx, me.account_id).await?;
             let decision = NewDecision { picked, session: me.session_id, terms };
             let decided = store::decide(&tx, me.account_id, approval.id, &decision).await?;
@@ -75,7 +75,8 @@ async fn decided(
         .await
 }
 
-/// "I did not ask for this": the client may not ask this person for a while. `false` where it was used already.
+/// "I did not ask for this": the client may not ask this person for a while, and what it fetched already ends. `false`
+/// where it was decided otherwise.
 pub async fn report(
     app: &App,
     context: &RequestContext,
@@ -83,12 +84,13 @@ pub async fn report(
     approval: &Approval,
 ) -> Result<bool, StoreError> {
     app.store
-        .run_tx("approvals.report", |tx| async move {
+        .run_tx_in_turn(turn(me), "approvals.report", |tx| async move {
             accounts::lock(&tx, me.account_id).await?;
-            if !store::report(&tx, me.account_id, approval.id).await? {
+            if store::report(&tx, me.account_id, approval.id).await? {
+                record(app, &tx, context, approval, State::Blocked).await?;
+            } else if !store::revoke_used(&tx, me.account_id, approval.id).await? {
                 return Ok(false);
             }
-            record(app, &tx, context, approval, State::Blocked).await?;
             let (client, reason) = (&approval.client_id, BlockReason::Report);
             let until = store::block_client(&tx, me.account_id, client, reason).await?;
             record_block(app, &tx, context, approval, reason, until).await?;
@@ -96,6 +98,11 @@ pub async fn report(
             Ok(true)
         })
         .await
+}
+
+/// Changes of one account wait for each other; each session has its own queue.
+fn turn(me: &SignedIn) -> Turn {
+    Turn::new(me.account_id.uuid(), ("approval", me.session_id))
 }
 
 /// How the person had proved who they are: the token says the same.

@@ -16,7 +16,7 @@ use super::{
     store::{self, NewGrant},
 };
 use crate::{
-    App,
+    App, accounts,
     audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     client_policies,
     http::OAuthError,
@@ -30,7 +30,7 @@ use crate::{
     },
     organizations::Agents,
     security_log::{self, EventKind},
-    store::StoreError,
+    store::{StoreError, Turn},
 };
 
 /// The one token for what was approved. `hash` is that of the handle.
@@ -150,7 +150,10 @@ async fn consume(
         terms: &written,
         authority_version,
     };
-    let consumed = app.store.run_tx("approvals.consume", |tx| async move {
+    let turn = Turn::new(approval.account.uuid(), ("approval", client.id.as_str()));
+    let consumed = app.store.run_tx_in_turn(turn, "approvals.consume", |tx| async move {
+        // Whatever ends the session, a credential or the account holds this lock: it is over before, or sees the grant.
+        accounts::lock(&tx, approval.account).await?;
         let Some(created) = store::consume(&tx, new).await? else { return Ok(None) };
         record(app, &tx, request, approval, id).await?;
         Ok(Some(created))

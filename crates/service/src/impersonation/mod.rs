@@ -42,7 +42,7 @@ pub type ImpersonationId = Id<Acted>;
 
 /// The maximum duration.
 pub const SECONDS: i32 = 900;
-pub const JOB: &str = "impersonation.expire";
+pub const JOB: &str = "impersonation.time_is_up";
 /// The job that ends an impersonation when its time expires.
 pub const EXPIRY: JobKind<App> = JobKind::new(JOB, |app, payload| Box::pin(expire(app, payload))).attempts(8);
 /// Held by name only; no wildcard covers it.

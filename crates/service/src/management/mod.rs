@@ -27,6 +27,6 @@ mod transaction;
 
 pub use caller::{By, Caller};
 pub use endpoint::routes;
-pub use guard::{guard, require_fresh};
+pub use guard::{TokenClient, guard, require_fresh};
 pub use presented::Presented;
 pub use transaction::{change, explained};

@@ -4,7 +4,13 @@
 mod entry;
 mod store;
 
-use porteiro_protocol::{actor::ActorChain, assurance::Level, id::OrganizationId, time::OffsetDateTime};
+use porteiro_protocol::{
+    actor::ActorChain,
+    assurance::Level,
+    client_metadata::{ClientKind, ClientMetadata},
+    id::OrganizationId,
+    time::OffsetDateTime,
+};
 use serde::{Deserialize, Serialize};
 
 pub use entry::{Proved, Unmet};
@@ -80,6 +86,15 @@ impl Agents {
     /// no agent.
     pub fn admit(self, actor: Option<&ActorChain>) -> bool {
         self.are_allowed() || actor.is_none_or(|chain| chain.impersonator().is_some())
+    }
+
+    /// Whether a client may act for itself, or a person through it: an agent not while agents are frozen.
+    pub fn admit_itself(self, client: &ClientMetadata, impersonated: bool) -> bool {
+        let agent = match client.kind {
+            ClientKind::Agent => true,
+            ClientKind::Application | ClientKind::Service => false,
+        };
+        self.are_allowed() || impersonated || !agent
     }
 }
 

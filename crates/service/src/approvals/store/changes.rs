@@ -38,7 +38,8 @@ pub(in super::super) async fn decide(
             "UPDATE approval SET decided_at = now(), session_id = $4, terms = $5,
                  state = CASE WHEN number = $3::int2 THEN 'approved' ELSE 'denied' END,
                  expires_at = CASE WHEN number = $3::int2
-                     THEN greatest(expires_at, now() + make_interval(secs => $6::int)) ELSE expires_at END
+                     THEN greatest(CASE WHEN NOT irreversible THEN expires_at END, now() + make_interval(secs => $6::int))
+                     ELSE expires_at END
              WHERE account_id = $1 AND approval_id = $2 AND expires_at > now()
                AND (state = 'pending' OR state = 'approved' AND $3::int2 IS NULL)
              RETURNING state",
@@ -286,4 +287,23 @@ pub(in super::super) async fn consume(
         .await?;
     let created = rows.first().map(|row| Decode::new("oauth_grant", new.id, row).get("created_at"));
     Ok(created.transpose()?)
+}
+
+/// Ends the grant of an approval that was used; `false` where it was not.
+pub(in super::super) async fn revoke_used(
+    tx: &Tx,
+    account: AccountId,
+    id: ApprovalId,
+) -> Result<bool, StoreError> {
+    let revoked = tx
+        .execute(
+            "UPDATE oauth_grant g SET revoked_at = coalesce(g.revoked_at, now()),
+                 revoke_reason = coalesce(g.revoke_reason, 'revoked_by_owner')
+             FROM approval a
+             WHERE a.account_id = $1 AND a.approval_id = $2 AND a.state = 'consumed' AND g.grant_id = a.grant_id
+               AND g.account_id = a.account_id",
+            &[&account.uuid(), &id.uuid()],
+        )
+        .await?;
+    Ok(revoked == 1)
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 pub(super) use changes::{
     NewDecision, NewGrant, Which, block_after_denials, block_client, close, close_there, consume, decide,
-    report, take_letters,
+    report, revoke_used, take_letters,
 };
 
 use super::{Approval, Frozen, State, decide::Limits};

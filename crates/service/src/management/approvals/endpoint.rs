@@ -14,7 +14,7 @@ use crate::{
     api::{Listing, Operation, Parameter},
     approvals::{self, Approval, Filter, State as Standing, Whose},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
-    management::Caller,
+    management::{Caller, TokenClient},
     members::{self, Whom},
     sessions::SignedIn,
 };
@@ -127,9 +127,15 @@ async fn approve(
     Path(id): Path<String>,
     context: RequestContext,
     Extension(me): Extension<SignedIn>,
+    by: Option<Extension<TokenClient>>,
     Json(pick): Json<Pick>,
 ) -> Result<Response, Problem> {
     let approval = mine(&app, &me, &id).await?;
+    // It knows the number: this would be no decision of the person's.
+    if by.is_some_and(|Extension(TokenClient(client))| client == approval.client_id) {
+        let text = "a client cannot approve what it asked for";
+        return Err(Problem::new(ProblemCode::Forbidden, text));
+    }
     if approval.state != Standing::Pending {
         return Err(over());
     }

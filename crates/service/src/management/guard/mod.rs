@@ -17,7 +17,7 @@ use std::sync::Arc;
 use axum::middleware::from_fn_with_state;
 
 pub(super) use administering::administer;
-pub use session::require_fresh;
+pub use session::{TokenClient, require_fresh};
 
 use crate::{
     App,

@@ -19,6 +19,10 @@ use crate::{
     sessions::{self, SignedIn},
 };
 
+/// The client whose access token a person's call came with; none where it came with the session's cookie.
+#[derive(Debug, Clone)]
+pub struct TokenClient(pub String);
+
 /// Implements [`crate::http::Access::Session`]: no handler behind it runs without a [`SignedIn`].
 pub async fn require_session(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
@@ -58,11 +62,13 @@ async fn with_token(
     let signed_in = async {
         let bearer = access_token::check(app, context, &carried, "account").await?;
         let signed_in = sessions::of_grant(&app.store, bearer.grant.uuid(), bearer.account).await?;
-        signed_in.ok_or_else(access_token::invalid_token)
+        let signed_in = signed_in.ok_or_else(access_token::invalid_token)?;
+        Ok::<_, OAuthError>((signed_in, TokenClient(bearer.client_id)))
     };
     match signed_in.await {
-        Ok(signed_in) => {
+        Ok((signed_in, client)) => {
             parts.extensions.insert(signed_in);
+            parts.extensions.insert(client);
             let response = next.run(Request::from_parts(parts, body)).await;
             if response.extensions().get::<ProblemCode>() == Some(&ProblemCode::StepUpRequired) {
                 return OAuthError::step_up(sessions::FRESH.whole_seconds()).into_response();

@@ -135,7 +135,9 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
                     .filter(|_| issued_after_cut(&claims, &client)),
             };
             let Some(member) = member else { return Ok(None) };
-            if !member.organization.policy.agents.admit(claims.actor.as_ref())
+            let agents = member.organization.policy.agents;
+            if !agents.admit(claims.actor.as_ref())
+                || !agents.admit_itself(&client.metadata, claims.impersonator().is_some())
                 || !still_held(&claims, &member, &apis)
             {
                 return Ok(None);
@@ -154,7 +156,7 @@ fn still_defined(app: &App, claims: &Claims, client: &Client, apis: &Apis) -> bo
 }
 
 fn carried_authority(claims: &Claims) -> Authority {
-    Authority::granted(claims.scope.clone(), claims.audience.clone(), Vec::new())
+    Authority::granted(claims.scope.clone(), claims.audience.clone(), claims.details.clone())
 }
 
 /// Whether a client's own token was issued after the client was last disabled, lost trust, or changed so much that it
