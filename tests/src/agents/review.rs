@@ -1,10 +1,14 @@
 //! What a hostile review of delegations and exchange found, each as it must be.
 
 use http::Method;
+use porteiro_service::oauth::clients::Trust;
 use serde_json::json;
 
-use super::driver::{Scene, agent, exchange};
-use crate::organizations::driver::{call, get, organization_key};
+use super::driver::{Scene, agent, asked, exchange};
+use crate::{
+    oauth::driver::Relying,
+    organizations::driver::{call, get, join_client, organization_key},
+};
 
 async fn policy(scene: &Scene, key: &str, policy: &str) {
     let path = format!("/v1/organizations/{}/policy", scene.here);
@@ -128,4 +132,42 @@ async fn requests_for_approval_are_limited_even_where_they_are_refused() {
         limited += usize::from(!scene.ask(&scene.agent, &[]).await.header("retry-after").is_empty());
     }
     assert!(limited > 0);
+}
+
+/// A client that knows the number, and holds the person's token for their account, is not the person.
+#[tokio::test]
+async fn a_client_does_not_approve_what_it_asked_for() {
+    let mut scene = Scene::asking().await;
+    let metadata = json!({"grant_types": ["authorization_code", "refresh_token", super::driver::CIBA]});
+    let own = Relying::with(&scene.app, Trust::FirstParty, metadata).await;
+    let body = json!({"client_id": own.id, "scope": "invoices:read"});
+    assert_eq!(scene.delegate(&body).await.status, 201);
+    let tokens = own.tokens(&mut scene.browser, &scene.app, &[("scope", "account")]).await;
+    let token = tokens["access_token"].as_str().unwrap();
+    let asked = asked(&scene.ask(&own, &[("authorization_details", "")]).await);
+    let id = scene.waiting().await["id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/account/approvals/{id}/approve");
+    let body = json!({"number": asked.number});
+    let answer = call(&scene.app, Method::POST, &path, token, Some(&body), &[]).await;
+    assert_eq!(answer.status, 403, "{}", answer.text());
+    assert_eq!(scene.browser.post(&path, &body).await.status, 200, "the person does");
+}
+
+/// What an agent holds for itself in an organization stops with a freeze, too.
+#[tokio::test]
+async fn a_freeze_reaches_what_an_agent_holds_for_itself() {
+    let scene = Scene::new().await;
+    let own = agent(&scene.app, json!({"grant_types": ["client_credentials"]})).await;
+    join_client(&scene.app, scene.here, &own.id, "accountant").await;
+    let form = [("scope", "salaries:read"), ("organization", "here")];
+    let token = own.token(&scene.app, "client_credentials", &form).await.json();
+    let token = token["access_token"].as_str().unwrap_or_else(|| panic!("{token}"));
+    assert!(scene.counts(&own, token).await);
+    let key = organization_key(&scene.app, scene.here, &["organization:*"]).await;
+    let path = format!("/v1/organizations/{}/policy", scene.here);
+    let etag = get(&scene.app, &path, &key).await.header("etag").to_owned();
+    let body = json!({"agents": "frozen"});
+    let answer = call(&scene.app, Method::PUT, &path, &key, Some(&body), &[("if-match", &etag)]).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert!(!scene.counts(&own, token).await);
 }
