@@ -74,6 +74,7 @@ async function look(page) {
     if (new URL(page.url()).origin !== issuer) return null
     const seen = page.evaluate(() => ({
       origin: location.origin,
+      href: location.href,
       leaving: Boolean(document.querySelector('meta[http-equiv=refresh]')),
       buttons: [...document.querySelectorAll('button[name=action]')].map((button) => button.value),
       fields: [...document.querySelectorAll('input[id]')].map((field) => field.id),
@@ -81,7 +82,7 @@ async function look(page) {
     }))
     // It may have gone on while it was looked at.
     const screen = await seen.catch(() => null)
-    if (screen?.leaving) await page.waitForURL((url) => url.origin !== issuer)
+    if (screen?.leaving) await page.waitForURL((url) => url.href !== screen.href)
     else if (screen?.origin === issuer) return screen
   }
 }

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { port, start } from './app.mjs'
 import { issuer, launch, newcomer, signIn, withdraw } from './browser.mjs'
+import { publish } from './document.mjs'
 import { createClient, registerApi } from './operator.mjs'
 
-/** `Agent` is `client.mjs` of the folder; its `server.mjs` is the MCP server. */
-export const walkMcp = (library, Agent) =>
+/** `Agent` and `metadata` are of `client.mjs` of the folder; its `server.mjs` is the MCP server. */
+export const walkMcp = (library, Agent, metadata) =>
   describe(library, () => {
     const app = `http://127.0.0.1:${port}`
     const server = `${app}/mcp`
@@ -18,16 +19,17 @@ export const walkMcp = (library, Agent) =>
       running = await start(process.execPath, ['server.mjs'], { APP_URL: app, ISSUER: issuer })
       browser = await launch()
       ;({ page, person } = await newcomer(browser, 'Ana Souza', 'passkey'))
-      agent = new Agent(server, async (address) => {
-        asked.push(new URL(address).searchParams)
-        await page.goto(address)
-        await signIn(page, person)
-      })
+      agent = new Agent(server, open)
     })
     after(async () => {
       await browser?.close()
       await running?.stop()
     })
+    const open = async (address) => {
+      asked.push(new URL(address).searchParams)
+      await page.goto(address)
+      await signIn(page, person)
+    }
     const step = (name, doing) =>
       test(name, { timeout: 60_000 }, async () => {
         asked = []
@@ -38,7 +40,7 @@ export const walkMcp = (library, Agent) =>
           throw error
         }
       })
-    const token = () => JSON.parse(Buffer.from(agent.store.tokens.access_token.split('.')[1], 'base64url'))
+    const token = ({ store } = agent) => JSON.parse(Buffer.from(store.tokens.access_token.split('.')[1], 'base64url'))
     const heard = (result) => {
       assert.notEqual(result.isError, true, JSON.stringify(result))
       return result.content[0].text
@@ -110,5 +112,21 @@ export const walkMcp = (library, Agent) =>
       agent.store.tokens.access_token = 'ran-out'
       heard(await agent.call('list_notes'))
       assert.equal(asked.length, 1)
+    })
+
+    step('an agent that is known by its document registers nowhere: its id is the address of the document', async () => {
+      const site = await publish(metadata)
+      try {
+        await page.context().clearCookies()
+        const known = new Agent(server, open, site.url)
+        heard(await known.call('list_notes'))
+        assert.deepEqual([asked.length, asked[0].get('client_id'), site.heard()], [1, site.url, 1])
+        assert.equal(token(known).client_id, site.url)
+        known.store.tokens.access_token = 'ran-out'
+        heard(await known.call('list_notes'))
+        assert.deepEqual([asked.length, site.heard()], [1, 1], 'refreshed, and the document is still valid')
+      } finally {
+        site.stop()
+      }
     })
   })

@@ -5,13 +5,23 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client'
 
+/** What it says of itself: when it registers, or in the document that its id is the address of. */
+export const metadata = {
+  client_name: 'Example agent',
+  redirect_uris: ['http://127.0.0.1/callback'],
+  application_type: 'native',
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  token_endpoint_auth_method: 'none',
+}
+
 export class Agent {
   store = {}
   #listener = createServer()
 
-  /** `open(address)` shows the person a page. */
-  constructor(server, open) {
-    Object.assign(this, { server: new URL(server), open })
+  /** `open(address)` shows the person a page; `document` is the address of the document with `metadata`, if there is one. */
+  constructor(server, open, document = undefined) {
+    Object.assign(this, { server: new URL(server), open, document })
   }
 
   /** Calls a tool; where the person must agree first, asks them and calls again. */
@@ -64,14 +74,9 @@ export class Agent {
     return {
       // RFC 8252 §7.3: which port it is turns out when we listen; it is registered without one.
       redirectUrl: `http://127.0.0.1:${this.#listener.address().port}/callback`,
-      clientMetadata: {
-        client_name: 'Example agent',
-        redirect_uris: ['http://127.0.0.1/callback'],
-        application_type: 'native',
-        grant_types: ['authorization_code', 'refresh_token'],
-        response_types: ['code'],
-        token_endpoint_auth_method: 'none',
-      },
+      clientMetadata: metadata,
+      // Where there is a document, the SDK does not register.
+      clientMetadataUrl: this.document,
       state: () => (store.state = crypto.randomUUID()),
       redirectToAuthorization: (address) => this.#ask(address),
       clientInformation: () => store.client,
