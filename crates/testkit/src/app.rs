@@ -70,6 +70,8 @@ impl TestApp {
             settings: Settings {
                 base_url: "https://id.example.test".into(),
                 database_pool_size: pool_size(),
+                // A busy machine is slow; only tests about a refusal shorten this.
+                database_wait_milliseconds: 10_000,
                 ..Settings::default()
             },
             routes: Vec::new(),

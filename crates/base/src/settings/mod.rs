@@ -38,6 +38,11 @@ pub struct Settings {
     #[schemars(range(min = 1, max = 1000))]
     pub database_pool_size: usize,
 
+    /// How long a request waits for one of these connections before it is refused with status 503. Nothing was done
+    /// then, so the client may repeat the request.
+    #[schemars(range(min = 10, max = 60_000))]
+    pub database_wait_milliseconds: u32,
+
     /// Whether codes and refresh tokens that are redeemed at the same time share one database statement. This does not
     /// delay requests; switch it off only for comparison.
     pub group_statements: bool,
@@ -214,8 +219,8 @@ pub struct Settings {
     /// verified.
     pub sms_budget_per_day: u32,
 
-    /// By how much the limits on requests for approval are multiplied: 3 undecided at a time, 10 an hour and 30 a day by
-    /// one client of one person, and 60 a day of one person in all.
+    /// Multiplies the limits on requests for approval: for one client and person 3 pending, 10 an hour and 30 a day; for one
+    /// person 60 a day. Raise it for agents that ask often, and for conformance tests.
     #[schemars(range(min = 1, max = 1000))]
     pub approval_limit_factor: u32,
 
@@ -292,6 +297,7 @@ impl Default for Settings {
             database_url: Sensitive::default(),
             database_ca_file: None,
             database_pool_size: 16,
+            database_wait_milliseconds: 1_000,
             group_statements: true,
             base_url: String::new(),
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),

@@ -47,9 +47,6 @@ use refusal::Ending;
 
 pub type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// How long a request waits for a connection before it is refused.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(1);
-
 #[derive(Clone)]
 pub struct Store {
     pool: Pool,
@@ -77,7 +74,7 @@ impl Store {
                 })
             }))
             .runtime(deadpool_postgres::Runtime::Tokio1)
-            .wait_timeout(Some(ACQUIRE_TIMEOUT))
+            .wait_timeout(Some(Duration::from_millis(settings.database_wait_milliseconds.into())))
             .create_timeout(Some(Duration::from_secs(5)))
             .recycle_timeout(Some(Duration::from_secs(1)))
             .build()
