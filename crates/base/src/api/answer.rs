@@ -10,6 +10,7 @@ use serde::Serialize;
 use time::format_description::well_known::Rfc3339;
 
 use super::version;
+use crate::http::{Problem, ProblemCode};
 
 /// A moment as every answer writes it: RFC 3339, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +72,14 @@ pub fn created_with_secret<T: Serialize>(location: &str, id: &str, body: &T) -> 
     let mut response = created(location, None, body);
     response.extensions_mut().insert(ShowsSecret { id: id.to_owned() });
     response
+}
+
+/// 204 if the resource was found and deleted, 404 otherwise.
+///
+/// # Errors
+/// When it was not found.
+pub fn deleted(found: bool) -> Result<Response, Problem> {
+    if found { Ok(StatusCode::NO_CONTENT.into_response()) } else { Err(ProblemCode::NotFound.into()) }
 }
 
 /// RFC 7240 §4.2.

@@ -15,7 +15,7 @@ mod repeat;
 mod version;
 
 pub use crate::http::{Given, Operation, Parameter, REASON, Shape, Taken};
-pub use answer::{Time, created, created_with_secret, one};
+pub use answer::{Time, created, created_with_secret, deleted, one};
 pub use contract::{keep, writes};
 pub use list::Listing;
 pub use patch::Patch;

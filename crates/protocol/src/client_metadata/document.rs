@@ -40,7 +40,7 @@ impl ClientMetadata {
         keep_served(&mut document, "response_types", allowed.response_types)?;
         // Assigned by administrators, of this server.
         document.remove("authorization_details_types");
-        // Porteiro's own member: somebody else may mean something else by it.
+        // Porteiro's own member: other servers may define it differently.
         if !document.get("kind").and_then(Value::as_str).is_some_and(|kind| KINDS.contains(&kind)) {
             document.remove("kind");
         }
@@ -82,7 +82,7 @@ fn method(document: &Map<String, Value>, allowed: &Allowed<'_>) -> Result<String
     chosen.map(str::to_owned).ok_or_else(unserved)
 }
 
-/// Leaves out addresses at which somebody else could receive the answer: they are not registered here.
+/// Leaves out addresses of other origins, at which another party could receive the response.
 fn keep_own(document: &mut Map<String, Value>, name: &str, url: &ClientIdUrl) {
     let own = |text: &str| RedirectUri::register(text).is_ok_and(|uri| url.may_redirect_to(&uri));
     if let Some(Value::Array(items)) = document.get_mut(name) {

@@ -51,7 +51,7 @@ pub struct Wanted<'a> {
     /// What the client wants the person to have proved.
     pub level: Option<Level>,
     pub seconds: i32,
-    /// With which the client is told of the decision.
+    /// The bearer token with which the client is notified of the decision.
     pub notification_token: Option<&'a str>,
 }
 
@@ -64,8 +64,8 @@ pub struct Question {
     pub seconds: i32,
 }
 
-/// One answer for people who do not exist, who delegated nothing to the client, and who cannot act: nobody can be found
-/// by asking.
+/// One answer for people who do not exist, who delegated nothing to the client, and who cannot act: the error does
+/// not reveal who exists.
 pub fn unknown() -> OAuthError {
     OAuthError::new(ErrorCode::UnknownUserId, "nobody of this id lets the client ask")
 }

@@ -144,7 +144,7 @@ async fn consume(
         client_id: &client.id,
         secret_hash: *hash,
         digest: approval.digest,
-        nobodys_hash: app.entropy.bytes(),
+        unused_hash: app.entropy.bytes(),
         scope: &authority.scope().to_string(),
         audience: authority.audience(),
         terms: &written,

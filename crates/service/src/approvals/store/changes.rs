@@ -144,7 +144,7 @@ pub(in super::super) async fn end_blocked(store: &Store) -> Result<u64, StoreErr
         .await
 }
 
-/// A client that is told of a decision: about what, by which client, and its sealed letter.
+/// A notification of a decision: the approval, its client, and the sealed notification token.
 pub(in super::super) type Untold = (ApprovalId, String, Vec<u8>);
 
 /// Takes the letters of everything that a person has decided.
@@ -227,7 +227,7 @@ pub(in super::super) struct NewGrant<'a> {
     pub secret_hash: [u8; 32],
     pub digest: [u8; 32],
     /// Random: no token has this hash.
-    pub nobodys_hash: [u8; 32],
+    pub unused_hash: [u8; 32],
     pub scope: &'a str,
     pub audience: &'a str,
     pub terms: &'a Value,
@@ -276,7 +276,7 @@ pub(in super::super) async fn consume(
                 &new.secret_hash.as_slice(),
                 &new.id.uuid(),
                 &new.digest.as_slice(),
-                &new.nobodys_hash.as_slice(),
+                &new.unused_hash.as_slice(),
                 &new.scope,
                 &new.audience,
                 new.terms,

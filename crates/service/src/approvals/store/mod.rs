@@ -158,7 +158,7 @@ static ONE: LazyLock<String> =
 static POLLED: LazyLock<String> =
     LazyLock::new(|| format!("{} AND a.client_id = $3 AND a.secret_hash = $4", *ONE));
 
-/// An approval that somebody was asked for.
+/// An approval that a client requested.
 pub async fn find(
     reader: &impl Reader,
     account: AccountId,

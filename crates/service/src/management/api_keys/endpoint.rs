@@ -3,7 +3,7 @@ use std::{net::IpAddr, sync::Arc};
 use axum::{
     Extension,
     extract::{Path, State},
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
 use porteiro_protocol::{
@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::make;
 use crate::{
     App,
-    api::{Listing, Operation, Time, created_with_secret},
+    api::{Listing, Operation, Time, created_with_secret, deleted},
     api_keys::{self, Key, KeyKind, Made, NewKeyRequest, NewPersonalKeyRequest, Wanted, Whose},
     audit_trail::{Actor, ActorKind},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
@@ -181,11 +181,7 @@ async fn revoke_mine(
     let key = api_keys::show(&app.store, whose, &id).await?.ok_or(ProblemCode::NotFound)?;
     // The audit trail names the membership, not the account.
     let actor = Actor { kind: ActorKind::Member, id: api_keys::subject(&key), act: None };
-    gone(make::revoke(&app, &context, whose, &id, &actor, "owner").await?)
-}
-
-fn gone(found: bool) -> Result<Response, Problem> {
-    if found { Ok(StatusCode::NO_CONTENT.into_response()) } else { Err(ProblemCode::NotFound.into()) }
+    deleted(make::revoke(&app, &context, whose, &id, &actor, "owner").await?)
 }
 
 async fn list(
@@ -224,7 +220,7 @@ async fn revoke(
 ) -> Result<Response, Problem> {
     let whose = Whose::Organization(caller.organization()?.id);
     let reason = caller.reason.as_deref().unwrap_or("administrator");
-    gone(make::revoke(&app, &context, whose, &id, &caller.actor, reason).await?)
+    deleted(make::revoke(&app, &context, whose, &id, &caller.actor, reason).await?)
 }
 
 async fn list_platform(State(app): State<Arc<App>>, listing: Listing) -> Result<Response, Problem> {
@@ -248,5 +244,5 @@ async fn revoke_platform(
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
     let reason = caller.reason.as_deref().unwrap_or("administrator");
-    gone(make::revoke(&app, &context, Whose::Platform, &id, &caller.actor, reason).await?)
+    deleted(make::revoke(&app, &context, Whose::Platform, &id, &caller.actor, reason).await?)
 }

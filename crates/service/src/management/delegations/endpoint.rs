@@ -3,8 +3,7 @@ use std::sync::Arc;
 use axum::{
     Extension,
     extract::{Path, State},
-    http::StatusCode,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use porteiro_protocol::id::{DelegationId, MembershipId, OrganizationId};
 use schemars::JsonSchema;
@@ -15,7 +14,7 @@ use uuid::Uuid;
 use super::make::{self, Wanted};
 use crate::{
     App,
-    api::{Listing, Operation, Time, created},
+    api::{Listing, Operation, Time, created, deleted},
     audit_trail::{Actor, ActorKind},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
     management::{Caller, require_fresh},
@@ -248,11 +247,7 @@ async fn revoke_mine(
 ) -> Result<Response, Problem> {
     let id = id.parse().map_err(|_| ProblemCode::NotFound)?;
     let actor = Actor { kind: ActorKind::Member, id: me.account_id.to_string(), act: None };
-    gone(make::revoke(&app, &context, &actor, Whose::Account(me.account_id), id).await?)
-}
-
-fn gone(found: bool) -> Result<Response, Problem> {
-    if found { Ok(StatusCode::NO_CONTENT.into_response()) } else { Err(ProblemCode::NotFound.into()) }
+    deleted(make::revoke(&app, &context, &actor, Whose::Account(me.account_id), id).await?)
 }
 
 async fn list(
@@ -282,5 +277,5 @@ async fn revoke(
 ) -> Result<Response, Problem> {
     let id = id.parse().map_err(|_| ProblemCode::NotFound)?;
     let whose = Whose::Organization(caller.organization()?.id);
-    gone(make::revoke(&app, &context, &caller.actor, whose, id).await?)
+    deleted(make::revoke(&app, &context, &caller.actor, whose, id).await?)
 }

@@ -118,7 +118,7 @@ pub(super) async fn by_person(
 /// The person's membership, if they may act for the organization now. To others the organization does not exist.
 async fn member(tx: &Tx, me: &SignedIn, name: &str) -> Result<Member, TxProblem> {
     let found = organizations::find_named(tx, &Name::parse(name)).await?.ok_or(ProblemCode::NotFound)?;
-    // Under the lock of whoever ends a membership or what clients may do there: nothing ends meanwhile.
+    // Changes of memberships and client policies take the same lock, so neither ends while the delegation is written.
     organizations::lock(tx, found.id).await?;
     let member = members::find(tx, found.id, Whom::Account(me.account_id)).await?;
     let member = member.filter(|member| member.held_to_read().is_ok()).ok_or(ProblemCode::NotFound)?;

@@ -1,4 +1,4 @@
-//! Whom a request means. Only ids are hints: nobody is found by an address or a name.
+//! Finds the person that a request names. Only ids are hints: people cannot be found by an address or a name.
 
 use porteiro_protocol::id::{AccountId, MembershipId};
 use serde_json::Value;

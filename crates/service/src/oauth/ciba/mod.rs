@@ -3,10 +3,10 @@
 //! 1. The client authenticates and sends the request ([`begin`]), which it signs if it registered so, or follows FAPI
 //!    ([`object`]). One hint names the person; who is unknown and who delegated nothing look the same ([`hint`]).
 //! 2. `approvals` asks the person. The client gets `auth_req_id`, and a number that it shows to the person.
-//! 3. The client polls ([`grant`]). An answer that nothing changed costs one read. A client that polls too often is told
-//!    to slow down from memory of this node ([`polls`]): that bounds reads, not authority, so nodes need not agree.
+//! 3. The client polls ([`grant`]). An answer that nothing changed costs one read. A client that polls too often gets
+//!    `slow_down`, from the memory of this node ([`polls`]): that bounds reads, not authority, so nodes need not agree.
 //!
-//! There is no push mode: tokens are only given to who asks with its handle (docs/decisions/0094).
+//! There is no push mode: a token is issued only to a client that presents its handle (docs/decisions/0094).
 
 mod begin;
 mod decide;

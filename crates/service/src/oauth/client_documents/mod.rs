@@ -108,7 +108,7 @@ pub async fn name(
     })
 }
 
-/// Whether clients that nobody has created may come: the setting is the same as for registration.
+/// Whether unverified clients are accepted: the setting is the same as for registration.
 pub fn is_open(app: &App) -> bool {
     app.checked.settings.client_registrations_per_hour > 0
 }
@@ -184,8 +184,8 @@ async fn apply(
     Ok(replaced)
 }
 
-/// A new client, unless there is a crowd of unused ones (docs/decisions/0079). Somebody else may have written it a moment
-/// before: then it is there.
+/// A new client, unless there is a crowd of unused ones (docs/decisions/0079). Another request may have inserted it a
+/// moment before: then it exists.
 async fn insert(
     app: &App,
     tx: &Tx,

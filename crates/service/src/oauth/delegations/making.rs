@@ -1,4 +1,4 @@
-//! Making and revoking delegations, whoever does it.
+//! Creates and revokes delegations, for people and for administrators.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ use crate::{
     store::{Reader, StoreError, Tx},
 };
 
-/// What somebody wants to delegate.
+/// A delegation that is to be created.
 #[derive(Debug)]
 pub struct Proposal<'a> {
     pub client: &'a Client,
@@ -322,7 +322,7 @@ pub async fn by_consent(
         seconds: None,
     };
     match add(app, tx, context, actor, delegator, &proposal, &authority, Source::Consent).await {
-        // The consent stands without it: whoever has so many delegations revokes one and consents again.
+        // The consent is valid without the delegation. To get one, the person revokes another and consents again.
         Ok(_) | Err(Refused::TooMany) => Ok(()),
         Err(Refused::Store(error)) => Err(error),
         Err(

@@ -19,7 +19,7 @@ use porteiro_protocol::{
 };
 use uuid::Uuid;
 
-pub use decide::{DEFAULT_SECONDS, MAX_PER_OWNER, MAX_SECONDS, first_undelegable};
+pub use decide::{MAX_PER_OWNER, first_undelegable};
 pub use ending::DEPENDENT;
 pub use making::{Holder, Proposal, Refused, add, by_consent, check, covering, revoke};
 pub use store::{Whose, list, live};

@@ -1,7 +1,7 @@
 //! Token exchange (RFC 8693): a client acts for a person, and the token says so.
 //!
 //! 1. The client has authenticated, is verified, and registered the grant.
-//! 2. The subject token is ours and counts now; whoever impersonates cannot pass anything on.
+//! 2. The subject token is an access token of ours and valid now. A token of an impersonation is refused.
 //! 3. What is asked for is within the subject token, what the client may have, what the member holds now, and one
 //!    delegation to this client. One thing too many refuses the whole.
 //! 4. A token that a client holds for a person is exchanged by another client only where its delegation says so.

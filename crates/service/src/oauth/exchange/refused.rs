@@ -1,5 +1,5 @@
-//! Exchanges that are refused for what they ask: the standard's error, and a reference by which whoever may read the trail
-//! learns why.
+//! Errors for exchanges that request too much: the standard's code, and a reference under which readers of the audit trail
+//! find the reason.
 
 use porteiro_protocol::{authority::Widening, error::ErrorCode};
 
