@@ -69,6 +69,13 @@ export class Person {
     return this.call('POST', '/v1/account/delegations', { client_id, scope })
   }
 
+  /** Decides what a client asks them (docs/agents.md). They know it by its message, and read the number off the client. */
+  async decide(message, verb, number) {
+    const { items } = await this.call('GET', '/v1/account/approvals?state=pending')
+    const { id } = items.find((item) => item.binding_message === message)
+    return this.call('POST', `/v1/account/approvals/${id}/${verb}`, { number })
+  }
+
   /** Takes the first of `answers` that is offered, until the flow is over. The service says what is next, never we. */
   async walk(flow, answers) {
     while (flow.actions?.length) {

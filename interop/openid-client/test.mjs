@@ -2,11 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { before, test } from 'node:test'
+import { readFile } from 'node:fs/promises'
+import { before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import * as client from 'openid-client'
 import { port, start, walk } from '../lib/app.mjs'
-import { createClient } from '../lib/operator.mjs'
+import { createClient, registerApi } from '../lib/operator.mjs'
+import { origin, serve } from '../lib/site.mjs'
+import { approved, ask, ledger, pinged } from './ciba.mjs'
 import { Person, mailFrom } from './person.mjs'
 import { connect, goodbye, refresh, register, signIn, signOut } from './sign-in.mjs'
 
@@ -220,6 +223,83 @@ test('an agent acts for a person until they say otherwise (RFC 8693)', async () 
   assert.deepEqual(await client.tokenIntrospection(agent, held.access_token), { active: false })
   await assert.rejects(client.fetchUserInfo(agent, held.access_token, sub), { status: 401 })
   await assert.rejects(exchange('openid profile'), refused('invalid_request'))
+})
+
+describe('an agent asks its person for one payment (OpenID CIBA)', { concurrency: true, timeout: 60_000 }, () => {
+  const payment = { amount: '10.00', to: 'Bea' }
+  let bea, sub, agent, pingedAgent
+
+  before(async () => {
+    await registerApi('ledger.json', ledger)
+    bea = new Person(issuer, 'Bea', 'bea@example.test', mail)
+    await bea.register()
+    sub = (await signIn(await connect(issuer, made), bea.visit)).claims().sub
+    agent = await delegated()
+    pingedAgent = await delegated({
+      backchannel_token_delivery_mode: 'ping',
+      backchannel_client_notification_endpoint: `${origin}/ping`,
+    })
+  })
+
+  /** An agent to which she delegated that it may read. For more it has to ask. */
+  const delegated = async (more) => {
+    const metadata = { ...JSON.parse(await readFile('asking.json', 'utf8')), ...more }
+    const { client_id, client_secret } = await createClient(metadata)
+    await bea.delegate(client_id, 'invoices:read')
+    return client.discovery(new URL(issuer), client_id, undefined, client.ClientSecretBasic(client_secret))
+  }
+
+  /** One token for exactly this payment, which is not given twice. */
+  const exactly = async (config, asked, tokens) => {
+    const told = await client.tokenIntrospection(config, tokens.access_token)
+    const { client_id } = config.clientMetadata()
+    assert.deepEqual([told.active, told.sub, told.act.sub, told.aud], [true, sub, client_id, ledger])
+    assert.deepEqual(told.authorization_details, [{ type: 'payment', ...payment }])
+    assert.equal(tokens.claims().sub, sub)
+    assert.equal(tokens.refresh_token, undefined)
+    const again = { auth_req_id: asked.auth_req_id }
+    await assert.rejects(client.genericGrantRequest(config, 'urn:openid:params:grant-type:ciba', again), refused('invalid_grant'))
+  }
+
+  test('by poll', async () => {
+    const asked = await ask(agent, sub, payment, { binding_message: 'By poll' })
+    const waiting = approved(agent, asked)
+    await bea.decide('By poll', 'approve', asked.approval_number)
+    await exactly(agent, asked, await waiting)
+  })
+
+  test('who says no is heard, and who was given nothing may not ask', async () => {
+    const asked = await ask(agent, sub, payment, { binding_message: 'Not this one' })
+    const waiting = approved(agent, asked)
+    const [answer] = await Promise.allSettled([waiting, bea.decide('Not this one', 'deny')])
+    assert.equal(answer.reason.error, 'access_denied')
+    await assert.rejects(ask(agent, ana.address, payment), refused('unknown_user_id'))
+    await assert.rejects(ask(agent, sub, { amount: 'everything', to: 'Bea' }), refused('invalid_authorization_details'))
+  })
+
+  test('by ping', async () => {
+    const waiting = new Map()
+    const token = client.randomState()
+    let heard
+    const told = new Promise((resolve) => (heard = resolve))
+    const site = await serve(async (request, response) => {
+      const body = (await request.toArray()).join('')
+      const asked = pinged(waiting, request, body)
+      response.writeHead(asked ? 204 : 401, { connection: 'close' }).end()
+      if (asked) heard(asked)
+    })
+    try {
+      await assert.rejects(ask(pingedAgent, sub, payment), refused('invalid_request'))
+      const more = { binding_message: 'By ping', client_notification_token: token }
+      const asked = await ask(pingedAgent, sub, payment, more)
+      waiting.set(token, asked)
+      await bea.decide('By ping', 'approve', asked.approval_number)
+      assert.equal(await told, asked)
+      await exactly(pingedAgent, asked, await approved(pingedAgent, asked))
+    } finally {
+      site.stop()
+    }
+  })
 })
 
 test('a device without a browser is let in (RFC 8628)', async () => {
