@@ -21,8 +21,18 @@ function needed(response) {
   return text && JSON.parse(Buffer.from(text, 'base64url')).authorization_details
 }
 
-/** The other side: what an API answers. */
+/** The other side: what an API answers that needs an approval of these details. */
 export const challenge = (...details) => {
   const remediation = Buffer.from(JSON.stringify({ authorization_details: details })).toString('base64url')
   return `Bearer error="insufficient_authorization", authorization_remediation="${remediation}"`
 }
+
+/**
+ * Whether a token comes for the first time: one approval is one action. An API on several machines asks Porteiro instead of
+ * its memory (docs/agents.md).
+ */
+export const firstUse = ({ jti, exp }) => {
+  for (const [old, end] of used) if (end * 1000 < Date.now()) used.delete(old)
+  return !used.has(jti) && Boolean(used.set(jti, exp))
+}
+const used = new Map()

@@ -5,7 +5,7 @@
 import { createServer } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
-import { challenge } from './approving.mjs'
+import { challenge, firstUse } from './approving.mjs'
 
 const { LEDGER_URL, ISSUER } = process.env
 const keys = createRemoteJWKSet(new URL(`${ISSUER}/.well-known/jwks.json`))
@@ -50,18 +50,8 @@ function pay(token, invoice) {
   // Exactly this payment: not a smaller one, and not one to somebody else.
   const approved = token.authorization_details?.some((one) => isDeepStrictEqual(one, payment))
   if (!approved) return { status: 401, challenge: challenge(payment) }
-  if (!unused(token)) return { status: 401, challenge: 'Bearer error="invalid_token", error_description="used before"' }
+  if (!firstUse(token)) return { status: 401, challenge: 'Bearer error="invalid_token", error_description="used before"' }
   if (invoice.paid) return { status: 409, error: 'this invoice is paid' }
   invoice.paid = { for: token.sub, by: token.act.sub }
   return { status: 200, ...invoice }
-}
-
-const used = new Map()
-
-/** One approval is one payment. An API on several machines asks Porteiro instead of its memory (docs/agents.md). */
-function unused({ jti, exp }) {
-  for (const [old, end] of used) if (end * 1000 < Date.now()) used.delete(old)
-  if (used.has(jti)) return false
-  used.set(jti, exp)
-  return true
 }

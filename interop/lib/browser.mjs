@@ -165,3 +165,11 @@ export async function withdraw(page) {
     await press(page, 'withdraw')
   }
 }
+
+/** Reads what is asked of them, and picks the number that the client shows. */
+export async function approve(page, number, expected) {
+  await page.goto(`${issuer}/ui/account/approvals`)
+  const shown = await page.innerText('main')
+  if (!shown.includes(expected)) throw new Error(`not asked for "${expected}" but: ${shown}`)
+  await press(page, `approve-${number}`)
+}

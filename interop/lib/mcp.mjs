@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { approving } from '../agent/approving.mjs'
 import { port, start } from './app.mjs'
-import { issuer, launch, newcomer, signIn, withdraw } from './browser.mjs'
+import { approve, issuer, launch, newcomer, signIn, withdraw } from './browser.mjs'
+import { asking } from './ciba.mjs'
 import { publish } from './document.mjs'
-import { createClient, registerApi } from './operator.mjs'
+import { createClient, promoteClient, registerApi } from './operator.mjs'
 
 /** `Agent` and `metadata` are of `client.mjs` of the folder; its `server.mjs` is the MCP server. */
 export const walkMcp = (library, Agent, metadata) =>
@@ -45,8 +47,10 @@ export const walkMcp = (library, Agent, metadata) =>
       assert.notEqual(result.isError, true, JSON.stringify(result))
       return result.content[0].text
     }
-    const post = (bearer) =>
-      fetch(server, { method: 'POST', headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }, body: '{}' })
+    const post = (bearer, body = {}) => {
+      const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }
+      return fetch(server, { method: 'POST', headers, body: JSON.stringify(body) })
+    }
 
     step('from a 401 to a tool call: discovery, registration, the hosted screens, a token for this server', async () => {
       const { sub, notes } = JSON.parse(heard(await agent.call('list_notes')))
@@ -128,5 +132,39 @@ export const walkMcp = (library, Agent, metadata) =>
       } finally {
         site.stop()
       }
+    })
+
+    step('a tool that needs an approval: the person approves exactly this call, and the token is good once', async () => {
+      // It registers itself as an agent. What its person consents to is their delegation; then the operator looks at it.
+      const payer = new Agent(server, open)
+      payer.metadata = { ...metadata, kind: 'agent', token_endpoint_auth_method: 'client_secret_basic' }
+      heard(await payer.call('list_notes'))
+      const { client_id } = payer.store.client
+      const grant_types = [...metadata.grant_types, 'urn:openid:params:grant-type:ciba']
+      // The SDK registered the scopes that it needed at the time. For a client that was checked, these would be all it may have.
+      await promoteClient(client_id, { grant_types, authorization_details_types: ['payment'], scope: null })
+
+      const tokens = []
+      const known = () => ({ ...payer.store.client, access_token: payer.store.tokens.access_token })
+      const ask = asking(issuer, server, known, (number) => approve(page, number, 'Pay 42.00 to Bea for invoice 7'))
+      payer.fetch = approving(async (details) => {
+        tokens.push(await ask(details))
+        return tokens.at(-1)
+      })
+      const payment = { invoice: '7', amount: '42.00', to: 'Bea' }
+      assert.equal(heard(await payer.call('pay_invoice', payment)), 'paid 7')
+      assert.equal(tokens.length, 1)
+      const claims = token({ store: { tokens: { access_token: tokens[0] } } })
+      assert.deepEqual([claims.aud, claims.act.sub], [server, client_id])
+      assert.deepEqual(claims.authorization_details, [{ type: 'payment', ...payment }])
+
+      const again = async (parameters) => {
+        const params = { name: 'pay_invoice', arguments: parameters }
+        const answer = await post(tokens[0], { jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+        return [answer.status, /error="(\w+)"/.exec(answer.headers.get('www-authenticate'))?.[1]]
+      }
+      assert.deepEqual(await again(payment), [401, 'invalid_token'])
+      assert.deepEqual(await again({ ...payment, amount: '43.00' }), [401, 'insufficient_authorization'])
+      assert.equal(asked.length, 1, 'consent, and no other screen of the authorization endpoint')
     })
   })

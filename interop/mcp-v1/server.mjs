@@ -2,6 +2,7 @@
 //
 // APP_URL is its own address, ISSUER Porteiro's. An operator says which scopes it has: `porteiro apis register api.json`.
 
+import { isDeepStrictEqual } from 'node:util'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.js'
 import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js'
@@ -10,6 +11,7 @@ import { createMcpExpressApp } from '@modelcontextprotocol/sdk/server/express.js
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { z } from 'zod'
+import { challenge, firstUse } from '../agent/approving.mjs'
 
 const { APP_URL, ISSUER } = process.env
 const resource = new URL('/mcp', APP_URL)
@@ -28,25 +30,42 @@ async function verifyAccessToken(token) {
     scopes: payload.scope.split(' '),
     expiresAt: payload.exp,
     resource: new URL(payload.aud),
-    extra: { sub: payload.sub },
+    extra: { sub: payload.sub, jti: payload.jti, details: payload.authorization_details ?? [] },
   }
 }
 
 /** What a tool needs beyond reading. */
 const needs = { add_note: ['notes:read', 'notes:write'] }
+/** One message at a time, so that what is checked here is what is done. The protocol has had no batches since 2025-06-18. */
+const single = ({ body }, response, next) => (Array.isArray(body) ? response.status(400).end() : next())
 const guard = (request, response, next) =>
   requireBearerAuth({
     verifier: { verifyAccessToken },
-    requiredScopes: needs[request.body?.params?.name] ?? ['notes:read'],
+    requiredScopes: isPayment(request) ? [] : (needs[request.body?.params?.name] ?? ['notes:read']),
     resourceMetadataUrl: getOAuthProtectedResourceMetadataUrl(resource),
     expectedResource: resource,
   })(request, response, next)
+
+/**
+ * A payment needs a token that was approved for exactly this payment, and each such token is good once (docs/agents.md).
+ * The caller is told what to ask for (draft-ietf-oauth-rar-metadata-remediation).
+ */
+function approval(request, response, next) {
+  if (!isPayment(request)) return next()
+  const { expiresAt: exp, extra: { jti, details } } = request.auth
+  const payment = { ...request.body.params.arguments, type: 'payment' }
+  const refuse = (challenge) => response.status(401).set('www-authenticate', challenge).end()
+  if (!details.some((one) => isDeepStrictEqual(one, payment))) return refuse(challenge(payment))
+  if (!firstUse({ jti, exp })) return refuse('Bearer error="invalid_token", error_description="used before"')
+  next()
+}
+const isPayment = ({ body }) => body?.method === 'tools/call' && body.params?.name === 'pay_invoice'
 
 const notes = new Map()
 const said = (text) => ({ content: [{ type: 'text', text }] })
 
 function tools() {
-  const server = new McpServer({ name: 'notes', version: '1.0.0' })
+  const server = new McpServer({ name: 'household', version: '1.0.0' })
   const mine = ({ authInfo }) => notes.get(authInfo.extra.sub) ?? []
   server.registerTool('list_notes', { description: 'Your notes' }, (more) =>
     said(JSON.stringify({ sub: more.authInfo.extra.sub, notes: mine(more) })),
@@ -56,12 +75,17 @@ function tools() {
     notes.set(more.authInfo.extra.sub, [...mine(more), text])
     return said('added')
   })
+  const pay = {
+    description: 'Pay an invoice. Needs an approval of this payment',
+    inputSchema: { invoice: z.string(), amount: z.string(), to: z.string() },
+  }
+  server.registerTool('pay_invoice', pay, ({ invoice }) => said(`paid ${invoice}`))
   return server
 }
 
 const app = createMcpExpressApp()
 app.use(mcpAuthMetadataRouter({ oauthMetadata, resourceServerUrl: resource, scopesSupported: ['notes:read', 'notes:write'] }))
-app.post('/mcp', guard, async (request, response) => {
+app.post('/mcp', single, guard, approval, async (request, response) => {
   const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined })
   const server = tools()
   response.on('close', () => server.close())

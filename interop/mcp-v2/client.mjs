@@ -17,6 +17,9 @@ export const metadata = {
 
 export class Agent {
   store = {}
+  metadata = metadata
+  /** What it sends requests with: `approving` (../agent/approving.mjs) asks the person where a tool needs their approval. */
+  fetch = fetch
   #listener = createServer()
 
   /** `open(address)` shows the person a page; `document` is the address of the document with `metadata`, if there is one. */
@@ -42,11 +45,12 @@ export class Agent {
   }
 
   async #attempt(name, parameters, otherwise = undefined) {
-    const transport = new StreamableHTTPClientTransport(this.server, { authProvider: this.#provider() })
+    const transport = new StreamableHTTPClientTransport(this.server, { authProvider: this.#provider(), fetch: this.fetch })
     const client = new Client({ name: 'example', version: '1.0.0' })
     try {
       await client.connect(transport)
-      return await client.callTool({ name, arguments: parameters })
+      // A person who is asked may take five minutes.
+      return await client.callTool({ name, arguments: parameters }, { timeout: 300_000 })
     } catch (error) {
       if (!otherwise) throw error
       return await otherwise(transport, error)
@@ -74,7 +78,7 @@ export class Agent {
     return {
       // RFC 8252 §7.3: which port it is turns out when we listen; it is registered without one.
       redirectUrl: `http://127.0.0.1:${this.#listener.address().port}/callback`,
-      clientMetadata: metadata,
+      clientMetadata: this.metadata,
       // Where there is a document, the SDK does not register.
       clientMetadataUrl: this.document,
       state: () => (store.state = crypto.randomUUID()),

@@ -2,11 +2,13 @@
 //
 // APP_URL is its own address, ISSUER Porteiro's. An operator says which scopes it has: `porteiro apis register api.json`.
 
+import { isDeepStrictEqual } from 'node:util'
 import { createMcpExpressApp, getOAuthProtectedResourceMetadataUrl, mcpAuthMetadataRouter, requireBearerAuth } from '@modelcontextprotocol/express'
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler, McpServer, OAuthError, OAuthErrorCode, requireScopes } from '@modelcontextprotocol/server'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { z } from 'zod'
+import { challenge, firstUse } from '../agent/approving.mjs'
 
 const { APP_URL, ISSUER } = process.env
 const resource = new URL('/mcp', APP_URL)
@@ -25,15 +27,30 @@ async function verifyAccessToken(token) {
     scopes: payload.scope.split(' '),
     expiresAt: payload.exp,
     resource: new URL(payload.aud),
-    extra: { sub: payload.sub },
+    extra: { sub: payload.sub, jti: payload.jti, details: payload.authorization_details ?? [] },
   }
 }
+
+/**
+ * A payment needs a token that was approved for exactly this payment, and each such token is good once (docs/agents.md).
+ * The caller is told what to ask for (draft-ietf-oauth-rar-metadata-remediation).
+ */
+function approval(request, response, next) {
+  if (!isPayment(request)) return next()
+  const { expiresAt: exp, extra: { jti, details } } = request.auth
+  const payment = { ...request.body.params.arguments, type: 'payment' }
+  const refuse = (challenge) => response.status(401).set('www-authenticate', challenge).end()
+  if (!details.some((one) => isDeepStrictEqual(one, payment))) return refuse(challenge(payment))
+  if (!firstUse({ jti, exp })) return refuse('Bearer error="invalid_token", error_description="used before"')
+  next()
+}
+const isPayment = ({ body }) => body?.method === 'tools/call' && body.params?.name === 'pay_invoice'
 
 const notes = new Map()
 const said = (text) => ({ content: [{ type: 'text', text }] })
 
 function tools() {
-  const server = new McpServer({ name: 'notes', version: '1.0.0' })
+  const server = new McpServer({ name: 'household', version: '1.0.0' })
   const who = (context) => context.http.authInfo.extra.sub
   const mine = (context) => notes.get(who(context)) ?? []
   server.registerTool('list_notes', { description: 'Your notes' }, (context) =>
@@ -49,17 +66,25 @@ function tools() {
     notes.set(who(context), [...mine(context), text])
     return said('added')
   })
+  const pay = {
+    description: 'Pay an invoice. Needs an approval of this payment',
+    inputSchema: z.object({ invoice: z.string(), amount: z.string(), to: z.string() }),
+  }
+  server.registerTool('pay_invoice', pay, ({ invoice }) => said(`paid ${invoice}`))
   return server
 }
 
 const app = createMcpExpressApp()
 app.use(mcpAuthMetadataRouter({ oauthMetadata, resourceServerUrl: resource, scopesSupported: ['notes:read', 'notes:write'] }))
-const guard = requireBearerAuth({
-  verifier: { verifyAccessToken },
-  requiredScopes: ['notes:read'],
-  resourceMetadataUrl: getOAuthProtectedResourceMetadataUrl(resource),
-  expectedResource: resource,
-})
+/** One message at a time, so that what is checked here is what is done. */
+const single = ({ body }, response, next) => (Array.isArray(body) ? response.status(400).end() : next())
+const guard = (request, response, next) =>
+  requireBearerAuth({
+    verifier: { verifyAccessToken },
+    requiredScopes: isPayment(request) ? [] : ['notes:read'],
+    resourceMetadataUrl: getOAuthProtectedResourceMetadataUrl(resource),
+    expectedResource: resource,
+  })(request, response, next)
 const handle = toNodeHandler(createMcpHandler(tools))
-app.all('/mcp', guard, (request, response) => handle(request, response, request.body))
+app.all('/mcp', single, guard, approval, (request, response) => handle(request, response, request.body))
 app.listen(new URL(APP_URL).port, '127.0.0.1')
