@@ -7,13 +7,17 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use porteiro_service::oauth::{grants, introspection};
+use porteiro_service::{
+    approvals, limits,
+    oauth::{delegations, grants, introspection},
+};
 
 use crate::{
-    families::{Holder, Numbering, account_sql, hash_sql},
-    fill::Caller,
+    families::{Holder, Numbering, account_sql, grant_id_sql, hash_sql},
+    fill::{API, Caller, Filled, SCOPE},
     load::Measured,
     machine::Postgres,
+    tables::delegation_sql,
 };
 
 /// The statement with numbers in place of parameters, highest first: `$1` is the beginning of `$10`.
@@ -72,6 +76,59 @@ pub fn introspection(numbering: &Numbering, caller: &Caller) -> String {
         "'2000-01-01'".into(),
     ];
     script(numbering, caller.holder, &spliced(introspection::STATEMENT, &parameters))
+}
+
+/// The statements of one exchange, each a transaction: the limit, the subject's grant, the delegations, the new grant.
+pub fn exchange(filled: &Filled) -> String {
+    let (number, now) = (":i::int8", "(extract(epoch FROM clock_timestamp()) * 1000)::int8");
+    let (grant, account) = (filled.numbering.grant_sql(number), account_sql(number));
+    let (client, agent) = (format!("'{}'", filled.confidential.id), format!("'{}'", filled.agent.id));
+    let new = grant_id_sql(now, ":n::int8");
+    let long_ago = "'2000-01-01'::timestamptz".to_owned();
+    let terms = r#"'{"level": "aal2", "auth_time": 1790000000, "amr": []}'::jsonb"#;
+    let event =
+        r#"'{"grant_id": "", "from_grant_id": "", "client_id": "", "audience": "", "scope": ""}'::jsonb"#;
+    let personal = r#"'{"address": "127.0.0.1", "user_agent": "porteiro-bench"}'::jsonb"#;
+    let statements = [
+        spliced(limits::TAKE, &[hash_sql(number), "0.2".into(), "59.8".into()]),
+        spliced(grants::ALIVE, &[grant.clone(), account.clone(), client, long_ago.clone()]),
+        spliced(delegations::statement(), &[account.clone(), "NULL".into(), agent.clone(), long_ago]),
+        spliced(
+            grants::deriving_statement(),
+            &[
+                new.clone(),
+                grant,
+                account,
+                agent,
+                hash_sql(":n::int8"),
+                "300".into(),
+                format!("'{SCOPE}'"),
+                format!("'{API}'"),
+                terms.into(),
+                delegation_sql(number),
+                new,
+                "'019a0000-0000-7000-8000-000000000000'::uuid".into(),
+                personal.into(),
+                event.into(),
+            ],
+        ),
+    ];
+    let statements = statements.join(";\n");
+    let script = script(&filled.numbering, Holder::Person, &statements);
+    format!("\\set n random(1, 280000000000000)\n{script}")
+}
+
+/// The read of a poll of any pending approval.
+pub fn poll(filled: &Filled) -> String {
+    let number = ":i::int8";
+    let parameters = [
+        account_sql(number),
+        filled.numbering.grant_sql(number),
+        format!("'{}'", filled.agent.id),
+        hash_sql(number),
+    ];
+    let statement = spliced(approvals::polling_statement(), &parameters);
+    format!("\\set i random(0, {})\n{statement};\n", filled.numbering.approvals() - 1)
 }
 
 /// One run.

@@ -29,6 +29,11 @@ impl Numbering {
         DAYS * DAY_MILLIS * 1_000 / self.families
     }
 
+    /// How many approvals wait for a decision; the ids are those of families.
+    pub fn approvals(&self) -> u64 {
+        (self.families / 10).min(100_000)
+    }
+
     pub fn grant(&self, number: u64) -> Uuid {
         grant_id(self.start + number * self.step() / 1_000, number)
     }
@@ -110,6 +115,10 @@ pub struct Families {
     current: HashMap<u64, Option<Box<str>>>,
     /// Codes that nobody has redeemed yet.
     pub codes: HashMap<Holder, VecDeque<Box<str>>>,
+    /// Access tokens to be exchanged.
+    pub subjects: Vec<Box<str>>,
+    /// How many approvals were polled.
+    polled: u64,
     seed: u64,
 }
 
@@ -121,7 +130,15 @@ impl Families {
             let (number, token) = line.split_once(' ').context("the tokens of the last run")?;
             current.insert(number.parse()?, Some(token.into()));
         }
-        Ok(Self { numbering, secrets, current, codes: HashMap::new(), seed: 88_172_645_463_325_252 })
+        Ok(Self {
+            numbering,
+            secrets,
+            current,
+            codes: HashMap::new(),
+            subjects: Vec::new(),
+            polled: 0,
+            seed: 88_172_645_463_325_252,
+        })
     }
 
     /// For the next run on the same data.
@@ -155,6 +172,20 @@ impl Families {
 
     pub fn put(&mut self, number: u64, token: Box<str>) {
         self.current.insert(number, Some(token));
+    }
+
+    /// Any of the subject tokens.
+    pub fn subject(&mut self) -> Option<Box<str>> {
+        let random = usize::try_from(self.random()).unwrap_or_default();
+        self.subjects.get(random % self.subjects.len().max(1)).cloned()
+    }
+
+    /// The handle of the next pending approval, in turns: none is polled too soon.
+    pub fn pending(&mut self) -> Result<Box<str>> {
+        let number = self.polled % self.numbering.approvals();
+        self.polled += 1;
+        let route = Route { owner: account(number), row: self.numbering.grant(number), generation: 0 };
+        self.handle(HandleKind::ApprovalRequest, route, number)
     }
 
     fn first_token(&self, number: u64) -> Result<Box<str>> {

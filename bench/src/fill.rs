@@ -6,6 +6,7 @@ use porteiro_service::{
     oauth::{
         apis::{self, Api},
         clients::{self, Trust},
+        grant_types::{CIBA, TOKEN_EXCHANGE},
     },
     settings::{Sensitive, Settings},
     store::Store,
@@ -42,6 +43,8 @@ pub struct Filled {
     pub public: Caller,
     /// The confidential one again, with grants of members of organizations.
     pub organization: Caller,
+    /// To which everybody delegated the scope, and which asked for approvals.
+    pub agent: Caller,
 }
 
 pub async fn fill(database: &Client, url: &str, families: u64) -> Result<Filled> {
@@ -77,17 +80,18 @@ pub async fn fill(database: &Client, url: &str, families: u64) -> Result<Filled>
 const OTHER_VERSION: &str = "the state folder was filled by another version: remove it";
 
 fn filled(numbering: Numbering, named: &[String]) -> Result<Filled> {
-    let [id, secret, public] = named else { anyhow::bail!(OTHER_VERSION) };
+    let [id, secret, public, agent, agent_secret] = named else { anyhow::bail!(OTHER_VERSION) };
     let confidential = Caller { id: id.clone(), secret: Some(secret.clone()), holder: Holder::Person };
     Ok(Filled {
         numbering,
         organization: Caller { holder: Holder::Member, ..confidential.clone() },
+        agent: Caller { id: agent.clone(), secret: Some(agent_secret.clone()), holder: Holder::Person },
         public: Caller { id: public.clone(), secret: None, holder: Holder::PublicClient },
         confidential,
     })
 }
 
-/// Two APIs, a confidential client and a public one, as an operator makes them.
+/// Two APIs, a confidential client, a public one and an agent, as an operator makes them.
 async fn callers(url: &str) -> Result<Vec<String>> {
     let settings = Settings {
         database_url: Sensitive::new(url.to_owned()),
@@ -105,13 +109,18 @@ async fn callers(url: &str) -> Result<Vec<String>> {
         apis::register(&store, &api).await?;
     }
     let mut named = Vec::new();
-    for method in ["client_secret_basic", "none"] {
-        let mut grants = vec!["authorization_code", "refresh_token"];
-        if method != "none" {
-            grants.push("client_credentials");
-        }
-        let metadata = json!({"client_name": method, "redirect_uris": ["https://app.example.org/callback"],
-            "grant_types": grants, "response_types": ["code"], "token_endpoint_auth_method": method});
+    let redirects = ["https://app.example.org/callback"];
+    let all = [
+        json!({"client_name": "Confidential", "redirect_uris": redirects, "response_types": ["code"],
+            "grant_types": ["authorization_code", "refresh_token", "client_credentials"],
+            "token_endpoint_auth_method": "client_secret_basic"}),
+        json!({"client_name": "Public", "redirect_uris": redirects, "response_types": ["code"],
+            "grant_types": ["authorization_code", "refresh_token"], "token_endpoint_auth_method": "none"}),
+        json!({"client_name": "Agent", "kind": "agent", "response_types": [], "redirect_uris": [],
+            "grant_types": [TOKEN_EXCHANGE, CIBA], "backchannel_token_delivery_mode": "poll",
+            "token_endpoint_auth_method": "client_secret_basic"}),
+    ];
+    for metadata in all {
         let made = clients::create(&store, &SystemEntropy, &metadata, Trust::Verified).await?;
         named.push(made.client_id);
         named.extend(made.secret.map(|secret| secret.reveal().to_string()));
@@ -149,11 +158,23 @@ async fn rows(database: &Client, filled: &Filled) -> Result<()> {
             public: &filled.public,
             numbers: (from, to),
         };
-        let sql = format!("{}; {}", grants.insert(), tables::people(from, to));
+        let delegations = tables::delegations(&filled.agent, from, to);
+        let sql = format!("{}; {}; {delegations}", grants.insert(), tables::people(from, to));
         database.batch_execute(&sql).await.context("filling")?;
     }
     database.batch_execute(&tables::organizations(families)).await.context("filling organizations")?;
-    for table in ["oauth_grant", "account", "organization", "role", "membership", "membership_role"] {
+    let approvals = tables::approvals(&filled.numbering, &filled.agent);
+    database.batch_execute(&approvals).await.context("filling approvals")?;
+    for table in [
+        "oauth_grant",
+        "account",
+        "organization",
+        "role",
+        "membership",
+        "membership_role",
+        "delegation",
+        "approval",
+    ] {
         database.batch_execute(&format!("VACUUM ANALYZE {table}")).await?;
     }
     database.batch_execute("CHECKPOINT").await?;

@@ -51,7 +51,29 @@ pub enum Kind {
     ClientCredentials(Caller),
     IntrospectRefresh(Caller),
     IntrospectAccess(Caller),
+    /// By the agent, of access tokens that were made before the run.
+    Exchange(Caller),
+    /// Of approvals that nobody decides.
+    Poll(Caller),
 }
+
+impl Kind {
+    /// The status of the answer that is expected: a poll of something undecided is an error.
+    const fn status(&self) -> &'static [u8] {
+        match self {
+            Self::Poll(_) => b"HTTP/1.1 400",
+            Self::Floor
+            | Self::Refresh(_)
+            | Self::Code(_)
+            | Self::ClientCredentials(_)
+            | Self::IntrospectRefresh(_)
+            | Self::IntrospectAccess(_)
+            | Self::Exchange(_) => OK,
+        }
+    }
+}
+
+const OK: &[u8] = b"HTTP/1.1 200";
 
 struct Connection {
     stream: TcpStream,
@@ -67,6 +89,10 @@ impl Connection {
 
     /// Sends a request and reads the whole answer; only 200 will do. The body stays in the buffer.
     async fn ask(&mut self, request: &[u8]) -> Result<&str> {
+        self.ask_for(OK, request).await
+    }
+
+    async fn ask_for(&mut self, status: &[u8], request: &[u8]) -> Result<&str> {
         self.stream.write_all(request).await?;
         self.buffer.clear();
         let (head, length) = loop {
@@ -84,7 +110,7 @@ impl Connection {
                 bail!("the server closed the connection");
             }
         }
-        if !self.buffer.starts_with(b"HTTP/1.1 200") {
+        if !self.buffer.starts_with(status) {
             bail!("{}", String::from_utf8_lossy(&self.buffer));
         }
         Ok(std::str::from_utf8(&self.buffer[head..])?)
@@ -175,7 +201,7 @@ async fn work(
     while !state.borrow().is_over() {
         let Some(request) = turn.request(kind, families)? else { break };
         let sent = Instant::now();
-        let body = connection.ask(&request).await?;
+        let body = connection.ask_for(kind.status(), &request).await?;
         state.borrow_mut().micros.push(u32::try_from(sent.elapsed().as_micros()).unwrap_or(u32::MAX));
         turn.answered(kind, families, body)?;
     }
@@ -198,14 +224,14 @@ impl Turn {
             }
             // Every worker a token of its own, from a refresh of its own.
             Kind::IntrospectAccess(caller) => {
-                let (family, token) = families.borrow_mut().take(caller.holder)?;
-                let form = format!("grant_type=refresh_token&refresh_token={token}");
-                let body = connection.ask(&post("/connect/token", caller, &form)).await?;
-                families.borrow_mut().put(family, member(body, "refresh_token")?.into());
-                let form = format!("token={}", member(body, "access_token")?);
-                Some(post("/connect/introspect", caller, &form))
+                let token = access_token(connection, caller, families).await?;
+                Some(post("/connect/introspect", caller, &format!("token={token}")))
             }
-            Kind::Refresh(_) | Kind::Code(_) | Kind::IntrospectRefresh(_) => None,
+            Kind::Refresh(_)
+            | Kind::Code(_)
+            | Kind::IntrospectRefresh(_)
+            | Kind::Exchange(_)
+            | Kind::Poll(_) => None,
         };
         Ok(Self { family: 0, fixed })
     }
@@ -234,6 +260,21 @@ impl Turn {
                 families.put(family, token);
                 request
             }
+            Kind::Exchange(agent) => {
+                let token = families.subject().context("no subject token was made")?;
+                let form = format!(
+                    "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange&subject_token={token}\
+                     &subject_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Aaccess_token"
+                );
+                post("/connect/token", agent, &form)
+            }
+            Kind::Poll(agent) => {
+                let form = format!(
+                    "grant_type=urn%3Aopenid%3Aparams%3Agrant-type%3Aciba&auth_req_id={}",
+                    families.pending()?
+                );
+                post("/connect/token", agent, &form)
+            }
             Kind::Floor | Kind::ClientCredentials(_) | Kind::IntrospectAccess(_) => {
                 self.fixed.clone().context("nothing to ask")?
             }
@@ -249,11 +290,43 @@ impl Turn {
                     bail!("a living token is called inactive: {body}");
                 }
             }
-            Kind::Code(_) | Kind::ClientCredentials(_) => drop(member(body, "access_token")?),
+            Kind::Code(_) | Kind::ClientCredentials(_) | Kind::Exchange(_) => {
+                member(body, "access_token")?;
+            }
+            Kind::Poll(_) => {
+                if !body.contains("authorization_pending") && !body.contains("slow_down") {
+                    bail!("a pending approval is called something else: {body}");
+                }
+            }
             Kind::Floor => {}
         }
         Ok(())
     }
+}
+
+/// A new access token of a family that nobody else is using, by a refresh.
+async fn access_token(
+    connection: &mut Connection,
+    caller: &Caller,
+    families: &RefCell<Families>,
+) -> Result<Box<str>> {
+    let (family, token) = families.borrow_mut().take(caller.holder)?;
+    let form = format!("grant_type=refresh_token&refresh_token={token}");
+    let body = connection.ask(&post("/connect/token", caller, &form)).await?;
+    families.borrow_mut().put(family, member(body, "refresh_token")?.into());
+    Ok(member(body, "access_token")?.into())
+}
+
+/// Subject tokens for exchanges: so many that no limit for one person is met.
+pub async fn subjects(address: SocketAddr, caller: &Caller, families: &RefCell<Families>) -> Result<()> {
+    const SUBJECTS: usize = 1_000;
+    let mut connection = Connection::open(address).await?;
+    let mut subjects = Vec::with_capacity(SUBJECTS);
+    for _ in 0..SUBJECTS {
+        subjects.push(access_token(&mut connection, caller, families).await?);
+    }
+    families.borrow_mut().subjects = subjects;
+    Ok(())
 }
 
 /// The service's own count of statements, by operation.

@@ -56,7 +56,12 @@ impl Bench {
             Kind::Code(caller) => {
                 codes::prepare(&self.database, &self.filled, &self.families, caller, limit).await
             }
+            Kind::Exchange(_) => {
+                let address = self.node(runner).map_or(self.grouped.address, |node| node.address);
+                load::subjects(address, &self.filled.confidential, &self.families).await
+            }
             Kind::Floor
+            | Kind::Poll(_)
             | Kind::Refresh(_)
             | Kind::ClientCredentials(_)
             | Kind::IntrospectRefresh(_)

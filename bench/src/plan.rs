@@ -96,6 +96,8 @@ impl Bench {
         let refresh = bare::refresh(numbering, organization);
         let introspection = bare::introspection(numbering, confidential);
         let introspection_there = bare::introspection(numbering, organization);
+        let exchange = bare::exchange(&self.filled);
+        let poll = bare::poll(&self.filled);
         let requests = requests::all(&self.filled);
         let mut rows = Vec::new();
         for (what, kind) in requests.iter().filter(|(what, _)| *what != report::GROUPED) {
@@ -107,6 +109,8 @@ impl Bench {
                 report::INTROSPECTION_ORGANIZATION => {
                     Some((report::BARE_INTROSPECTION_ORGANIZATION, Runner::Bare(&introspection_there)))
                 }
+                report::EXCHANGE => Some((report::BARE_EXCHANGE, Runner::Bare(&exchange))),
+                report::POLL => Some((report::BARE_POLL, Runner::Bare(&poll))),
                 _ => None,
             });
             rows.push((*what, Runner::Grouped(kind)));
@@ -114,6 +118,9 @@ impl Bench {
         for round in 0..options.rounds {
             for (what, runner) in &rows {
                 report.add(round, self.measure(what, *runner, 32).await?);
+            }
+            for (what, runner) in rows.iter().filter(|(what, _)| report::FOR_AGENTS.contains(what)) {
+                report.add(round, self.measure(what, *runner, 64).await?);
             }
         }
         Ok(())

@@ -23,6 +23,12 @@ pub const BARE_INTROSPECTION_ORGANIZATION: &str =
     "pgbench, the bare statement of introspection, organization";
 pub const INTROSPECTION_ORGANIZATION: &str = "introspection of a refresh token, organization";
 pub const INTROSPECTION_ACCESS_ORGANIZATION: &str = "introspection of an access token, organization";
+pub const BARE_EXCHANGE: &str = "pgbench, the bare statements of an exchange";
+pub const EXCHANGE: &str = "token exchange";
+pub const BARE_POLL: &str = "pgbench, the bare read of a poll";
+pub const POLL: &str = "poll of a pending approval";
+/// Measured at two concurrencies.
+pub const FOR_AGENTS: [&str; 4] = [BARE_EXCHANGE, EXCHANGE, BARE_POLL, POLL];
 
 /// What was counted while a run went on.
 #[derive(Debug, Clone, Copy)]
@@ -78,6 +84,8 @@ impl Report {
             INTROSPECTION | INTROSPECTION_ACCESS => BARE_INTROSPECTION,
             INTROSPECTION_ORGANIZATION | INTROSPECTION_ACCESS_ORGANIZATION => BARE_INTROSPECTION_ORGANIZATION,
             CREDENTIALS => FLOOR,
+            EXCHANGE => BARE_EXCHANGE,
+            POLL => BARE_POLL,
             _ => return None,
         };
         let ratios = self.runs.values().filter_map(|rows| {

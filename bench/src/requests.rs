@@ -16,5 +16,7 @@ pub fn all(filled: &Filled) -> Vec<(&'static str, Kind)> {
         (report::INTROSPECTION_ACCESS, Kind::IntrospectAccess(own.clone())),
         (report::INTROSPECTION_ORGANIZATION, Kind::IntrospectRefresh(organization.clone())),
         (report::INTROSPECTION_ACCESS_ORGANIZATION, Kind::IntrospectAccess(organization.clone())),
+        (report::EXCHANGE, Kind::Exchange(filled.agent.clone())),
+        (report::POLL, Kind::Poll(filled.agent.clone())),
     ]
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    families::{account_sql, is_members_sql, is_public_sql},
+    families::{Numbering, account_sql, hash_sql, is_members_sql, is_public_sql},
     fill::{API, Caller, ORGANIZATION_API, ORGANIZATION_SCOPE, SCOPE},
 };
 
@@ -97,5 +97,44 @@ pub fn organizations(families: u64) -> String {
          INSERT INTO membership_role (organization_id, role_key, created_at, membership_id)
          SELECT organization_id, role_key, created_at, membership_id
          FROM membership CROSS JOIN unnest(ARRAY['{ROLE}', 'member']) AS role_key"
+    )
+}
+
+/// That every person who has no membership delegated the scope to the agent.
+pub fn delegations(agent: &Caller, from: u64, to: u64) -> String {
+    format!(
+        "INSERT INTO delegation (owner_id, delegation_id, account_id, client_id, audience, scope, redelegable, source,
+             expires_at)
+         SELECT {account}, {id}, {account}, '{agent}', '{API}', '{SCOPE}', false, 'person', now() + interval '90 days'
+         FROM generate_series({from}::bigint, {to}) i WHERE NOT {is_members}",
+        account = account_sql("i"),
+        id = delegation_sql("i"),
+        agent = agent.id,
+        is_members = is_members_sql("i"),
+    )
+}
+
+pub fn delegation_sql(number: &str) -> String {
+    named_sql("delegation", number)
+}
+
+/// What the agent asked for and nobody decides, for longer than any request may wait: the folder is used again.
+pub fn approvals(numbering: &Numbering, agent: &Caller) -> String {
+    let account = account_sql("i");
+    let frozen = format!(
+        r#"'{{"account":"' || {account} || '","client_id":"{}","organization":null,"membership":null,"audience":"{API}","scope":"{SCOPE}","details":[],"binding_message":null}}'"#,
+        agent.id
+    );
+    format!(
+        "INSERT INTO approval (account_id, approval_id, client_id, delegation_id, frozen, digest, number, numbers, level,
+             irreversible, secret_hash, expires_at)
+         SELECT {account}, {id}, '{agent}', {delegation}, f, sha256(convert_to(f, 'UTF8')), 11, '{{11,22,33}}', 'aal1',
+             false, {hash}, now() + interval '90 days'
+         FROM generate_series(0::bigint, {last}) i CROSS JOIN LATERAL (SELECT {frozen} AS f) frozen",
+        id = numbering.grant_sql("i"),
+        agent = agent.id,
+        delegation = delegation_sql("i"),
+        hash = hash_sql("i"),
+        last = numbering.approvals() - 1,
     )
 }

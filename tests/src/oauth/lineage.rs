@@ -10,9 +10,10 @@ use porteiro_protocol::{
 };
 use porteiro_service::oauth::{
     clients::{self, Client},
-    grants::{self, GrantId, NewDerived, Terms},
+    grants::{self, GrantId, LogEntry, NewDerived, Place, Terms},
 };
 use porteiro_testkit::{Browser, TestApp};
+use serde_json::json;
 
 use super::{
     app,
@@ -84,9 +85,14 @@ impl Scene {
             authority: &authority,
             terms: &terms,
             delegation: None,
+            log: LogEntry {
+                id: GrantId::ordered(app.clock.now(), &*app.entropy).uuid(),
+                request: GrantId::ordered(app.clock.now(), &*app.entropy).uuid(),
+                personal: json!({}),
+            },
+            event: json!({}),
         };
-        let work = |tx| async move { grants::insert_derived(&tx, new).await };
-        app.store.run_tx("test.derive", work).await.unwrap().map(|_| id)
+        grants::insert_derived(Place::Alone(&app.store), new).await.unwrap().map(|_| id)
     }
 
     /// A child and a grandchild of it.

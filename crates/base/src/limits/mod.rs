@@ -10,7 +10,7 @@ mod store;
 use std::net::IpAddr;
 
 pub use empty::Empty;
-pub use store::{Left, refund, sweep, take, take_in, take_together, take_weighed};
+pub use store::{Left, TAKE, refund, sweep, take, take_in, take_together, take_weighed};
 
 use crate::jobs::{Host, JobKind};
 

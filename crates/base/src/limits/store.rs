@@ -1,7 +1,8 @@
 use super::{Bucket, Limited};
 use crate::store::{Decode, Reader, Store, StoreError, Tx};
 
-const TAKE: &str = "INSERT INTO limit_bucket AS b (bucket_key, full_at)
+/// Takes one from a bucket: its key, the seconds of one, and how full it may be. Public for benchmarks.
+pub const TAKE: &str = "INSERT INTO limit_bucket AS b (bucket_key, full_at)
     VALUES ($1, now() + make_interval(secs => $2))
     ON CONFLICT (bucket_key) DO UPDATE
        SET full_at = greatest(b.full_at, now()) + make_interval(secs => $2)

@@ -31,7 +31,7 @@ pub use ending::DEPENDENT;
 pub use frozen::{Frozen, hex};
 pub use ping::PING;
 pub use redeem::redeem;
-pub use store::{Filter, Whose, find, list, poll};
+pub use store::{Filter, Whose, find, list, poll, polling_statement};
 
 use crate::{
     App,

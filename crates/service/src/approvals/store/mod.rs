@@ -182,6 +182,11 @@ pub async fn poll(
     Ok(read(&rows)?.pop())
 }
 
+/// The statement of [`poll`], for benchmarks.
+pub fn polling_statement() -> &'static str {
+    &POLLED
+}
+
 /// Whose approvals are meant.
 #[derive(Debug, Clone, Copy)]
 pub enum Whose {

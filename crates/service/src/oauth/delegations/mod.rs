@@ -22,7 +22,7 @@ use uuid::Uuid;
 pub use decide::{MAX_PER_OWNER, first_undelegable};
 pub use ending::DEPENDENT;
 pub use making::{Holder, Proposal, Refused, add, by_consent, check, covering, revoke};
-pub use store::{Whose, list, live};
+pub use store::{Whose, list, live, statement};
 
 use crate::{App, jobs::JobKind, store::text_enum};
 

@@ -180,6 +180,11 @@ static LIVE_OF_CLIENT: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
+/// The statement of [`live`], for benchmarks.
+pub fn statement() -> &'static str {
+    &LIVE_OF_CLIENT
+}
+
 /// Whose delegations are meant.
 #[derive(Debug, Clone, Copy)]
 pub enum Whose {

@@ -12,8 +12,10 @@ use super::{
     super::{
         acting::Acting,
         apis::Apis,
+        clients::Client,
         delegations::Delegation,
-        grants::{self, GrantId, Live, NewDerived, Terms},
+        grants::{self, GrantId, Live, NewDerived, Place, Terms},
+        redeem::replay::log_entry,
         token_request::TokenRequest,
     },
     Subject, decide, unfit,
@@ -21,7 +23,7 @@ use super::{
 use crate::{
     audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     http::OAuthError,
-    security_log::{self, EventKind},
+    members::Member,
     store::{StoreError, Tx},
 };
 
@@ -62,14 +64,25 @@ pub(super) async fn derive(
         authority: &authority,
         terms: &terms,
         delegation: Some(delegation.id),
+        log: log_entry(app, request.context),
+        event: event(id, subject, client, &authority, &terms, delegation),
     };
-    let written = app.store.run_tx("exchange.derive", |tx| async move {
-        let Some(session) = grants::insert_derived(&tx, new).await? else { return Ok(None) };
-        record(request, &tx, subject, new).await?;
-        Ok(Some(session))
-    });
-    let session = written.await?.ok_or_else(unfit)?;
     let member = subject.spoken.member.as_ref();
+    let session = match (authority.organization(), member) {
+        (Some(organization), Some(member)) => {
+            let written = app.store.run_tx("exchange.derive", |tx| async move {
+                let Some(session) = grants::insert_derived(Place::In(&tx), new).await? else {
+                    return Ok(None);
+                };
+                record(request, &tx, organization, member, new).await?;
+                Ok(Some(session))
+            });
+            written.await?
+        }
+        // One statement, which also writes the log.
+        (Some(_), None) | (None, _) => grants::insert_derived(Place::Alone(&app.store), new).await?,
+    };
+    let session = session.ok_or_else(unfit)?;
     Ok(Live {
         id,
         account: subject.account,
@@ -82,35 +95,36 @@ pub(super) async fn derive(
     })
 }
 
+fn event(
+    id: GrantId,
+    subject: &Subject,
+    client: &Client,
+    authority: &Authority,
+    terms: &Terms,
+    delegation: &Delegation,
+) -> Value {
+    json!({
+        "grant_id": id,
+        "from_grant_id": subject.grant,
+        "client_id": client.id,
+        "audience": authority.audience(),
+        "scope": authority.scope(),
+        "act": terms.actor.as_ref().map(ActorChain::claim),
+        "delegation_id": delegation.id,
+    })
+}
+
+/// The entry in the organization's trail.
 async fn record(
     request: TokenRequest<'_>,
     tx: &Tx,
-    subject: &Subject,
+    organization: OrganizationId,
+    member: &Member,
     new: &NewDerived<'_>,
 ) -> Result<(), StoreError> {
     let TokenRequest { app, context, client, .. } = request;
-    let act = new.terms.actor.as_ref().map(ActorChain::claim);
-    let payload = json!({
-        "grant_id": new.id,
-        "from_grant_id": new.parent,
-        "client_id": client.id,
-        "audience": new.authority.audience(),
-        "scope": new.authority.scope(),
-        "act": act,
-        "delegation_id": new.delegation,
-    });
-    let event = security_log::Event {
-        kind: EventKind::TokenExchanged,
-        subject: subject.account.uuid(),
-        payload: payload.clone(),
-    };
-    security_log::record(app, tx, context, event).await?;
-    let organization: Option<OrganizationId> = new.authority.organization();
-    let (Some(organization), Some(member)) = (organization, subject.spoken.member.as_ref()) else {
-        return Ok(());
-    };
     let actor = Actor { kind: ActorKind::Member, id: member.id.to_string(), act: new.terms.actor.clone() };
     let event = audit_trail::Event::done(TrailKind::TokenExchanged, actor, Target::new("client", &client.id))
-        .changing(Value::Null, payload);
+        .changing(Value::Null, new.event.clone());
     audit_trail::record(app, tx, context, organization, &event).await
 }

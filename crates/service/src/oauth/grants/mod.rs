@@ -24,10 +24,10 @@ use uuid::Uuid;
 pub use grouped::Presenter;
 pub use porteiro_protocol::id::GrantId;
 pub use store::{
-    Begun, Ending, EndingId, Held, NewActing, NewDerived, Owner, Revoked, Step, begin_ending, diagnose,
-    end_superseded, find_acting, find_member, finish_ending, insert, insert_acting, insert_derived, is_alive,
-    list, list_of_membership, lock_ending, look_again, reach, redelegable, refusable, revoke_acting,
-    revoke_one, statement, step, store_notified,
+    ALIVE, Begun, Ending, EndingId, Held, NewActing, NewDerived, Owner, Place, Revoked, Step, begin_ending,
+    deriving_statement, diagnose, end_superseded, find_acting, find_member, finish_ending, insert,
+    insert_acting, insert_derived, is_alive, list, list_of_membership, lock_ending, look_again, reach,
+    redelegable, refusable, revoke_acting, revoke_one, statement, step, store_notified,
 };
 pub(crate) use store::{delegation_lives, meant, not_ended, not_ended_there};
 
@@ -157,7 +157,7 @@ pub struct Superseded {
     pub log: LogEntry,
 }
 
-/// The log entry of a reuse, written by the statement that finds it.
+/// An entry of the security log that a statement writes along with its change.
 #[derive(Debug, Clone)]
 pub struct LogEntry {
     pub id: Uuid,

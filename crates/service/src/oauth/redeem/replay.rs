@@ -61,8 +61,8 @@ fn carried(app: &App, form: &Parameters) -> Option<(Presented, Option<[u8; 32]>)
     Some((handle, Some(verifier.challenge())))
 }
 
-/// The log entry of a reuse.
-pub(super) fn log_entry(app: &App, context: &RequestContext) -> LogEntry {
+/// The entry that a statement writes into the security log along with its change.
+pub fn log_entry(app: &App, context: &RequestContext) -> LogEntry {
     LogEntry {
         id: Id::<security_log::Entry>::ordered(app.clock.now(), &*app.entropy).uuid(),
         request: context.request_id.uuid(),

@@ -14,10 +14,13 @@ use porteiro_protocol::{
 use uuid::Uuid;
 
 use super::{
-    super::{GrantId, Terms},
+    super::{GrantId, LogEntry, Terms},
     ancestors_live, not_ended, not_ended_there,
 };
-use crate::store::{Decode, Reader, StoreError, Tx};
+use crate::{
+    security_log::EventKind,
+    store::{Decode, Params, Reader, Store, StoreError, Tx},
+};
 
 /// A grant for another client, for a number of seconds. Person, session and organization are its parent's.
 #[derive(Debug)]
@@ -33,31 +36,44 @@ pub struct NewDerived<'a> {
     pub terms: &'a Terms,
     /// By which the client may have it.
     pub delegation: Option<DelegationId>,
+    /// The entry of the exchange in the security log, and what it says.
+    pub log: LogEntry,
+    pub event: serde_json::Value,
+}
+
+/// Whether the statement is all, or part of a transaction.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'a> {
+    Alone(&'a Store),
+    In(&'a Tx),
 }
 
 /// Writes it below its parent, and returns their session; `None` where the parent does not live any more, is another
 /// person's, is good once, or is the last of a chain that is as long as it may be, or where the delegation does not count
 /// any more.
-pub async fn insert_derived(tx: &Tx, new: &NewDerived<'_>) -> Result<Option<SessionId>, StoreError> {
+pub async fn insert_derived(place: Place<'_>, new: &NewDerived<'_>) -> Result<Option<SessionId>, StoreError> {
     let terms =
         serde_json::to_value(new.terms).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
-    let rows = tx
-        .query(
-            &INSERT,
-            &[
-                &new.id.uuid(),
-                &new.parent.uuid(),
-                &new.account.uuid(),
-                &new.client_id,
-                &new.unused_hash.as_slice(),
-                &new.seconds,
-                &new.authority.scope().to_string(),
-                &new.authority.audience(),
-                &terms,
-                &new.delegation.map(DelegationId::uuid),
-            ],
-        )
-        .await?;
+    let parameters: Params<'_> = &[
+        &new.id.uuid(),
+        &new.parent.uuid(),
+        &new.account.uuid(),
+        &new.client_id,
+        &new.unused_hash.as_slice(),
+        &new.seconds,
+        &new.authority.scope().to_string(),
+        &new.authority.audience(),
+        &terms,
+        &new.delegation.map(DelegationId::uuid),
+        &new.log.id,
+        &new.log.request,
+        &new.log.personal,
+        &new.event,
+    ];
+    let rows = match place {
+        Place::Alone(store) => store.write("grants.insert_derived", &INSERT, parameters).await?,
+        Place::In(tx) => tx.query(&INSERT, parameters).await?,
+    };
     let session = rows.first().map(|row| Decode::new("oauth_grant", new.id, row).get::<Uuid>("session_id"));
     Ok(session.transpose()?.map(Into::into))
 }
@@ -94,13 +110,25 @@ static INSERT: LazyLock<String> = LazyLock::new(|| {
                  -- Whoever else holds it notes the same, or ends it: nobody waits here.
                  FOR UPDATE OF d SKIP LOCKED) d
              WHERE u.owner_id = d.owner_id AND u.delegation_id = d.delegation_id
+         ), logged AS (
+             INSERT INTO security_log (entry_id, subject_id, kind, payload, request_id)
+             SELECT $11, account_id, '{exchanged}', $14, $12 FROM derived
+         ), logged_personal AS (
+             INSERT INTO security_log_personal (entry_id, subject_id, personal)
+             SELECT $11, account_id, $13 FROM derived
          )
          SELECT session_id FROM derived",
         not_ended = not_ended!(),
         not_ended_there = not_ended_there!(),
         ancestors_live = ancestors_live!(),
+        exchanged = EventKind::TokenExchanged.as_str(),
     )
 });
+
+/// The statement itself, for benchmarks.
+pub fn deriving_statement() -> &'static str {
+    &INSERT
+}
 
 /// Whether what was issued by a grant's delegation may be passed on; `None` where the grant was made by none.
 pub async fn redelegable(

@@ -22,7 +22,7 @@ use uuid::Uuid;
 pub use acting::{NewActing, find_acting, insert_acting, revoke_acting};
 pub use batches::{Begun, Step, are_many, finish_ending, lock_ending, reach, step, store_notified};
 pub use ending::{Ending, EndingId, Owner, Revoked, begin_ending, revoke_one};
-pub use lineage::{NewDerived, insert_derived, redelegable};
+pub use lineage::{NewDerived, Place, deriving_statement, insert_derived, redelegable};
 pub(crate) use living::{ancestors_live, delegation_lives, given_to, meant, not_ended, not_ended_there};
 pub use membership::{find_member, list_of_membership, look_again, refusable};
 pub use reuse::end_superseded;
@@ -317,6 +317,16 @@ pub async fn diagnose(
     Ok(rows.first().map(live).transpose()?)
 }
 
+/// The statement of [`is_alive`], also for benchmarks.
+pub const ALIVE: &str = concat!(
+    "SELECT g.ancestors IS NOT NULL AS derived FROM oauth_grant g JOIN account a USING (account_id)
+     WHERE g.grant_id = $1 AND g.account_id = $2 AND g.generation > 0 AND g.revoked_at IS NULL
+       AND g.expires_at > now() AND a.state = 'active' AND g.organization_id IS NULL AND ",
+    given_to!("$3", "$4"),
+    " AND ",
+    not_ended!()
+);
+
 /// Whether tokens of a grant are valid: the grant, its account and its client.
 pub async fn is_alive(
     reader: &impl Reader,
@@ -325,18 +335,7 @@ pub async fn is_alive(
     client: &Client,
 ) -> Result<bool, StoreError> {
     let rows = reader
-        .rows(
-            "grants.is_alive",
-            concat!(
-                "SELECT g.ancestors IS NOT NULL AS derived FROM oauth_grant g JOIN account a USING (account_id)
-             WHERE g.grant_id = $1 AND g.account_id = $2 AND g.generation > 0 AND g.revoked_at IS NULL
-               AND g.expires_at > now() AND a.state = 'active' AND g.organization_id IS NULL AND ",
-                given_to!("$3", "$4"),
-                " AND ",
-                not_ended!()
-            ),
-            &[&grant.uuid(), &account.uuid(), &client.id, &client.grants_from],
-        )
+        .rows("grants.is_alive", ALIVE, &[&grant.uuid(), &account.uuid(), &client.id, &client.grants_from])
         .await?;
     match rows.first() {
         None => Ok(false),
