@@ -167,6 +167,7 @@ export const names = async (page) => {
       line
         .replace(/[\w.]+@example\.test/g, '{address}')
         .replace(/-[0-9a-f]{8}\b/g, '-{slug}')
+        .replace(/Approve with \d\d/, 'Approve with {number}')
         .replace(' [disabled]', ''),
     )
 }

@@ -1,6 +1,7 @@
 // One walk past every screen that needs no passkey. `look(name, page)` is called on each.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { approvals } from './approvals.mjs'
 import { byways } from './byways.mjs'
 import { device, dress, enter, follow, invite, issuer, mailed, open, pair, press, redeemed, request, someone, sql, stranger, totp } from './lib.mjs'
 
@@ -121,6 +122,7 @@ export const walk = async (visitor, look) => {
   await enrol(page, 'password')
   await proved(visitor, person, phone, '#new_password')
   await look('password-change', page)
+  await approvals(visitor, look)
 
   await open(page, '/ui/account/keys')
   await look('keys-none', page)
