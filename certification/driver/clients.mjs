@@ -1,7 +1,7 @@
 // The clients of a plan: their keys and certificates, made for this run, and their registration by an operator.
 
 import { execFile } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
+import { X509Certificate, generateKeyPairSync } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
@@ -9,15 +9,25 @@ import { fill } from './plans.mjs'
 
 const run = promisify(execFile)
 
-/** Registers each; gives what the suite's configuration says of them, by name. `base`: where the suite takes answers. */
-export const make = async (porteiro, base, clients = {}) => {
+/**
+ * Registers each; gives what the suite's configuration says of them, by name. `values`: what their files name; `base` is
+ * where the suite takes answers. Where a client names one of the certificates, it is among its public keys.
+ */
+export const make = async (porteiro, values, clients = {}, certificates = {}) => {
   const made = {}
   for (const [name, client] of Object.entries(clients)) {
     const keys = client.keys && keysOf(name, client.keys)
-    const registered = await porteiro.client(fill(client.metadata, { base, ...keys }), client.profile)
-    made[name] = fill(client.configuration, { ...registered, ...keys })
+    if (client.certificate) keys.public.keys.push(publicKey(certificates[client.certificate].cert))
+    const registered = await porteiro.client(fill(client.metadata, { ...values, ...keys }), client.profile)
+    made[name] = fill(client.configuration, { ...values, ...registered, ...keys })
   }
   return made
+}
+
+/** RFC 8705 §2.2.2. */
+const publicKey = (pem) => {
+  const certificate = new X509Certificate(pem)
+  return { ...certificate.publicKey.export({ format: 'jwk' }), kid: 'certificate', x5c: [certificate.raw.toString('base64')] }
 }
 
 const keysOf = (kid, alg) => {

@@ -6,9 +6,10 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 
+import * as approver from './approver.mjs'
 import * as clients from './clients.mjs'
 import { compare } from './expected.mjs'
-import { people, register } from './person.mjs'
+import { people, reauthenticate, register } from './person.mjs'
 import { KEYS, configuration, load } from './plans.mjs'
 import { Porteiro } from './porteiro.mjs'
 import { Suite } from './suite.mjs'
@@ -36,21 +37,32 @@ let running
 
 const runPlan = async (key, only) => {
   const plan = await load(key)
-  const porteiro = new Porteiro(surroundings, key, plan.front)
+  const porteiro = new Porteiro(surroundings, key, plan.front, plan.settings)
   running = porteiro
   try {
     await porteiro.start()
     const known = people(key)
-    for (const person of Object.values(known)) await register(porteiro, person)
+    const browsers = {}
+    for (const [name, person] of Object.entries(known)) browsers[name] = await register(porteiro, person)
     const base = `${suite.base}/test/a/${plan.configuration.alias}`
+    const certificates = {
+      mtls: await clients.certificate(porteiro.folder, 'client1'),
+      mtls2: await clients.certificate(porteiro.folder, 'client2'),
+    }
     const values = {
       issuer: porteiro.issuer,
       mtls_base: porteiro.mtls,
       suite: suite.base,
+      approvals: porteiro.approvals,
       ...known,
-      clients: await clients.make(porteiro, base, plan.clients),
-      mtls: await clients.certificate(porteiro.folder, 'client1'),
-      mtls2: await clients.certificate(porteiro.folder, 'client2'),
+      ...certificates,
+      clients: await clients.make(porteiro, { base, ...known }, plan.clients, certificates),
+    }
+    // `delegates`: the scopes that the person delegates to the clients, whose requests they decide.
+    if (plan.delegates) {
+      await reauthenticate(browsers.without_phone, known.without_phone)
+      await approver.delegate(browsers.without_phone, values.clients, plan.delegates)
+      porteiro.approver = await approver.start(porteiro, browsers.without_phone)
     }
     const modules = []
     // `also`: modules that exist in another variant of the plan only.

@@ -20,6 +20,7 @@ export const people = (key) => ({
   },
 })
 
+/** Registers; gives the browser in which they are signed in. Afterwards `person.id` is their id. */
 export const register = async (porteiro, person) => {
   const browser = new Browser(porteiro.issuer)
   const began = Date.now()
@@ -31,6 +32,14 @@ export const register = async (porteiro, person) => {
     'password/set': () => ({ new_password: person.password }),
   })
   if (person.phone) await addPhone(browser, porteiro, person)
+  person.id = (await browser.call('GET', '/v1/account')).id
+  return browser
+}
+
+/** Proves the password anew, as whatever gives something away demands. */
+export const reauthenticate = async (browser, person) => {
+  const flow = await browser.call('POST', '/v1/flows', { kind: 'reauthenticate' })
+  await browser.walk(flow, { 'password/check': () => ({ identifier: person.email, password: person.password }) })
 }
 
 const addPhone = async (browser, porteiro, person) => {

@@ -8,6 +8,7 @@ const read = async (name) => JSON.parse(await readFile(new URL(`${name}.json`, f
 /** Each key in the order of the results. */
 export const KEYS = [
   'config', 'basic', 'formpost', 'dynamic', 'rp-logout', 'backchannel-logout', 'fapi2-mtls', 'fapi2-dpop', 'message-signing',
+  'fapi-ciba-poll', 'fapi-ciba-ping', 'fapi-ciba-poll-mtls', 'fapi-ciba-ping-mtls',
 ]
 
 export const load = (key) => {

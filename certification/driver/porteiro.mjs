@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import * as front from '../front/front.mjs'
+import { fill } from './plans.mjs'
 
 const run = promisify(execFile)
 
@@ -15,13 +16,14 @@ const run = promisify(execFile)
 export const commitOf = (printed) => /^porteiro \S+ \(([0-9a-f]{7,64}(?:-dirty)?)\)$/.exec(printed.trim())?.[1] ?? 'unknown'
 
 export class Porteiro {
-  /** `completed`: with the front that adds PKCE at the issuer's address. */
-  constructor(surroundings, plan, completed) {
-    Object.assign(this, surroundings, { plan, completed })
+  /** `completed`: with the front that adds PKCE at the issuer's address. `settings`: those of the plan. */
+  constructor(surroundings, plan, completed, settings = {}) {
+    Object.assign(this, surroundings, { plan, completed, settings })
     this.folder = `${this.scratch}/${plan}`
     this.database = `porteiro_certification_${process.pid}_${plan.replaceAll('-', '_')}`
     this.issuer = `https://localhost:${this.port}`
     this.mtls = `https://localhost:${this.port + 2}`
+    this.approvals = `http://localhost:${this.port + 4}/`
     this.texts = []
   }
 
@@ -29,7 +31,7 @@ export class Porteiro {
     await mkdir(this.folder, { recursive: true })
     await this.psql(`CREATE DATABASE ${this.database}`)
     const settings = {
-      database_url: this.databaseServer.replace(/\/[^/]*$/, `/${this.database}`),
+      database_url: this.databaseUrl(),
       base_url: this.issuer,
       listen: `127.0.0.1:${this.completed ? this.port + 1 : this.port}`,
       tls_certificate_file: `${this.scratch}/tls.pem`,
@@ -41,6 +43,7 @@ export class Porteiro {
       smtp_ca_file: this.smtpCa,
       mail_from: 'Certification <certification@example.test>',
       sms_provider: 'webhook',
+      sms_countries: ['+55'],
       sms_url: `http://127.0.0.1:${this.port + 3}/`,
       outbound_private_hosts: [`127.0.0.1:${this.port + 3}`],
       screens: true,
@@ -49,6 +52,7 @@ export class Porteiro {
       client_registrations_per_hour: 1000,
       breached_password_check: false,
       log_filter: 'info',
+      ...fill(this.settings, { scratch: this.scratch }),
     }
     const lines = Object.entries(settings).map(([name, value]) => `${name} = ${JSON.stringify(value)}`)
     await writeFile(`${this.folder}/porteiro.toml`, `${lines.join('\n')}\n`)
@@ -138,7 +142,18 @@ export class Porteiro {
     this.front?.close()
     this.front?.closeAllConnections()
     this.phone?.close()
+    this.approver?.close()
+    this.approver?.closeAllConnections()
     await this.psql(`DROP DATABASE IF EXISTS ${this.database} WITH (FORCE)`)
+  }
+
+  databaseUrl() {
+    return this.databaseServer.replace(/\/[^/]*$/, `/${this.database}`)
+  }
+
+  /** A question to the database of this run. */
+  sql(query) {
+    return run('psql', ['-XqtA', this.databaseUrl(), '-c', query])
   }
 
   psql(statement) {

@@ -38,7 +38,7 @@ test('what is complete, pushed or no code is handed on as it is', () => {
 
 test('every plan names only what a run has', async () => {
   const anything = new Proxy({}, { get: (_, name) => (name === 'toString' ? () => 'x' : 'x') })
-  const values = { issuer: 'https://a', mtls_base: 'https://b', suite: 'https://c', mtls: {}, mtls2: {} }
+  const values = { issuer: 'https://a', mtls_base: 'https://b', suite: 'https://c', approvals: 'http://d/', mtls: {}, mtls2: {} }
   for (const key of KEYS) {
     const plan = await load(key)
     const filled = await configuration(plan, { ...values, person: anything, without_phone: anything, clients: anything })

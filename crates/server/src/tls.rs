@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use rustls::{
-    DigitallySignedStruct, DistinguishedName, ServerConfig, SignatureScheme,
+    CipherSuite, DigitallySignedStruct, DistinguishedName, ServerConfig, SignatureScheme,
     client::danger::HandshakeSignatureValid,
     crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, PrivateKeyDer, UnixTime, pem::PemObject},
@@ -31,7 +31,7 @@ pub fn server(
         .map_err(|error| refused("tls_certificate_file", certificate, error.to_string()))?;
     let private =
         PrivateKeyDer::from_pem_file(key).map_err(|error| refused("tls_key_file", key, error.to_string()))?;
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let provider = Arc::new(provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| Failure::new(error.to_string()))?;
@@ -44,6 +44,18 @@ pub fn server(
         .map_err(|error| refused("tls_certificate_file", certificate, error.to_string()))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+/// In TLS 1.2, neither RFC 9325 §4.2 recommends ChaCha20 nor FAPI 1.0 Advanced §8.5 permits it (docs/decisions/0096).
+const UNLISTED: [CipherSuite; 2] = [
+    CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+    CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+];
+
+fn provider() -> CryptoProvider {
+    let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+    provider.cipher_suites.retain(|suite| !UNLISTED.contains(&suite.suite()));
+    provider
 }
 
 /// Accepts any certificate whose private key the client proves to hold. Whether it authenticates a client is decided

@@ -6,6 +6,7 @@ mod basic;
 mod config;
 mod dynamic;
 mod fapi2;
+mod fapi_ciba;
 mod rp_logout;
 
 use std::collections::BTreeMap;

@@ -15,11 +15,13 @@ or without the suite; and what the suite itself said when it was last run. The t
 (`cargo test -p porteiro-tests conformance`). [certification/](../certification/) runs the suite. `cargo xtask tidy` fails
 when a module has no test, when a test that is named is not there, or when a result names a module nobody knows.
 
-The results are of runs of our own. They are no certificate. The OpenID plans (not Config OP, not FAPI 2.0) run through a
+The results are of runs of our own. They are no certificate. The OpenID plans (not Config OP, not FAPI) run through a
 front that adds PKCE, which their clients do not send and ours must; that, and what of the plans is refused on purpose, is
 in [0057](decisions/0057-conformance-plans-without-pkce-run-through-a-proxy-that-adds-it.md). In the Dynamic plan that is two conditions of one module
 (no implicit grant), and three more modules that do not end: they wait for a picture of a page that shows what a stranger
-registered (logo, policy, terms), and no page of ours does ([0039](decisions/0039-logos-and-links-of-unverified-clients-are-not-shown.md)). How
+registered (logo, policy, terms), and no page of ours does ([0039](decisions/0039-logos-and-links-of-unverified-clients-are-not-shown.md)). In
+the FAPI-CIBA plans a program decides for the person, in their session
+([0096](decisions/0096-fapi-ciba-is-served-to-clients-of-the-fapi2-profile.md)). How
 the suite was built, and which of its libraries had a stand-in, is in [certification/](../certification/).
 ";
 

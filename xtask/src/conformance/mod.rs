@@ -129,13 +129,17 @@ mod tests {
                 ("fapi2-mtls", 47),
                 ("fapi2-dpop", 56),
                 ("message-signing", 61),
+                ("fapi-ciba-poll", 35),
+                ("fapi-ciba-ping", 40),
+                ("fapi-ciba-poll-mtls", 33),
+                ("fapi-ciba-ping-mtls", 38),
             ]
         );
     }
 
     #[test]
     fn a_module_without_a_row_is_found_and_one_with_a_row_is_not() {
-        let all = 1 + 38 + 38 + 23 + 11 + 2 + 47 + 56 + 61;
+        let all = 1 + 38 + 38 + 23 + 11 + 2 + 47 + 56 + 61 + 35 + 40 + 33 + 38;
         assert_eq!(found("", &[]).len(), all);
         let rest = found(CONFIG, &[]);
         assert_eq!(rest.len(), all - 1);

@@ -93,6 +93,36 @@ pub const GROUPS: &[&[Plan]] = &[
             parts: &[FAPI2_ALWAYS, FAPI2_SIGNED],
         },
     ],
+    &[
+        Plan {
+            key: "fapi-ciba-poll",
+            name: CIBA_PLAN,
+            title: "FAPI-CIBA, poll, private_key_jwt",
+            prefix: CIBA,
+            parts: &[CIBA_ALWAYS, CIBA_ASSERTION],
+        },
+        Plan {
+            key: "fapi-ciba-ping",
+            name: CIBA_PLAN,
+            title: "FAPI-CIBA, ping, private_key_jwt",
+            prefix: CIBA,
+            parts: &[CIBA_ALWAYS, CIBA_ASSERTION, CIBA_PING],
+        },
+        Plan {
+            key: "fapi-ciba-poll-mtls",
+            name: CIBA_PLAN,
+            title: "FAPI-CIBA, poll, certificates",
+            prefix: CIBA,
+            parts: &[CIBA_ALWAYS, CIBA_CERTIFICATE],
+        },
+        Plan {
+            key: "fapi-ciba-ping-mtls",
+            name: CIBA_PLAN,
+            title: "FAPI-CIBA, ping, certificates",
+            prefix: CIBA,
+            parts: &[CIBA_ALWAYS, CIBA_CERTIFICATE, CIBA_PING],
+        },
+    ],
 ];
 
 pub fn find(key: &str) -> Option<&'static Plan> {
@@ -100,6 +130,8 @@ pub fn find(key: &str) -> Option<&'static Plan> {
 }
 
 const FAPI2: &str = "fapi2-security-profile-final-";
+const CIBA_PLAN: &str = "fapi-ciba-id1-test-plan";
+const CIBA: &str = "fapi-ciba-id1";
 
 /// 38 modules, of which three need clients that register themselves.
 const BASIC: &[&str] = &[
@@ -268,4 +300,63 @@ const FAPI2_SIGNED: &[&str] = &[
     "ensure-matching-key-in-authorization-request",
     "ensure-unsigned-request-at-par-endpoint-fails",
     "par-authorization-request-containing-request_uri",
+];
+
+/// In each FAPI-CIBA plan (`plain_fapi`); the module of the plain flow is the prefix alone.
+const CIBA_ALWAYS: &[&str] = &[
+    "-discovery-end-point-verification",
+    "",
+    "-user-rejects-authentication",
+    "-multiple-call-to-token-endpoint",
+    "-auth-req-id-expired",
+    "-ensure-authorization-request-with-binding-message-succeeds",
+    "-ensure-other-scope-order-succeeds",
+    "-ensure-requested-expiry-as-string-succeeds",
+    "-ensure-authorization-request-with-potentially-bad-binding-message",
+    "-ensure-request-object-missing-aud-fails",
+    "-ensure-request-object-bad-aud-fails",
+    "-ensure-request-object-missing-iss-fails",
+    "-ensure-request-object-bad-iss-fails",
+    "-ensure-request-object-missing-exp-fails",
+    "-ensure-request-object-expired-exp-fails",
+    "-ensure-request-object-exp-is-70-minutes-in-future-fails",
+    "-ensure-request-object-missing-iat-fails",
+    "-ensure-request-object-missing-nbf-fails",
+    "-ensure-request-object-nbf-is-10-minutes-in-future-fails",
+    "-ensure-request-object-nbf-is-70-minutes-in-past-fails",
+    "-ensure-request-object-missing-jti-fails",
+    "-ensure-request-object-signature-algorithm-is-none-fails",
+    "-ensure-request-object-signature-algorithm-is-bad-fails",
+    "-ensure-request-object-signature-algorithm-is-RS256-fails",
+    "-ensure-request-object-signed-by-other-client-fails",
+    "-ensure-authorization-request-with-multiple-hints-fails",
+    "-ensure-wrong-auth-req-id-in-token-endpoint-request",
+    "-ensure-unsigned-backchannel-authorization-request-fails",
+    "-refresh-token",
+    "-ensure-mtls-holder-of-key-required",
+];
+
+/// With `private_key_jwt`.
+const CIBA_ASSERTION: &[&str] = &[
+    "-ensure-without-client-assertion-in-token-endpoint-request",
+    "-ensure-without-client-assertion-in-backchannel-authorization-request",
+    "-ensure-client-assertion-signature-algorithm-in-backchannel-authorization-request-is-RS256-fails",
+    "-ensure-client-assertion-signature-algorithm-in-token-endpoint-request-is-RS256-fails",
+    "-ensure-client-assertion-with-iss-aud-to-token-endpoint-succeeds",
+];
+
+/// With certificates.
+const CIBA_CERTIFICATE: &[&str] = &[
+    "-ensure-different-client-id-and-issuer-in-backchannel-authorization-request",
+    "-ensure-wrong-client-id-in-token-endpoint-request",
+    "-ensure-wrong-client-id-in-backchannel-authorization-request",
+];
+
+/// With notifications.
+const CIBA_PING: &[&str] = &[
+    "-ping-backchannel-notification-endpoint-response-has-body",
+    "-ping-backchannel-notification-endpoint-response-401",
+    "-ping-backchannel-notification-endpoint-response-403",
+    "-ping-with-mtls-ciba-notification-endpoint-response-401-and-require-server-does-not-retry",
+    "-ping-backchannel-notification-endpoint-return-redirect-request",
 ];

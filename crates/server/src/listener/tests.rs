@@ -365,6 +365,7 @@ async fn old_versions_and_weak_ciphers_get_no_handshake() {
         ("TLS 1.0", 0x0301, vec![GOOD, 0xc009, 0x002f], false),
         ("TLS 1.1", 0x0302, vec![GOOD, 0xc009, 0x002f], false),
         ("TLS 1.2 with CBC", 0x0303, vec![0xc009, 0xc00a, 0xc023, 0xc024], false),
+        ("TLS 1.2 with ChaCha20", 0x0303, vec![0xcca8, 0xcca9], false),
         ("TLS 1.2 without forward secrecy", 0x0303, vec![0x009c, 0x009d, 0x002f], false),
         ("TLS 1.2 as it should be", 0x0303, vec![GOOD], true),
     ] {

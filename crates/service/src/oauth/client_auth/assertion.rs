@@ -50,7 +50,7 @@ pub(super) async fn verify(app: &Arc<App>, client: &Client, assertion: &str) -> 
         Some(_) => return Ok(false),
     }
     let now = app.clock.now();
-    let Some((jti, expires_at)) = accept(&verified.payload, client, app.issuer(), now) else {
+    let Some((jti, expires_at)) = accept(&verified.payload, client, app, now) else {
         return Ok(false);
     };
     Ok(store::use_assertion(&app.store, &client.id, &sha256(jti.as_bytes()), ordered_floor(expires_at))
@@ -61,7 +61,7 @@ pub(super) async fn verify(app: &Arc<App>, client: &Client, assertion: &str) -> 
 fn accept(
     claims: &Value,
     client: &Client,
-    issuer: &str,
+    app: &App,
     now: OffsetDateTime,
 ) -> Option<(String, OffsetDateTime)> {
     let text = |name: &str| claims[name].as_str();
@@ -70,10 +70,10 @@ fn accept(
     }
     // One string, equal to ours (docs/decisions/0017): an array could also name another server.
     let audience = text("aud")?;
+    let issuer = app.issuer();
     let token_endpoint = format!("{issuer}/connect/token");
     // FAPI-CIBA precedes the rule of FAPI 2.0: its clients may name the endpoint (docs/decisions/0094).
-    let names_endpoint = client.may_use_grant(CIBA)
-        && (audience == token_endpoint || audience == format!("{issuer}/connect/ciba"));
+    let names_endpoint = client.may_use_grant(CIBA) && is_endpoint(app, audience);
     match client.profile {
         Profile::Fapi2 | Profile::Default if names_endpoint => {}
         Profile::Fapi2 if audience == issuer => {}
@@ -94,4 +94,12 @@ fn accept(
     }
     let jti = text("jti").filter(|jti| !jti.is_empty())?;
     Some((jti.to_owned(), OffsetDateTime::from_unix_timestamp(expires).ok()?))
+}
+
+/// The addresses that CIBA Core §7.1 has an OP accept beside its issuer, also under the name for mutual TLS (RFC 8705 §5).
+fn is_endpoint(app: &App, audience: &str) -> bool {
+    let mtls = app.checked.settings.mtls_base_url.as_deref().map(|base| base.trim_end_matches('/'));
+    let bases = [Some(app.issuer()), mtls].into_iter().flatten();
+    let mut paths = bases.filter_map(|base| audience.strip_prefix(base));
+    paths.any(|path| matches!(path, "/connect/token" | "/connect/ciba"))
 }

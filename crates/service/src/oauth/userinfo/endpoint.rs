@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use axum::{
     extract::{FromRequest, Request, State},
-    http::{HeaderValue, header},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
     response::{IntoResponse, Response},
 };
+use uuid::Uuid;
 
 use super::{Answer, respond, unreadable};
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
 };
 
 const PATH: &str = "/connect/userinfo";
+const INTERACTION: HeaderName = HeaderName::from_static("x-fapi-interaction-id");
 
 pub fn routes() -> Vec<Route> {
     let standard = "OpenID Connect Core 1.0";
@@ -25,13 +27,15 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-async fn by_get(State(app): State<Arc<App>>, context: RequestContext) -> Response {
-    answer(&app, &context, &Carried { method: "GET", path: PATH, form: None }).await
+async fn by_get(State(app): State<Arc<App>>, context: RequestContext, headers: HeaderMap) -> Response {
+    let response = answer(&app, &context, &Carried { method: "GET", path: PATH, form: None }).await;
+    with_interaction(response, &headers, &context)
 }
 
 /// The token in the header with any body, or in a form of its own (RFC 6750 §2.2).
 async fn by_post(State(app): State<Arc<App>>, context: RequestContext, request: Request) -> Response {
-    let form = request.headers().get(header::CONTENT_TYPE).is_some_and(|media| {
+    let headers = request.headers().clone();
+    let form = headers.get(header::CONTENT_TYPE).is_some_and(|media| {
         media.to_str().is_ok_and(|media| media.starts_with("application/x-www-form-urlencoded"))
     });
     let parameters = if form {
@@ -43,7 +47,19 @@ async fn by_post(State(app): State<Arc<App>>, context: RequestContext, request: 
         None
     };
     let token = parameters.as_ref().and_then(|parameters| parameters.get("access_token"));
-    answer(&app, &context, &Carried { method: "POST", path: PATH, form: token }).await
+    let response = answer(&app, &context, &Carried { method: "POST", path: PATH, form: token }).await;
+    with_interaction(response, &headers, &context)
+}
+
+/// FAPI 1.0 Baseline §6.2.1 (11), which FAPI-CIBA builds on: the UUID by which the client logs this request, or ours.
+fn with_interaction(mut response: Response, headers: &HeaderMap, context: &RequestContext) -> Response {
+    let is_uuid = |sent: &&HeaderValue| sent.len() == 36 && Uuid::try_parse_ascii(sent.as_bytes()).is_ok();
+    let sent = headers.get(INTERACTION).filter(is_uuid).cloned();
+    let own = || HeaderValue::from_str(&context.request_id.to_string()).ok();
+    if let Some(id) = sent.or_else(own) {
+        response.headers_mut().insert(INTERACTION, id);
+    }
+    response
 }
 
 async fn answer(app: &Arc<App>, context: &RequestContext, carried: &Carried<'_>) -> Response {
