@@ -70,7 +70,7 @@ impl Confirmation {
         self.key.is_none() && self.certificate.is_none()
     }
 
-    fn read(claim: &Value) -> Option<Self> {
+    pub(crate) fn read(claim: &Value) -> Option<Self> {
         let thumbprint = |name: &str| match &claim[name] {
             Value::Null => Some(None),
             value => URL_SAFE_NO_PAD.decode(value.as_str()?).ok()?.try_into().ok().map(Some),

@@ -126,9 +126,12 @@ macro_rules! kinds {
 kinds! {
     Account => AccountId,
     Approval => ApprovalId,
+    AssertionIssuer => AssertionIssuerId,
+    AuthorizationServer => AuthorizationServerId,
     Challenge => ChallengeId,
     Credential => CredentialId,
     Delegation => DelegationId,
+    ExternalIdentity => ExternalIdentityId,
     Flow => FlowId,
     Grant => GrantId,
     Invitation => InvitationId,

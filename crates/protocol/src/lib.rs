@@ -18,6 +18,7 @@ pub mod entropy;
 pub mod error;
 pub mod form;
 pub mod id;
+pub mod id_jag;
 pub mod jose;
 pub mod json;
 pub mod merge_patch;

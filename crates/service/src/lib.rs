@@ -30,6 +30,7 @@ pub mod roles;
 pub mod security_log;
 pub mod sessions;
 mod state;
+pub mod trusts;
 
 use std::sync::Arc;
 
@@ -73,6 +74,7 @@ pub fn table() -> Vec<http::Route> {
         management::roles::routes(),
         management::client_policies::routes(),
         management::delegations::routes(),
+        management::authorization_servers::routes(),
     ]
     .into_iter()
     .flatten()

@@ -36,7 +36,7 @@ impl Browser {
         let mut request = Request::builder()
             .method(method.clone())
             .uri(path)
-            .header(header::ORIGIN, ORIGIN)
+            .header(header::ORIGIN, self.app.app.issuer())
             .header(header::USER_AGENT, &self.user_agent);
         for (name, value) in &self.headers {
             request = request.header(*name, value);

@@ -8,4 +8,5 @@ pub mod driver;
 mod endings;
 mod exchange;
 mod histories;
+mod id_jag;
 mod review;

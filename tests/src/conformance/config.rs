@@ -14,6 +14,9 @@ const KNOWN: &[&str] = &[
     "authorization_response_iss_parameter_supported",
     "authorization_signing_alg_values_supported",
     "authorization_challenge_endpoint",
+    // Of drafts, as the next one and a few others are: a suite that is older warns about them.
+    "authorization_grant_profiles_supported",
+    "identity_chaining_requested_token_types_supported",
     "backchannel_authentication_endpoint",
     "backchannel_authentication_request_signing_alg_values_supported",
     "backchannel_logout_session_supported",

@@ -49,6 +49,9 @@ kinds! {
     ApprovalDecided = "approval.decided", "A member approved, denied or reported a request of a client.";
     ApprovalRedeemed = "approval.redeemed", "A client redeemed an approval for its one token.";
     ApprovalClientBlocked = "approval.client_blocked", "A client may not ask a member for a day: it was denied too often, or reported.";
+    AuthorizationServerAdded = "authorization_server.added", "A client may get assertions about members for another authorization server.";
+    AuthorizationServerRemoved = "authorization_server.removed", "A client may not get assertions for an authorization server any more.";
+    AssertionIssued = "assertion.issued", "A client got an assertion about a member for another authorization server.";
     AuthorityRefused = "authority.refused", "A request was refused because it exceeds the caller's authority; the reference identifies the refusal.";
     ImpersonationStarted = "impersonation.started", "A platform administrator started to impersonate a member.";
     ImpersonationToken = "impersonation.token", "An access token was issued for an impersonation.";

@@ -7,6 +7,7 @@
 pub mod api_keys;
 pub mod approvals;
 pub mod audit_trail;
+pub mod authorization_servers;
 pub mod branding;
 mod caller;
 pub mod changes;

@@ -21,6 +21,7 @@ pub mod discovery;
 pub mod exchange;
 pub mod grant_types;
 pub mod grants;
+pub mod id_jag;
 pub mod introspection;
 pub mod key_credentials;
 pub mod keys;

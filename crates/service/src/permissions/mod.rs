@@ -64,6 +64,12 @@ pub const OWN: &[OwnPermission] = &[
         "See what agents ask members to approve",
         "Ver o que agentes pedem que os membros aprovem",
     ),
+    here("trusts:read", "See which other servers are trusted", "Ver em quais outros servidores se confia"),
+    here(
+        "trusts:write",
+        "Trust other servers to identify members, and stop",
+        "Confiar em outros servidores para identificar membros, e deixar de confiar",
+    ),
     platform("platform.accounts:read", "See accounts", "Ver contas"),
     platform(
         "platform.accounts:write",

@@ -53,6 +53,8 @@ rules! {
     NotRedelegable = "not_redelegable", "The delegation by which the token was issued does not allow another client to act.";
     ChainTooLong = "chain_too_long", "The token has passed through as many clients as it may.";
     ExchangeOfActing = "exchange_of_acting", "An impersonation token cannot be exchanged.";
+    ServerNotRegistered = "server_not_registered", "The organization did not register this authorization server, or this resource of it, for the client.";
+    AssertionWidened = "assertion_widened", "The requested scope exceeds what the organization registered for this authorization server.";
     AgentOnPlatform = "agent_on_platform", "An agent cannot use platform permissions; only the administrator can, without an agent.";
     ImpersonationByKey = "impersonation_by_key", "Only a person can impersonate a member; an API key cannot.";
     ImpersonationNotHeld = "impersonation_not_held", "Impersonation requires the permission members:impersonate, given by name.";

@@ -11,6 +11,7 @@ use porteiro_protocol::{
     time::{Duration, OffsetDateTime},
 };
 
+pub(crate) use store::ALIVE;
 pub use store::{
     Ended, SessionRecord, end, end_others, end_presented, forget_credential, is_alive, is_open, list,
     of_grant,

@@ -32,7 +32,7 @@ pub struct SessionRecord {
 
 /// Valid: not ended, used in the last seven days (and the minute by which a touch may be late), begun in the last
 /// thirty.
-const ALIVE: &str = "ended_at IS NULL AND seen_at > now() - interval '7 days 60 seconds'
+pub(crate) const ALIVE: &str = "ended_at IS NULL AND seen_at > now() - interval '7 days 60 seconds'
     AND created_at > now() - interval '30 days'";
 
 /// NIST SP 800-63B-4 §2.2.3: an hour without use. Using the session again does not undo it.

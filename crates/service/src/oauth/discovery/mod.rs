@@ -15,7 +15,7 @@ use std::{sync::Arc, time::Duration};
 use porteiro_protocol::{
     assurance::{ACR_AAL1, ACR_AAL2},
     authorization_request::{Prompt, ResponseMode},
-    dpop,
+    dpop, id_jag,
     jose::Algorithm,
     metadata::{AuthorizationServer, Endpoints, ProtectedResource},
 };
@@ -146,6 +146,8 @@ fn authorization_server(app: &App, apis: &[Api]) -> AuthorizationServer {
         tls_client_certificate_bound_access_tokens: true,
         backchannel_logout_supported: true,
         backchannel_logout_session_supported: true,
+        identity_chaining_requested_token_types_supported: vec![id_jag::TOKEN_TYPE],
+        authorization_grant_profiles_supported: Vec::new(),
         ui_locales_supported: vec!["en", "pt"],
         authorization_details_types_supported: resources::details_types(apis),
         protected_resources: resources::all(issuer, apis),

@@ -1,6 +1,7 @@
 //! Token exchange (RFC 8693): a client acts for a person, and the token says so.
 //!
-//! 1. The client has authenticated, is verified, and registered the grant.
+//! 1. The client has authenticated, is verified, and registered the grant. An assertion for another server is issued by
+//!    `oauth/id_jag`; the rest is about access tokens.
 //! 2. The subject token is an access token of ours and valid now. A token of an impersonation is refused.
 //! 3. What is asked for is within the subject token, what the client may have, what the member holds now, and one
 //!    delegation to this client. One thing too many refuses the whole.
@@ -22,6 +23,7 @@ use porteiro_protocol::{
     client_metadata::ClientKind,
     error::ErrorCode,
     id::AccountId,
+    id_jag::TOKEN_TYPE,
 };
 
 use self::{decide::Exchange, derive::derive};
@@ -35,6 +37,7 @@ use super::{
     details::{Unfit, check_types},
     grant_types::TOKEN_EXCHANGE,
     grants::{self, GrantId},
+    id_jag,
     minting::{self, Speaker},
     token_request::{Grant, TokenRequest, TokenResponse},
 };
@@ -66,6 +69,9 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
     if client.is_public() || !client.is_verified() {
         let text = "this grant type is for confidential clients that an administrator has verified";
         return Err(OAuthError::new(ErrorCode::UnauthorizedClient, text));
+    }
+    if form.get("requested_token_type") == Some(TOKEN_TYPE) {
+        return id_jag::issue(request).await;
     }
     let asked = decide::read(form)?;
     own_actor_token(app, client, &asked)?;

@@ -25,19 +25,21 @@ pub async fn looked_at(
     form: &Parameters,
     refusal: OAuthError,
 ) -> OAuthError {
-    match end_superseded(app, context, client, form).await {
+    let Some((handle, challenge)) = carried(app, form) else { return refusal };
+    match end_superseded(app, context, client, &handle, challenge).await {
         Ok(()) => refusal,
         Err(error) => error.into(),
     }
 }
 
-async fn end_superseded(
+/// Ends the grant of a genuine handle that was superseded.
+pub async fn end_superseded(
     app: &App,
     context: &RequestContext,
     client: &Client,
-    form: &Parameters,
+    handle: &Presented,
+    challenge: Option<[u8; 32]>,
 ) -> Result<(), StoreError> {
-    let Some((handle, challenge)) = carried(app, form) else { return Ok(()) };
     let presented = Superseded {
         grant: handle.route.row,
         account: handle.route.owner,

@@ -77,4 +77,14 @@ macro_rules! ancestors_live {
         )
     };
 }
+/// Whether a grant outside organizations lives, and is derived; also for benchmarks.
+pub const ALIVE: &str = concat!(
+    "SELECT g.ancestors IS NOT NULL AS derived FROM oauth_grant g JOIN account a USING (account_id)
+     WHERE g.grant_id = $1 AND g.account_id = $2 AND g.generation > 0 AND g.revoked_at IS NULL
+       AND g.expires_at > now() AND a.state = 'active' AND g.organization_id IS NULL AND ",
+    given_to!("$3", "$4"),
+    " AND ",
+    not_ended!()
+);
+
 pub(crate) use {ancestors_live, delegation_lives, given_to, meant, not_ended, not_ended_there};

@@ -1,6 +1,7 @@
 //! The rows of grants: written, moved, read; ended in [`ending`].
 
 mod acting;
+mod asserting;
 mod batches;
 mod ending;
 mod lineage;
@@ -20,9 +21,11 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 pub use acting::{NewActing, find_acting, insert_acting, revoke_acting};
+pub use asserting::{Assertable, find_assertable};
 pub use batches::{Begun, Step, are_many, finish_ending, lock_ending, reach, step, store_notified};
 pub use ending::{Ending, EndingId, Owner, Revoked, begin_ending, revoke_one};
 pub use lineage::{NewDerived, Place, deriving_statement, insert_derived, redelegable};
+pub use living::ALIVE;
 pub(crate) use living::{ancestors_live, delegation_lives, given_to, meant, not_ended, not_ended_there};
 pub use membership::{find_member, list_of_membership, look_again, refusable};
 pub use reuse::end_superseded;
@@ -316,16 +319,6 @@ pub async fn diagnose(
         .await?;
     Ok(rows.first().map(live).transpose()?)
 }
-
-/// The statement of [`is_alive`], also for benchmarks.
-pub const ALIVE: &str = concat!(
-    "SELECT g.ancestors IS NOT NULL AS derived FROM oauth_grant g JOIN account a USING (account_id)
-     WHERE g.grant_id = $1 AND g.account_id = $2 AND g.generation > 0 AND g.revoked_at IS NULL
-       AND g.expires_at > now() AND a.state = 'active' AND g.organization_id IS NULL AND ",
-    given_to!("$3", "$4"),
-    " AND ",
-    not_ended!()
-);
 
 /// Whether tokens of a grant are valid: the grant, its account and its client.
 pub async fn is_alive(

@@ -1,0 +1,3 @@
+//! The rows.
+
+pub mod servers;
