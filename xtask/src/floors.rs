@@ -101,6 +101,7 @@ const HOUSES: &[House] = &[
                     "oauth/client_credentials",
                     "oauth/id_jag",
                     "oauth/exchange",
+                    "oauth/jwt_bearer",
                     "approvals",
                     "oauth/ciba",
                     "oauth/logout",

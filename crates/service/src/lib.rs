@@ -75,6 +75,8 @@ pub fn table() -> Vec<http::Route> {
         management::client_policies::routes(),
         management::delegations::routes(),
         management::authorization_servers::routes(),
+        management::assertion_issuers::routes(),
+        management::external_identities::routes(),
     ]
     .into_iter()
     .flatten()

@@ -43,6 +43,7 @@ pub const REGISTERS: Registers = Registers {
         oauth::device::GRANT,
         oauth::exchange::GRANT,
         oauth::ciba::GRANT,
+        oauth::jwt_bearer::GRANT,
     ],
 };
 

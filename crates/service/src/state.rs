@@ -34,6 +34,8 @@ pub struct App {
     pub presenter: Presenter,
     pub signatures: Signatures,
     pub client_keys: FetchedKeys,
+    /// Of other servers whose assertions are redeemed here.
+    pub issuer_keys: FetchedKeys,
     /// `None`: no client can authenticate with the subject of a certificate.
     pub client_authorities: Option<ClientAuthorities>,
     pub hasher: Hasher,
@@ -112,6 +114,7 @@ impl App {
             signatures: Signatures::default(),
             polls: Polls::default(),
             client_keys: FetchedKeys::default(),
+            issuer_keys: FetchedKeys::default(),
             client_authorities,
             passkeys,
             keys: parts.keys,

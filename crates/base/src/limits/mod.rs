@@ -106,6 +106,7 @@ pub const RULES: &[Rule] = &[
     REFUSAL_SUBJECT,
     AUTHORIZATION_SUBJECT,
     EXCHANGE_SUBJECT,
+    ASSERTION_SUBJECT,
     APPROVAL_ASK,
 ];
 
@@ -234,6 +235,8 @@ pub const REFUSAL_SUBJECT: Rule = rule("refusal.subject", 30, 60.0);
 pub const AUTHORIZATION_SUBJECT: Rule = rule("authorization.subject", 300, 10.0);
 /// Token exchanges by one client for one person: each is a grant.
 pub const EXCHANGE_SUBJECT: Rule = rule("exchange.subject", 300, 0.2);
+/// Assertions about one subject that one client redeems: each is a grant.
+pub const ASSERTION_SUBJECT: Rule = rule("assertion.subject", 300, 0.2);
 /// Requests for approval by one client to one person, granted or not: each waits for the account's lock.
 pub const APPROVAL_ASK: Rule = rule("approval_ask.subject", 60, 10.0);
 

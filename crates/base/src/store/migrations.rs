@@ -45,6 +45,7 @@ migrations! {
     15, "0015_approvals", compatible from 1;
     16, "0016_metadata_documents", compatible from 1;
     17, "0017_authorization_servers", compatible from 1;
+    18, "0018_assertion_issuers", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

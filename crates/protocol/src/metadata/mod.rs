@@ -67,7 +67,6 @@ pub struct AuthorizationServer {
     /// draft-ietf-oauth-identity-chaining; what an ID-JAG is asked for by.
     pub identity_chaining_requested_token_types_supported: Vec<&'static str>,
     /// draft-ietf-oauth-identity-assertion-authz-grant; without it clients do not try.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub authorization_grant_profiles_supported: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ui_locales_supported: Vec<&'static str>,

@@ -51,6 +51,11 @@ kinds! {
     ApprovalClientBlocked = "approval.client_blocked", "A client may not ask a member for a day: it was denied too often, or reported.";
     AuthorizationServerAdded = "authorization_server.added", "A client may get assertions about members for another authorization server.";
     AuthorizationServerRemoved = "authorization_server.removed", "A client may not get assertions for an authorization server any more.";
+    AssertionIssuerTrusted = "assertion_issuer.trusted", "A client may redeem another server's assertions about members.";
+    AssertionIssuerRemoved = "assertion_issuer.removed", "An issuer of assertions is not trusted any more; tokens that were issued for its assertions ended.";
+    ExternalIdentityLinked = "external_identity.linked", "A subject of another server was linked to a member.";
+    ExternalIdentityRemoved = "external_identity.removed", "A subject of another server is not linked to a member any more; tokens that were issued by the link ended.";
+    AssertionRedeemed = "assertion.redeemed", "A client redeemed another server's assertion about a member for a token.";
     AssertionIssued = "assertion.issued", "A client got an assertion about a member for another authorization server.";
     AuthorityRefused = "authority.refused", "A request was refused because it exceeds the caller's authority; the reference identifies the refusal.";
     ImpersonationStarted = "impersonation.started", "A platform administrator started to impersonate a member.";

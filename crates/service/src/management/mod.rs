@@ -6,6 +6,7 @@
 
 pub mod api_keys;
 pub mod approvals;
+pub mod assertion_issuers;
 pub mod audit_trail;
 pub mod authorization_servers;
 pub mod branding;
@@ -14,6 +15,7 @@ pub mod changes;
 pub mod client_policies;
 pub mod delegations;
 mod endpoint;
+pub mod external_identities;
 mod guard;
 pub mod impersonation;
 pub mod invitations;

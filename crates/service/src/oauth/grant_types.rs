@@ -11,6 +11,9 @@ pub const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchang
 /// CIBA Core §4.
 pub const CIBA: &str = "urn:openid:params:grant-type:ciba";
 
+/// RFC 7523 §2.1.
+pub const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+
 /// One grant type.
 pub struct GrantType {
     /// The value of `grant_type`, as clients register it and discovery announces it.
@@ -85,6 +88,15 @@ pub const GRANT_TYPES: &[GrantType] = &[
         // Asking people for approval is for clients that an administrator vouches for.
         open_to_unverified: false,
         presents: Some(("auth_req_id", HandleKind::ApprovalRequest)),
+        served: |_| true,
+    },
+    GrantType {
+        name: JWT_BEARER,
+        short: None,
+        response_type: None,
+        // Acting for people is for clients that an administrator vouches for.
+        open_to_unverified: false,
+        presents: None,
         served: |_| true,
     },
 ];

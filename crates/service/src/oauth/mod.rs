@@ -23,6 +23,7 @@ pub mod grant_types;
 pub mod grants;
 pub mod id_jag;
 pub mod introspection;
+pub mod jwt_bearer;
 pub mod key_credentials;
 pub mod keys;
 pub mod logout;

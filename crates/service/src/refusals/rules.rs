@@ -55,6 +55,8 @@ rules! {
     ExchangeOfActing = "exchange_of_acting", "An impersonation token cannot be exchanged.";
     ServerNotRegistered = "server_not_registered", "The organization did not register this authorization server, or this resource of it, for the client.";
     AssertionWidened = "assertion_widened", "The requested scope exceeds what the organization registered for this authorization server.";
+    SubjectNotLinked = "subject_not_linked", "No member is linked to this issuer and subject: an administrator links them, and an equal address is not enough.";
+    NotAPermission = "not_a_permission", "An assertion gives permissions in an organization; other scopes are the person's own.";
     AgentOnPlatform = "agent_on_platform", "An agent cannot use platform permissions; only the administrator can, without an agent.";
     ImpersonationByKey = "impersonation_by_key", "Only a person can impersonate a member; an API key cannot.";
     ImpersonationNotHeld = "impersonation_not_held", "Impersonation requires the permission members:impersonate, given by name.";

@@ -55,6 +55,9 @@ events! {
     DelegationRevoked = "delegation.revoked", "A delegation was revoked; what was issued by it ended.", ["delegation_id", "client_id", "reason"];
     TokenExchanged = "token.exchanged", "A client exchanged a token of this person for one of its own.", ["grant_id", "from_grant_id", "client_id", "audience", "scope", "act", "delegation_id"];
     AssertionIssued = "assertion.issued", "A client got an assertion about this person for another authorization server.", ["grant_id", "client_id", "audience", "resource", "scope", "jti"];
+    AssertionRedeemed = "assertion.redeemed", "A client redeemed another server's assertion about this person for a token.", ["grant_id", "client_id", "issuer", "identity_id", "audience", "scope", "act"];
+    ExternalIdentityLinked = "external_identity.linked", "An organization linked a subject of another server to this person.", ["identity_id", "issuer", "organization"];
+    ExternalIdentityRemoved = "external_identity.removed", "A link of this person to a subject of another server was removed.", ["identity_id", "issuer", "organization"];
     ApprovalRequested = "approval.requested", "A client asked this person to approve an action.", ["approval_id", "client_id", "audience", "scope", "digest"];
     ApprovalDecided = "approval.decided", "A person approved, denied or reported a request of a client.", ["approval_id", "client_id", "state"];
     ApprovalRedeemed = "approval.redeemed", "A client redeemed an approval for its one token.", ["approval_id", "grant_id", "client_id", "audience", "scope", "digest"];

@@ -1,6 +1,9 @@
 //! What can be agreed. Pure.
 
-use porteiro_protocol::metadata::{check_resource_url, is_same_resource};
+use porteiro_protocol::{
+    jose::Algorithm,
+    metadata::{check_resource_url, is_same_resource},
+};
 
 /// The longest id of a client or subject at another server.
 const LONGEST_ID: usize = 255;
@@ -42,6 +45,18 @@ pub fn check_resources(resources: &[String]) -> Result<(), String> {
     }
 }
 
+/// The algorithms by which assertions may be signed: at least one, each named.
+///
+/// # Errors
+/// What is wrong, in words for the caller.
+pub fn algorithms(names: &[String]) -> Result<Vec<Algorithm>, String> {
+    let named: Result<Vec<Algorithm>, _> = names.iter().map(|name| name.parse()).collect();
+    match named {
+        Ok(named) if !named.is_empty() && named.len() <= Algorithm::ALL.len() => Ok(named),
+        Ok(_) | Err(_) => Err("algorithms must be one or more of ES256, EdDSA, RS256 and PS256".into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,6 +76,16 @@ mod tests {
             "https://id.example/",
         ] {
             assert!(check_issuer(wrong, own).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn algorithms_are_pinned_and_asymmetric() {
+        let named =
+            |names: &[&str]| algorithms(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(named(&["ES256", "RS256"]), Ok(vec![Algorithm::Es256, Algorithm::Rs256]));
+        for wrong in [&[][..], &["none"], &["HS256"], &["ES256", "HS256"]] {
+            assert!(named(wrong).is_err(), "{wrong:?}");
         }
     }
 

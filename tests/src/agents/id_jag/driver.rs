@@ -66,6 +66,14 @@ impl Directory {
     pub async fn ask(&self, token: &str, more: &[(&str, &str)]) -> Answer {
         ask(&self.scene.app, &self.client, token, more).await
     }
+
+    /// An assertion for a new sign-in.
+    pub async fn assertion(&mut self, more: &[(&str, &str)]) -> String {
+        let tokens = self.sign_in(&[]).await;
+        let answer = self.ask(tokens["id_token"].as_str().unwrap(), more).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()["access_token"].as_str().unwrap().to_owned()
+    }
 }
 
 /// Asks for an assertion; an empty value leaves a parameter out.

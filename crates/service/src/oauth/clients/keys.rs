@@ -146,6 +146,30 @@ async fn keys(app: &App, client: &Client, want: Want) -> Result<Jwks, NoKeys> {
 }
 
 impl FetchedKeys {
+    /// Verifies that the owner of a set signed the token. The claims are not checked.
+    ///
+    /// # Errors
+    /// As [`verify_compact`], and when the set cannot be fetched now.
+    pub async fn verify<F: Future<Output = Result<Value, FetchError>>>(
+        &self,
+        owner: &str,
+        uri: &str,
+        now: OffsetDateTime,
+        fetch: impl Fn() -> F,
+        token: &str,
+        allowed: &[Algorithm],
+    ) -> Result<VerifiedJws, Unverified> {
+        let known = self.get(owner, uri, Want::Known, now, &fetch).await?;
+        let verdict = match verify_with(known, token, allowed).await {
+            Err(VerifyError::UnknownKey) => {
+                let newer = self.get(owner, uri, Want::Newer, now, &fetch).await?;
+                verify_with(newer, token, allowed).await
+            }
+            verdict => verdict,
+        };
+        verdict.map_err(Unverified::Wrong)
+    }
+
     async fn get<F: Future<Output = Result<Value, FetchError>>>(
         &self,
         client_id: &str,

@@ -147,7 +147,7 @@ fn authorization_server(app: &App, apis: &[Api]) -> AuthorizationServer {
         backchannel_logout_supported: true,
         backchannel_logout_session_supported: true,
         identity_chaining_requested_token_types_supported: vec![id_jag::TOKEN_TYPE],
-        authorization_grant_profiles_supported: Vec::new(),
+        authorization_grant_profiles_supported: vec![id_jag::GRANT_PROFILE],
         ui_locales_supported: vec!["en", "pt"],
         authorization_details_types_supported: resources::details_types(apis),
         protected_resources: resources::all(issuer, apis),

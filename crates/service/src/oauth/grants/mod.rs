@@ -24,10 +24,11 @@ use uuid::Uuid;
 pub use grouped::Presenter;
 pub use porteiro_protocol::id::GrantId;
 pub use store::{
-    ALIVE, Assertable, Begun, Ending, EndingId, Held, NewActing, NewDerived, Owner, Place, Revoked, Step,
-    begin_ending, deriving_statement, diagnose, end_superseded, find_acting, find_assertable, find_member,
-    finish_ending, insert, insert_acting, insert_derived, is_alive, list, list_of_membership, lock_ending,
-    look_again, reach, redelegable, refusable, revoke_acting, revoke_one, statement, step, store_notified,
+    ALIVE, Assertable, Asserted, Begun, Ending, EndingId, Held, NewActing, NewAsserted, NewDerived, Owner,
+    Place, Revoked, Step, begin_ending, deriving_statement, diagnose, end_superseded, find_acting,
+    find_assertable, find_member, finish_ending, insert, insert_acting, insert_asserted, insert_derived,
+    is_alive, list, list_of_membership, lock_ending, look_again, reach, redelegable, refusable,
+    revoke_acting, revoke_asserted, revoke_one, statement, step, store_notified,
 };
 pub(crate) use store::{delegation_lives, meant, not_ended, not_ended_there};
 

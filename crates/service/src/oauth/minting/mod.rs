@@ -113,7 +113,8 @@ pub async fn access_token(
         organization: authority.organization(),
         role: said.role,
         actor: live.and_then(|live| live.terms.actor.clone()),
-        auth_time: live.map(|live| live.terms.auth_time),
+        // 0: another server asserted who it is, and is not believed about when they signed in.
+        auth_time: live.map(|live| live.terms.auth_time).filter(|at| *at > 0),
         level: live.map(|live| live.terms.level),
         confirmation: binding.confirmation(),
         details: authority.details().to_vec(),

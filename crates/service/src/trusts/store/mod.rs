@@ -1,3 +1,5 @@
 //! The rows.
 
+pub mod identities;
+pub mod issuers;
 pub mod servers;

@@ -1,6 +1,7 @@
 //! The rows of grants: written, moved, read; ended in [`ending`].
 
 mod acting;
+mod asserted;
 mod asserting;
 mod batches;
 mod ending;
@@ -21,6 +22,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 pub use acting::{NewActing, find_acting, insert_acting, revoke_acting};
+pub use asserted::{Asserted, NewAsserted, insert_asserted, revoke_asserted};
 pub use asserting::{Assertable, find_assertable};
 pub use batches::{Begun, Step, are_many, finish_ending, lock_ending, reach, step, store_notified};
 pub use ending::{Ending, EndingId, Owner, Revoked, begin_ending, revoke_one};
