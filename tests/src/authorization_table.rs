@@ -15,6 +15,7 @@ const TABLE: &[(&str, StatusCode)] = &[
     // No such API is registered.
     ("GET /.well-known/oauth-protected-resource/{*resource}", StatusCode::NOT_FOUND),
     ("GET /.well-known/jwks.json", StatusCode::OK),
+    ("GET /connect/authorization-details-types", StatusCode::OK),
     // Exists only where related origins are configured.
     ("GET /.well-known/webauthn", StatusCode::NOT_FOUND),
     // Without a client, and with a body that is no form.

@@ -5,14 +5,14 @@ use std::{path::Path, sync::Arc};
 use porteiro_protocol::{entropy::Entropy, time::Clock};
 use porteiro_service::{
     App, Parts,
-    fetch::{Destination, FetchPolicy, Fetcher},
+    fetch::{Destination, FetchPolicy, Fetcher, SECRET_RULE, WebhookKey},
     mail::{Mail, Mailer},
     oauth::{
         apis,
         keys::{self, Keys, LoadError, Origin},
     },
     secrets::MasterKey,
-    settings::{Checked, Mode, Settings},
+    settings::{Checked, Mode, Sensitive, Settings},
     sms::{Sms, SmsProvider},
     store::{
         Store,
@@ -100,6 +100,14 @@ pub async fn assemble(mut checked: Checked) -> Result<Arc<App>, Failure> {
     };
     if let Some(Err(reason)) = sms.address().map(|address| policy.check(Destination::Operators, address)) {
         return Err(Failure::refusal(format!("sms_url: {reason}")));
+    }
+    let webhook = checked.settings.approval_webhook_url.as_deref();
+    if let Some(Err(reason)) = webhook.map(|address| policy.check(Destination::Operators, address)) {
+        return Err(Failure::refusal(format!("approval_webhook_url: {reason}")));
+    }
+    let secret = checked.settings.approval_webhook_secret.as_ref().map(Sensitive::expose);
+    if secret.is_some_and(|secret| WebhookKey::parse(secret).is_none()) {
+        return Err(Failure::refusal(format!("approval_webhook_secret: {SECRET_RULE}")));
     }
     let fetcher = Fetcher::new(policy).map_err(Failure::refusal)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);

@@ -8,7 +8,9 @@ use porteiro_testkit::{Answer, Browser, TestApp};
 use serde_json::{Value, json};
 use tokio::{sync::Barrier, task::JoinSet};
 
-use super::driver::{Asked, CIBA, Scene, action, ask, asked, asking_agent, ledger_with_payments, proved};
+use super::driver::{
+    Asked, CIBA, Scene, action, ask, asked, asking_agent, ledger_with_payments, prove_two_factors, proved,
+};
 use crate::{
     oauth::driver::Relying,
     organizations::driver::{account_of, call, get, organization_key},
@@ -16,7 +18,7 @@ use crate::{
 };
 
 /// Three nodes, one person, and an agent that she lets ask.
-async fn nodes() -> (Vec<Arc<TestApp>>, Browser, Relying, String) {
+pub(super) async fn nodes() -> (Vec<Arc<TestApp>>, Browser, Relying, String) {
     let nodes = TestApp::builder().people().connections(4).start_nodes(3).await;
     apis::register(&nodes[0].app.store, &ledger_with_payments()).await.unwrap();
     let mut browser = proved(&nodes[0], "ana@example.test").await;
@@ -31,7 +33,7 @@ async fn nodes() -> (Vec<Arc<TestApp>>, Browser, Relying, String) {
 }
 
 /// Sixty-four of them over all nodes, started together.
-async fn all_at_once<F>(nodes: &[Arc<TestApp>], one: impl Fn(Arc<TestApp>) -> F) -> Vec<Answer>
+pub(super) async fn all_at_once<F>(nodes: &[Arc<TestApp>], one: impl Fn(Arc<TestApp>) -> F) -> Vec<Answer>
 where
     F: Future<Output = Answer> + Send + 'static,
 {
@@ -169,18 +171,7 @@ async fn what_cannot_be_undone_needs_two_factors_proved_within_five_minutes() {
     assert_eq!(refused.json()["flow"]["body"], json!({"kind": "reauthenticate", "level": "aal2"}));
     assert_eq!(scene.waiting().await["state"], "pending", "nothing was decided");
     let secret = people::enrol_totp(&mut scene.browser).await;
-    let mut flow = scene.browser.open(json!({"kind": "reauthenticate", "level": "aal2"})).await;
-    let proofs = [
-        ("totp/check", json!({"code": secret.code(people::step_now(1))})),
-        ("password/check", json!({"password": people::PASSWORD})),
-    ];
-    for _ in 0..2 {
-        let offered = proofs.iter().find(|(action, _)| flow.offers().contains(action));
-        if let Some((action, input)) = offered {
-            flow.act(&mut scene.browser, action, input.clone()).await;
-        }
-    }
-    assert_eq!(flow.stage(), "complete", "{}", flow.now);
+    prove_two_factors(&mut scene.browser, &secret).await;
     let answer = scene.decide("approve", &pick).await;
     assert_eq!(answer.json()["state"], "approved", "{}", answer.text());
     assert_eq!(scene.poll(&request).await.status, 200);

@@ -1,6 +1,7 @@
 //! CIBA Core 1.0: requests, errors and polling.
 
 use porteiro_protocol::{
+    assurance::ACR_AAL2,
     jose::Algorithm,
     time::{Clock, Duration},
 };
@@ -8,7 +9,9 @@ use porteiro_service::oauth::clients::Trust;
 use porteiro_testkit::verify;
 use serde_json::{Value, json};
 
-use super::driver::{CIBA, EXCHANGE, Scene, action, ask, asked, asking_agent, exchange, proved};
+use super::driver::{
+    CIBA, EXCHANGE, Scene, action, ask, asked, asking_agent, exchange, prove_two_factors, proved,
+};
 use crate::{
     oauth::{LEDGER, driver::Relying, signing::ClientKey, site::Site},
     organizations::driver::{account_of, payroll},
@@ -85,6 +88,7 @@ async fn every_wrong_request_has_the_error_of_the_standard() {
         (vec![("organization", "nowhere")], "unknown_user_id"),
         (vec![("binding_message", "<script>")], "invalid_binding_message"),
         (vec![("requested_expiry", "soon")], "invalid_request"),
+        (vec![("acr_values", "gold")], "unmet_authentication_requirements"),
         (vec![("authorization_details", "{")], "invalid_authorization_details"),
         (vec![("authorization_details", unknown_type.as_str())], "invalid_authorization_details"),
         (vec![("authorization_details", unfit.as_str())], "invalid_authorization_details"),
@@ -212,6 +216,8 @@ async fn a_signed_request_is_required_of_who_registered_it_and_checked_as_a_whol
         async |object: String| scene.agent.call(&scene.app, "/connect/ciba", &[("request", &object)]).await;
     let answer = send(key.typed("JWT", &claims(json!({})))).await;
     assert_eq!(answer.json()["expires_in"], 120, "{}", answer.text());
+    let replayed = send(key.typed("JWT", &claims(json!({})))).await;
+    assert_eq!(replayed.json()["error"], "invalid_request", "its jti is good once");
     for (name, wrong) in [
         ("iss", json!("other")),
         ("aud", json!("https://other.example")),
@@ -297,4 +303,59 @@ async fn a_client_that_refuses_a_ping_is_not_pinged_again_and_can_still_poll() {
         assert_eq!(site.heard().len(), 1, "{answer}");
         assert_eq!(scene.poll(&request).await.json()["error"], "access_denied");
     }
+}
+
+#[tokio::test]
+async fn a_client_in_ping_mode_is_told_once_when_nobody_decided_in_time() {
+    let site = Site::start().await;
+    let mut scene = pinged(&site, "204 No Content").await;
+    let run = async |scene: &Scene| {
+        scene.app.sql("UPDATE schedule SET next_run_at = now() WHERE name = 'approvals.tell_expired'").await;
+        for _ in 0..2 {
+            porteiro_service::jobs::run_due(&scene.app.app).await.unwrap();
+        }
+    };
+    let late = scene.asked(&[("client_notification_token", "token")]).await;
+    let waits = scene.asked(&[("client_notification_token", "token")]).await;
+    run(&scene).await;
+    assert_eq!(site.heard(), [""; 0], "both wait");
+    let sql = "UPDATE approval SET expires_at = now() WHERE approval_id = (SELECT approval_id FROM approval
+         ORDER BY created_at LIMIT 1)";
+    scene.app.sql(sql).await;
+    for _ in 0..2 {
+        run(&scene).await;
+    }
+    let heard = site.heard();
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    assert!(heard[0].contains(&json!({"auth_req_id": late.handle}).to_string()), "{heard:?}");
+    assert_eq!(scene.poll(&late).await.json()["error"], "expired_token");
+    scene.approve(&waits).await;
+    run(&scene).await;
+    assert_eq!(site.heard().len(), 2, "the other is told of the decision");
+}
+
+#[tokio::test]
+async fn a_level_that_the_client_asks_for_is_binding() {
+    let mut scene = Scene::asking().await;
+    let request = scene.asked(&[("acr_values", "gold aal2")]).await;
+    let refused = scene.decide("approve", &json!({"number": request.number})).await;
+    assert_eq!(refused.json()["code"], "step_up_required", "{}", refused.text());
+    assert_eq!(refused.json()["flow"]["body"]["level"], "aal2");
+    let secret = crate::people::enrol_totp(&mut scene.browser).await;
+    prove_two_factors(&mut scene.browser, &secret).await;
+    scene.approve(&request).await;
+    let tokens = scene.poll(&request).await.json();
+    let jwks = scene.app.get("/.well-known/jwks.json").await.json();
+    let claims = verify(tokens["id_token"].as_str().unwrap(), &jwks).unwrap();
+    assert_eq!(claims["acr"], ACR_AAL2, "{claims}");
+    // The least of several will do.
+    let request = scene.asked(&[("acr_values", "aal2 aal1")]).await;
+    assert_eq!(scene.waiting().await["level"], "aal1");
+    scene.approve(&request).await;
+    // What the client registered counts where a request says nothing.
+    let strict = asking_agent(&scene.app, json!({"default_acr_values": ["aal2"]})).await;
+    let body = json!({"client_id": strict.id, "scope": "invoices:read"});
+    assert_eq!(scene.delegate(&body).await.status, 201);
+    assert_eq!(scene.ask(&strict, &[]).await.status, 200);
+    assert_eq!(scene.waiting().await["level"], "aal2");
 }

@@ -1,12 +1,12 @@
 //! Delegations: who makes, sees and revokes them.
 
 use http::Method;
-use porteiro_service::oauth::clients::Trust;
+use porteiro_service::oauth::{apis, clients::Trust};
 use serde_json::{Value, json};
 
-use super::driver::{Scene, agent, exchange, exchanged};
+use super::driver::{Scene, agent, exchange, exchanged, noticed};
 use crate::{
-    oauth::driver::Relying,
+    oauth::{LEDGER, driver::Relying, ledger},
     organizations::driver::{call, get, organization, organization_key},
 };
 
@@ -62,7 +62,7 @@ async fn an_organizations_own_client_acts_for_its_members_and_no_others() {
     let own = agent(&scene.app, json!({"kind": "service"})).await;
     let sql = format!("UPDATE client SET organization_id = '{}' WHERE client_id = '{}'", scene.here, own.id);
     scene.app.sql(&sql).await;
-    scene.app.catch_up().await;
+    noticed().await;
     let body = json!({"client_id": own.id, "scope": "salaries:read"});
     let answer = call(&scene.app, Method::POST, &path, &key, Some(&body), &[]).await;
     assert_eq!(answer.status, 201, "{}", answer.text());
@@ -118,4 +118,24 @@ async fn a_person_has_two_hundred_delegations_at_most() {
     let body = json!({"client_id": scene.agent.id, "scope": "invoices:read"});
     let answer = scene.delegate(&body).await;
     assert_eq!(answer.status, 422, "{}", answer.text());
+}
+
+#[tokio::test]
+async fn an_api_that_is_removed_and_registered_again_revives_no_delegation() {
+    let mut scene = Scene::new().await;
+    scene.delegated("invoices:read", None).await;
+    let subject = scene.token("invoices:read", None).await;
+    let held = exchanged(&scene.app, &scene.agent, &subject, &[]).await;
+    assert!(apis::remove(&scene.app.app.store, LEDGER).await.unwrap());
+    noticed().await;
+    assert!(!scene.counts(&scene.agent, &held).await);
+    apis::register(&scene.app.app.store, &ledger()).await.unwrap();
+    noticed().await;
+    assert!(!scene.counts(&scene.agent, &held).await);
+    let subject = scene.token("invoices:read", None).await;
+    let answer = scene.exchange(&subject, &[]).await;
+    assert_eq!(answer.json()["error"], "invalid_request", "{}", answer.text());
+    assert_eq!(scene.browser.get("/v1/account/delegations").await.json()["items"], json!([]));
+    scene.delegated("invoices:read", None).await;
+    assert_eq!(scene.exchange(&subject, &[]).await.status, 200);
 }

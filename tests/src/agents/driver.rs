@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use porteiro_protocol::id::{AccountId, MembershipId, OrganizationId};
+use porteiro_protocol::{
+    id::{AccountId, MembershipId, OrganizationId},
+    totp::TotpSecret,
+};
 use porteiro_service::oauth::{apis, clients::Trust};
 use porteiro_testkit::{Answer, Browser, TestApp};
 use serde_json::{Value, json};
@@ -45,6 +48,27 @@ pub async fn proved(app: &Arc<TestApp>, address: &str) -> Browser {
     assert_eq!(flow.stage(), "complete");
     app.forget_limits().await;
     browser
+}
+
+/// Waits until every node has noticed a change of a client or an API: they look four times a second (docs/decisions/0030).
+pub async fn noticed() {
+    tokio::time::sleep(std::time::Duration::from_millis(600)).await;
+}
+
+/// The person proves a password and a code, now.
+pub async fn prove_two_factors(browser: &mut Browser, secret: &TotpSecret) {
+    let mut flow = browser.open(json!({"kind": "reauthenticate", "level": "aal2"})).await;
+    let proofs = [
+        ("totp/check", json!({"code": secret.code(people::step_now(1))})),
+        ("password/check", json!({"password": people::PASSWORD})),
+    ];
+    for _ in 0..2 {
+        let offered = proofs.iter().find(|(action, _)| flow.offers().contains(action));
+        if let Some((action, input)) = offered {
+            flow.act(browser, action, input.clone()).await;
+        }
+    }
+    assert_eq!(flow.stage(), "complete", "{}", flow.now);
 }
 
 impl Scene {

@@ -1,5 +1,6 @@
 //! Agents: delegations, token exchange (RFC 8693), approvals (CIBA), and what becomes of them.
 
+mod announced;
 mod approvals;
 mod attacks;
 mod ciba;
@@ -9,4 +10,8 @@ mod endings;
 mod exchange;
 mod histories;
 mod id_jag;
+mod meanwhile;
+mod once;
+mod remediation;
 mod review;
+mod stolen_key;

@@ -15,6 +15,7 @@ const KNOWN: &[&str] = &[
     "authorization_signing_alg_values_supported",
     "authorization_challenge_endpoint",
     // Of drafts, as the next one and a few others are: a suite that is older warns about them.
+    "authorization_details_types_metadata_endpoint",
     "authorization_grant_profiles_supported",
     "identity_chaining_requested_token_types_supported",
     "backchannel_authentication_endpoint",

@@ -6,7 +6,7 @@ use porteiro_testkit::{TestApp, verify};
 use serde_json::{Value, json};
 
 use super::{
-    app,
+    LEDGER, app,
     driver::{Relying, person},
     service,
 };
@@ -179,4 +179,20 @@ async fn what_no_client_could_call_is_no_resource() {
     let made = call(&app, Method::POST, "/v1/platform/apis", &key, Some(&payments(&json!({}))), &[]).await;
     assert_eq!(made.status, 201, "{}", made.text());
     assert_eq!(made.json()["resources"].as_array().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn two_rules_for_tokens_of_the_same_api_are_refused() {
+    let app = app().await;
+    let key = platform_key(&app, &["platform.apis:*"]).await;
+    let rule =
+        |from: &str| json!({"from": from, "scopes": [{"name": "payments:read", "from": ["invoices:read"]}]});
+    let other = "https://other.example.test";
+    for (exchanges, status) in
+        [(json!([rule(LEDGER), rule(LEDGER)]), 422), (json!([rule(LEDGER), rule(other)]), 201)]
+    {
+        let body = payments(&json!({"exchanges": exchanges}));
+        let answer = call(&app, Method::POST, "/v1/platform/apis", &key, Some(&body), &[]).await;
+        assert_eq!(answer.status, status, "{}", answer.text());
+    }
 }

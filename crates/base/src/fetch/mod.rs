@@ -13,6 +13,7 @@ mod caching;
 mod lanes;
 mod policy;
 mod resolver;
+mod webhook;
 
 use std::{fmt, path::Path, sync::Arc, time::Duration};
 
@@ -26,6 +27,7 @@ use url::form_urlencoded;
 
 pub use policy::{Destination, FetchPolicy};
 pub use resolver::{Answers, Lookup};
+pub use webhook::{SECRET_RULE, WebhookKey, WebhookMessage};
 
 use self::{
     lanes::{Errand, Lanes},
@@ -168,6 +170,25 @@ impl Fetcher {
             }
         };
         self.exchange(to, Method::POST, url, dress, async |answer| Ok(answer.status().as_u16())).await
+    }
+
+    /// Sends a signed message to the operator's own receiver. Returns the status; the body is not read.
+    pub async fn post_webhook(
+        &self,
+        url: &str,
+        key: &WebhookKey,
+        message: &WebhookMessage,
+    ) -> Result<u16, FetchError> {
+        let dress = |request: RequestBuilder| {
+            request
+                .header(header::CONTENT_TYPE, "application/json")
+                .header("webhook-id", &message.id)
+                .header("webhook-timestamp", message.timestamp)
+                .header("webhook-signature", key.sign(message))
+                .body(message.body.clone())
+        };
+        let read = async |answer: reqwest::Response| Ok(answer.status().as_u16());
+        self.exchange(Destination::Operators, Method::POST, url, dress, read).await
     }
 
     async fn get<T>(

@@ -154,6 +154,10 @@ impl Settings {
             );
         }
 
+        if self.approval_webhook_url.is_some() != self.approval_webhook_secret.is_some() {
+            find("approval_webhook_url", "must be set together with approval_webhook_secret".into());
+        }
+
         if findings.is_empty() {
             let issuer = self.base_url.trim_end_matches('/').to_owned();
             Ok(Checked { settings: self, mode, issuer })

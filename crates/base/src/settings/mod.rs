@@ -224,6 +224,14 @@ pub struct Settings {
     #[schemars(range(min = 1, max = 1000))]
     pub approval_limit_factor: u32,
 
+    /// A URL of your own to which every new request for approval is announced, so that your app can notify the person. The
+    /// message has no details and is signed (Standard Webhooks).
+    pub approval_webhook_url: Option<String>,
+
+    /// The key of these signatures: `whsec_` and the base64 of 24 to 64 random bytes.
+    #[schemars(with = "Option<String>")]
+    pub approval_webhook_secret: Option<Sensitive>,
+
     /// Whether the server applies missing migrations when it starts. Leave it off in production and run `porteiro
     /// migrate` as a separate step of the roll-out.
     pub migrate_on_start: bool,
@@ -345,6 +353,8 @@ impl Default for Settings {
             sms_countries: Vec::new(),
             sms_budget_per_day: 1_000,
             approval_limit_factor: 1,
+            approval_webhook_url: None,
+            approval_webhook_secret: None,
             migrate_on_start: false,
             key_rotation_seconds: 90 * 86_400,
             key_publish_lead_seconds: 86_400,

@@ -46,6 +46,7 @@ migrations! {
     16, "0016_metadata_documents", compatible from 1;
     17, "0017_authorization_servers", compatible from 1;
     18, "0018_assertion_issuers", compatible from 1;
+    19, "0019_approval_letters", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

@@ -16,7 +16,7 @@ mod schema;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub use display::{Display, TemplateError};
 pub use narrowing::{MAX_DETAILS, Rule, list_narrows};
@@ -69,6 +69,21 @@ impl DetailType {
         let properties = schema::properties(&self.schema).ok_or(SchemaError::NotAnObject)?;
         self.display.check(properties)?;
         self.check_narrowing(properties)
+    }
+
+    /// The schema for clients. Unlike the registered one it says what `type` is (draft-ietf-oauth-rar-metadata-remediation).
+    pub fn published_schema(&self) -> Value {
+        let mut schema = self.schema.clone();
+        if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.insert("type".into(), json!({"const": self.name}));
+        }
+        let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+        let others = required.into_iter().filter(|name| name != "type");
+        let required: Vec<Value> = std::iter::once(Value::from("type")).chain(others).collect();
+        if let Some(schema) = schema.as_object_mut() {
+            schema.insert("required".into(), Value::Array(required));
+        }
+        schema
     }
 
     fn check_narrowing(&self, properties: &Map<String, Value>) -> Result<(), DetailTypeError> {

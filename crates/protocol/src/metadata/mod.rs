@@ -73,6 +73,8 @@ pub struct AuthorizationServer {
     /// RFC 9396 §10.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub authorization_details_types_supported: Vec<String>,
+    /// draft-ietf-oauth-rar-metadata-remediation.
+    pub authorization_details_types_metadata_endpoint: String,
     /// RFC 9728 §4.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protected_resources: Vec<String>,

@@ -158,7 +158,7 @@ pub fn delegation(words: &Words, item: &Value) -> Item {
 }
 
 /// What an app asks for, in the words of the API; its own words are a quotation.
-fn approval(words: &Words, item: &Value) -> Item {
+pub fn approval(words: &Words, item: &Value) -> Item {
     let waits = item["state"] == "pending";
     let badge = match item["state"].as_str() {
         Some("pending") => (item["irreversible"] == true).then(|| words.t("badge-irreversible")),

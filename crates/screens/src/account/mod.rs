@@ -3,6 +3,7 @@
 //! 1. A page is one or two reads with the person's session cookie.
 //! 2. A form becomes one call. If a recent proof is required, the page leads through a flow and back.
 
+mod approval;
 mod lines;
 mod pages;
 
@@ -27,13 +28,14 @@ use crate::{
     page::{self, Wrong},
     visit::Visit,
 };
-use pages::Page;
+pub(crate) use pages::Page;
 
 pub(crate) fn routes() -> Router<Arc<Screens>> {
     Router::new()
         .route("/ui/account", get(home))
         .route("/ui/account/sign-out", post(sign_out))
         .route("/ui/account/{page}", get(show).post(act))
+        .route("/ui/account/approvals/{id}", get(approval::show))
 }
 
 async fn home() -> Response {
@@ -175,7 +177,10 @@ async fn answered(
     let missed = done == "approved" && reply.body["state"] == "denied";
     let done = if missed { "wrong-number" } else { done };
     if reply.status.is_success() {
-        let there = page::see_other(&format!("/ui/account/{}?done={done}", page.name()));
+        // Of a request the person sees what became of it.
+        let one = reply.body["id"].as_str().filter(|_| page == Page::Approvals);
+        let one = one.map(|id| format!("/{id}")).unwrap_or_default();
+        let there = page::see_other(&format!("/ui/account/{}{one}?done={done}", page.name()));
         return page::with_cookies(there, &reply.cookies);
     }
     let words = screens.catalogues.words(visit.language);

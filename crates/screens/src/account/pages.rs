@@ -281,7 +281,7 @@ fn listed(reply: &Reply) -> impl Iterator<Item = &Value> {
     reply.body["items"].as_array().into_iter().flatten()
 }
 
-fn done(name: &str) -> Option<&'static str> {
+pub fn done(name: &str) -> Option<&'static str> {
     const DONE: &[(&str, &str)] = &[
         ("removed", "done-removed"),
         ("renamed", "done-renamed"),

@@ -1,7 +1,7 @@
 //! The data of a flow's page.
 
 use super::{representation::Flow, ways::Way};
-use crate::form::Form;
+use crate::{account::Page, form::Form};
 
 /// What the person typed or chose on the previous page; the screens store nothing between requests.
 #[derive(Debug, Default, Clone)]
@@ -44,8 +44,7 @@ impl Typed {
 
 /// The account page to return to: one of ours by name, never an address.
 pub fn page_name(name: Option<&str>) -> &'static str {
-    const PAGES: &[&str] = &["security", "sessions", "apps", "keys", "organizations", "activity"];
-    PAGES.iter().copied().find(|page| Some(*page) == name).unwrap_or_default()
+    name.and_then(Page::parse).map(Page::name).unwrap_or_default()
 }
 
 /// `v` in templates.

@@ -7,7 +7,7 @@ use porteiro_service::oauth::{clients::Trust, scopes::STANDARD_SCOPES};
 use porteiro_testkit::TestApp;
 
 use crate::{
-    around::{asking, asks, belongs, client},
+    around::{asking, belongs, client},
     driver::{Person, app, title},
 };
 
@@ -151,62 +151,4 @@ async fn attempts_of_strangers_are_one_line_and_bury_nothing() {
     assert!(page.contains("<strong>Account created</strong>") && page.contains("<strong>Signed in</strong>"));
     let page = ana.get("/ui/account/activity?lang=pt").await.text();
     assert!(page.contains("<strong>100 tentativas de entrada recusadas</strong>"), "{page}");
-}
-
-/// The id of the request on the page, and its three numbers.
-fn picks(page: &str) -> (String, Vec<String>) {
-    let id = page.split("id=\"pick-").nth(1).and_then(|rest| rest.split('"').next()).expect("a request");
-    let numbers = page.split("value=\"approve-").skip(1).filter_map(|rest| rest.split('"').next());
-    (id.to_owned(), numbers.map(ToOwned::to_owned).collect())
-}
-
-#[tokio::test]
-async fn an_approval_is_shown_in_words_and_decided_by_the_number() {
-    let (app, _) = app().await;
-    let mut ana = Person::new(&app);
-    ana.register("ana@example.test").await;
-    let account = ana.get("/v1/account").await.json()["id"].as_str().expect("an id").parse().expect("an id");
-    assert!(ana.get("/ui/account/approvals?lang=en").await.text().contains("Nothing waits for you."));
-    let email = STANDARD_SCOPES.iter().find(|scope| scope.name == "email").expect("a scope");
-
-    let (_, number) = asks(&app, account).await;
-    let page = ana.get("/ui/account/approvals").await.text();
-    assert!(page.contains("Ledger agent") && page.contains(&format!("<li>{}</li>", email.en)), "{page}");
-    assert!(page.contains("<q>Order 7</q>"), "{page}");
-    let (id, numbers) = picks(&page);
-    assert_eq!(numbers.len(), 3, "{page}");
-    assert!(page.find("value=\"deny\"") < page.find("value=\"approve-"), "to deny is the default");
-    let portuguese = ana.get("/ui/account/approvals?lang=pt").await.text();
-    assert!(portuguese.contains("Aprovações") && portuguese.contains(email.pt), "{portuguese}");
-    ana.get("/ui/account/approvals?lang=en").await;
-
-    let pick = format!("approve-{number}");
-    let fields = [("id", id.as_str()), ("action", pick.as_str())];
-    let done = ana.post("/ui/account/approvals", &fields).await;
-    assert_eq!(done.header("location"), "/ui/account/approvals?done=approved");
-    let page = ana.get("/ui/account/approvals?done=approved").await.text();
-    assert!(page.contains("The app can do exactly this, once.") && page.contains("Earlier"), "{page}");
-    let again = ana.post("/ui/account/approvals", &fields).await;
-    assert!(again.text().contains("That was decided already"), "{}", again.text());
-}
-
-#[tokio::test]
-async fn a_wrong_number_and_a_report_say_what_they_did() {
-    let (app, _) = app().await;
-    let mut ana = Person::new(&app);
-    ana.register("ana@example.test").await;
-    let account = ana.get("/v1/account").await.json()["id"].as_str().expect("an id").parse().expect("an id");
-    let (_, number) = asks(&app, account).await;
-    let (id, numbers) = picks(&ana.get("/ui/account/approvals").await.text());
-    let wrong = numbers.iter().find(|one| **one != number.to_string()).expect("another");
-    let pick = format!("approve-{wrong}");
-    let done = ana.post("/ui/account/approvals", &[("id", id.as_str()), ("action", pick.as_str())]).await;
-    assert_eq!(done.header("location"), "/ui/account/approvals?done=wrong-number");
-
-    asks(&app, account).await;
-    let (id, _) = picks(&ana.get("/ui/account/approvals").await.text());
-    let done = ana.post("/ui/account/approvals", &[("id", id.as_str()), ("action", "report")]).await;
-    assert_eq!(done.header("location"), "/ui/account/approvals?done=blocked");
-    let page = ana.get("/ui/account/approvals?done=blocked&lang=en").await.text();
-    assert!(page.contains("cannot ask you for a day") && page.contains("Blocked"), "{page}");
 }

@@ -80,7 +80,34 @@ pub async fn belongs(
 
 /// An agent to which the person delegated something: it asks for an approval, and shows this number.
 pub async fn asks(app: &TestApp, account: AccountId) -> (String, i64) {
-    let metadata = json!({"client_name": "Ledger agent", "kind": "agent",
+    asks_for(app, account, "scope=openid%20email").await
+}
+
+/// The same for a transfer, which cannot be undone.
+pub async fn asks_for_transfer(app: &TestApp, account: AccountId) -> (String, i64) {
+    let properties = json!({"amount": {"type": "string"}});
+    let api = json!({
+        "identifier": "https://ledger.example.test",
+        "name": "Ledger",
+        "scopes": [{"name": "transfers:make", "description": {"en": "Make transfers", "pt": "Fazer transferências"}}],
+        "details": [{
+            "name": "transfer",
+            "schema": {"type": "object", "properties": properties, "additionalProperties": false},
+            "display": {"en": "Transfer {amount}", "pt": "Transferir {amount}"},
+            "irreversible": true,
+        }],
+    });
+    apis::register(&app.app.store, &serde_json::from_value(api).expect("an API")).await.expect("an API");
+    app.catch_up().await;
+    let details = "%5B%7B%22type%22%3A%22transfer%22%2C%22amount%22%3A%227%22%7D%5D";
+    let what = format!(
+        "scope=openid%20transfers%3Amake&resource=https%3A%2F%2Fledger.example.test&authorization_details={details}"
+    );
+    asks_for(app, account, &what).await
+}
+
+async fn asks_for(app: &TestApp, account: AccountId, what: &str) -> (String, i64) {
+    let metadata = json!({"client_name": "Ledger agent", "kind": "agent", "authorization_details_types": ["transfer"],
         "token_endpoint_auth_method": "client_secret_post", "grant_types": ["urn:openid:params:grant-type:ciba"]});
     let made = clients::create(&app.app.store, &*app.app.entropy, &metadata, Trust::Verified).await;
     let made = made.expect("a client");
@@ -94,7 +121,7 @@ pub async fn asks(app: &TestApp, account: AccountId) -> (String, i64) {
     .await;
     let secret = made.secret.expect("a secret").reveal().to_string();
     let form = format!(
-        "client_id={}&client_secret={secret}&scope=openid%20email&login_hint={account}&binding_message=Order%207",
+        "client_id={}&client_secret={secret}&{what}&login_hint={account}&binding_message=Order%207",
         made.client_id
     );
     let answer = app.form("/connect/ciba", form).await.json();

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test says what went wrong by stopping there")]
 
 mod account;
+mod approvals;
 mod around;
 mod asvs;
 mod branding;

@@ -111,6 +111,7 @@ async fn account(ana: &mut Person) {
     for page in ["security", "sessions", "apps", "approvals", "keys", "organizations", "activity"] {
         ana.visit(&format!("/ui/account/{page}")).await;
     }
+    assert_eq!(ana.get("/ui/account/approvals/..%2f..%2fplatform").await.status, 404);
     for kind in ["passkey", "password", "totp", "recovery_codes", "email", "phone"] {
         ana.post("/ui/account/security", &[("action", "enrol"), ("kind", kind)]).await;
     }

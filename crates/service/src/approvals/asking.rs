@@ -11,7 +11,7 @@ use porteiro_protocol::{
 use serde_json::{Value, json};
 
 use super::{
-    Frozen, decide,
+    Frozen, announce, decide,
     frozen::hex,
     ping,
     store::{self, NewApproval},
@@ -227,6 +227,7 @@ async fn write(
                 .changing(Value::Null, payload);
             audit_trail::record(app, &tx, context, organization, &event).await?;
         }
+        announce::enqueue(app, &tx, new).await?;
         // What waits already was announced, and is seen together with it.
         if store::is_only_one(&tx, new.account).await? {
             let what = flow::happening(app, None);

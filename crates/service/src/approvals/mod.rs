@@ -9,6 +9,7 @@
 //!
 //! The standards by which a client asks are doors to this: `oauth/ciba`.
 
+mod announce;
 mod asking;
 mod decide;
 mod deciding;
@@ -16,6 +17,7 @@ mod ending;
 mod frozen;
 mod ping;
 mod redeem;
+mod standing;
 mod store;
 
 use porteiro_protocol::{
@@ -24,13 +26,15 @@ use porteiro_protocol::{
     time::OffsetDateTime,
 };
 
+pub use announce::ANNOUNCE;
 pub use asking::{Question, Wanted, ask, unknown};
 pub use decide::{EXPIRES_SECONDS, MAX_EXPIRES_SECONDS, MIN_EXPIRES_SECONDS, is_binding_message};
 pub use deciding::{approve, deny, may_approve, report};
 pub use ending::DEPENDENT;
 pub use frozen::{Frozen, hex};
-pub use ping::PING;
+pub use ping::{PING, TELL_EXPIRED};
 pub use redeem::redeem;
+pub use standing::is_possible;
 pub use store::{Filter, Whose, find, list, poll, polling_statement};
 
 use crate::{

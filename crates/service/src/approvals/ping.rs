@@ -1,4 +1,5 @@
-//! Tells a client that the person decided (CIBA Core §10.2); it then fetches the outcome like a client that polls.
+//! Tells a client that the person decided, or that nobody did in time (CIBA Core §10.2); it then fetches the outcome like
+//! a client that polls.
 
 use std::sync::Arc;
 
@@ -47,7 +48,12 @@ pub(super) fn seal(app: &App, id: ApprovalId, token: &str, handle: &str) -> Resu
 
 /// In the transaction of the decision.
 pub(super) async fn enqueue(app: &App, tx: &Tx, account: AccountId) -> Result<(), StoreError> {
-    for (approval, client_id, sealed) in store::take_letters(tx, account).await? {
+    let letters = store::take_letters(tx, account).await?;
+    post(app, tx, letters).await
+}
+
+async fn post(app: &App, tx: &Tx, letters: Vec<store::Untold>) -> Result<(), StoreError> {
+    for (approval, client_id, sealed) in letters {
         let client = clients::find(tx, &client_id).await?;
         let address = client.and_then(|client| client.metadata.backchannel_client_notification_endpoint);
         if let Some(address) = &address {
@@ -57,6 +63,25 @@ pub(super) async fn enqueue(app: &App, tx: &Tx, account: AccountId) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Tells clients of requests that nobody decided in time, or that ended before.
+pub const TELL_EXPIRED: JobKind<App> =
+    JobKind::<App>::new("approvals.tell_expired", |app, _| Box::pin(tell_expired(app))).every(|_| 15);
+
+async fn tell_expired(app: Arc<App>) -> Result<(), JobError> {
+    loop {
+        let app = &app;
+        let told = app.store.run_tx("approvals.tell_expired", |tx| async move {
+            let letters = store::take_expired_letters(&tx).await?;
+            let full = letters.len() >= store::LETTERS_AT_ONCE as usize;
+            post(app, &tx, letters).await?;
+            Ok(full)
+        });
+        if !told.await? {
+            return Ok(());
+        }
+    }
 }
 
 async fn deliver(app: Arc<App>, payload: Value) -> Result<(), JobError> {

@@ -13,22 +13,20 @@ use serde_json::{Value, json};
 use super::{
     Approval,
     decide::TOKEN_SECONDS,
+    standing::{no_longer, still_held},
     store::{self, NewGrant},
 };
 use crate::{
     App, accounts,
     audit_trail::{self, Actor, ActorKind, Target, TrailKind},
-    client_policies,
     http::OAuthError,
-    members::{self, Member, Whom},
+    members::Member,
     oauth::{
-        acting::{self, Acting},
-        authority::still_allowed,
+        acting::Acting,
         grants::{GrantId, Live, Terms},
         minting::{self, Speaker},
         token_request::{TokenRequest, TokenResponse},
     },
-    organizations::Agents,
     security_log::{self, EventKind},
     store::{StoreError, Turn},
 };
@@ -45,7 +43,7 @@ pub async fn redeem(
 ) -> Result<TokenResponse, OAuthError> {
     let TokenRequest { app, client, .. } = request;
     is_the_same(request, approval)?;
-    let member = still_held(request, approval).await?;
+    let member = still_held(app, client, approval).await?;
     let authority = approval.frozen.authority();
     let with_identity = authority.scope().contains("openid");
     minting::ready(app, client, u32::from(!with_identity))?;
@@ -76,37 +74,6 @@ fn is_the_same(request: TokenRequest<'_>, approval: &Approval) -> Result<(), OAu
         return refused(ErrorCode::InvalidAuthorizationDetails, "authorization_details");
     }
     Ok(())
-}
-
-fn no_longer() -> OAuthError {
-    OAuthError::new(ErrorCode::InvalidGrant, "what was approved is not allowed any more")
-}
-
-/// Whether client and member may still have it, as they, the API and the organization are now.
-async fn still_held(request: TokenRequest<'_>, approval: &Approval) -> Result<Option<Member>, OAuthError> {
-    let TokenRequest { app, client, .. } = request;
-    let apis = app.directory.apis(&app.store).await?;
-    let authority = approval.frozen.authority();
-    let api = apis.find(authority.audience());
-    if api.is_none() && authority.audience() != app.issuer() {
-        return Err(no_longer());
-    }
-    still_allowed(client, api, &authority).map_err(|_| no_longer())?;
-    app.details.check(&apis, &authority).await?;
-    let (Some(organization), Some(membership)) = (approval.organization, approval.membership) else {
-        return Ok(None);
-    };
-    let member = members::find(&app.store, organization, Whom::Id(membership)).await?;
-    let member = member.ok_or_else(no_longer)?;
-    acting::check(&member, &authority, api).map_err(|_| no_longer())?;
-    match member.organization.policy.agents {
-        Agents::Frozen => return Err(no_longer()),
-        Agents::Allowed => {}
-    }
-    if !client_policies::allows(&app.store, &member.organization, client).await? {
-        return Err(no_longer());
-    }
-    Ok(Some(member))
 }
 
 /// Those of the decision, with the client as the actor.

@@ -25,7 +25,7 @@ text_enum! {
     Why { Reuse = "reuse", Client = "revoked_by_client", Owner = "revoked_by_owner", SessionEnded = "session_ended",
           Recovered = "recovered", CredentialChanged = "credential_changed", AccountDisabled = "account_disabled",
           MembershipEnded = "membership_ended", Organization = "revoked_by_organization",
-          ClientBlocked = "client_blocked", ActingEnded = "acting_ended" }
+          ClientBlocked = "client_blocked", ActingEnded = "acting_ended", Used = "used" }
 }
 
 /// The authority that ended.

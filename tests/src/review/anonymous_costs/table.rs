@@ -81,6 +81,7 @@ pub const COSTS: &[Cost] = &[
     reads("GET", "/.well-known/oauth-protected-resource/{*resource}", 1),
     reads("GET", "/.well-known/openid-configuration", 1),
     reads("GET", "/.well-known/webauthn", 0),
+    reads("GET", "/connect/authorization-details-types", 1),
     Cost { work: Work::Signature, outbound: REFERENCE, ..begins("GET", "/connect/authorize", 22, 24 * 1024) },
     Cost {
         work: Work::Signature,

@@ -5,6 +5,7 @@ use porteiro_protocol::{
     time::OffsetDateTime,
 };
 use serde_json::Value;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::super::{
@@ -160,11 +161,31 @@ pub(in super::super) async fn take_letters(tx: &Tx, account: AccountId) -> Resul
             &[&account.uuid()],
         )
         .await?;
-    let read = |row| {
-        let (row, id) = Decode::keyed::<Uuid>("approval", "approval_id", row)?;
-        Ok((id.into(), row.get("client_id")?, row.get("notification_token")?))
-    };
-    rows.iter().map(read).collect()
+    rows.iter().map(untold).collect()
+}
+
+fn untold(row: &Row) -> Result<Untold, StoreError> {
+    let (row, id) = Decode::keyed::<Uuid>("approval", "approval_id", row)?;
+    Ok((id.into(), row.get("client_id")?, row.get("notification_token")?))
+}
+
+/// How many letters one transaction takes.
+pub(in super::super) const LETTERS_AT_ONCE: u32 = 200;
+
+/// Takes some letters of requests whose time is over. Nodes skip each other's.
+pub(in super::super) async fn take_expired_letters(tx: &Tx) -> Result<Vec<Untold>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE approval a SET notification_token = NULL
+             FROM (SELECT account_id, approval_id, notification_token FROM approval
+                   WHERE notification_token IS NOT NULL AND expires_at <= now()
+                   ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED) old
+             WHERE a.account_id = old.account_id AND a.approval_id = old.approval_id
+             RETURNING a.approval_id, a.client_id, old.notification_token",
+            &[&i64::from(LETTERS_AT_ONCE)],
+        )
+        .await?;
+    rows.iter().map(untold).collect()
 }
 
 /// Which approvals of a person end together.

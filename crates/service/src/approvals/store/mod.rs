@@ -13,8 +13,8 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 pub(super) use changes::{
-    NewDecision, NewGrant, Which, block_after_denials, block_client, close, close_there, consume, decide,
-    report, revoke_used, take_letters,
+    LETTERS_AT_ONCE, NewDecision, NewGrant, Untold, Which, block_after_denials, block_client, close,
+    close_there, consume, decide, report, revoke_used, take_expired_letters, take_letters,
 };
 
 use super::{Approval, Frozen, State, decide::Limits};

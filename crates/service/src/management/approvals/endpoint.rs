@@ -140,6 +140,10 @@ async fn approve(
         return Err(over());
     }
     may_approve(&app, &me, &approval).await?;
+    if !approvals::is_possible(&app, &approval).await.map_err(|_| ProblemCode::Unavailable)? {
+        let text = "what was asked for is not allowed any more; it can be denied";
+        return Err(Problem::new(ProblemCode::Conflict, text));
+    }
     approvals::approve(&app, &context, &me, &approval, pick.number).await?.ok_or_else(over)?;
     let approval = mine(&app, &me, &id).await?;
     shown(&app, approval).await

@@ -120,7 +120,13 @@ impl Api {
         for detail in &self.details {
             detail.check().map_err(|error| format!("{}: {error}", detail.name))?;
         }
-        for exchange in &self.exchanges {
+        for (place, exchange) in self.exchanges.iter().enumerate() {
+            if self.exchanges[..place].iter().any(|earlier| earlier.from == exchange.from) {
+                return Err(format!(
+                    "exchanges names '{}' twice; list all scopes in one item",
+                    exchange.from
+                ));
+            }
             if exchange.from == self.identifier || exchange.from == issuer {
                 return Err("exchanges must name another API".into());
             }

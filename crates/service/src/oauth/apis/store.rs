@@ -99,8 +99,16 @@ pub async fn lock(tx: &Tx, identifier: &str) -> Result<Option<OffsetDateTime>, S
     Ok(rows.first().map(read).transpose()?)
 }
 
+/// Removes an API. What was delegated for it ends, so that nobody who registers the identifier again inherits it.
 pub async fn remove_in(tx: &Tx, identifier: &str) -> Result<bool, StoreError> {
-    Ok(tx.execute("DELETE FROM api WHERE identifier = $1", &[&identifier]).await? == 1)
+    let removed = tx.execute("DELETE FROM api WHERE identifier = $1", &[&identifier]).await?;
+    tx.execute(
+        "UPDATE delegation SET revoked_at = now(), revoke_reason = 'api_removed'
+         WHERE audience = $1 AND revoked_at IS NULL AND expires_at > now()",
+        &[&identifier],
+    )
+    .await?;
+    Ok(removed == 1)
 }
 
 pub async fn remove(store: &Store, identifier: &str) -> Result<bool, StoreError> {

@@ -52,7 +52,7 @@ async fn read(app: &App, client: &Client, form: &Parameters) -> Result<Request, 
         None if object::is_required(client) => return Err(invalid("the client must sign its requests")),
         None => decide::of_form(form),
     };
-    decide::read(&values)
+    decide::read(&values, &client.metadata.default_acr_values)
 }
 
 /// CIBA Core §7.1: required of clients that are pinged.

@@ -66,7 +66,7 @@ pub fn is_alone(form: &Parameters) -> bool {
 ///
 /// # Errors
 /// For the client, by CIBA Core §13.
-pub fn read(values: &Map<String, Value>) -> Result<Request, OAuthError> {
+pub fn read(values: &Map<String, Value>, default_levels: &[String]) -> Result<Request, OAuthError> {
     let scope = text(values, "scope")?.ok_or_else(|| invalid("scope is missing"))?;
     let openid = scope.parse::<Scope>().is_ok_and(|scope| scope.contains("openid"));
     if !openid {
@@ -77,7 +77,6 @@ pub fn read(values: &Map<String, Value>) -> Result<Request, OAuthError> {
         let rule = "binding_message must have 1 to 64 characters: letters, digits, space and -._+/!?#";
         return Err(OAuthError::new(ErrorCode::InvalidBindingMessage, rule));
     }
-    let levels = text(values, "acr_values")?.unwrap_or_default();
     Ok(Request {
         scope,
         hint: hint(values)?,
@@ -85,10 +84,22 @@ pub fn read(values: &Map<String, Value>) -> Result<Request, OAuthError> {
         resource: text(values, "resource")?,
         details: details(values)?,
         binding_message: message,
-        level: levels.split_ascii_whitespace().find_map(Level::parse_acr),
+        level: level(text(values, "acr_values")?.as_deref(), default_levels)?,
         seconds: seconds(values)?,
         notification_token: text(values, "client_notification_token")?,
     })
+}
+
+/// Any of the listed values will do, so the least that is known is required (docs/decisions/0026).
+fn level(asked: Option<&str>, registered: &[String]) -> Result<Option<Level>, OAuthError> {
+    let values: Vec<&str> = match asked {
+        Some(asked) => asked.split_ascii_whitespace().collect(),
+        None if registered.is_empty() => return Ok(None),
+        None => registered.iter().map(String::as_str).collect(),
+    };
+    let least = values.into_iter().filter_map(Level::parse_acr).min();
+    let text = "none of the requested acr_values is supported";
+    least.map(Some).ok_or_else(|| OAuthError::new(ErrorCode::UnmetAuthenticationRequirements, text))
 }
 
 /// Numbers count as text, since forms have no numbers; a signed request may have either.
@@ -158,7 +169,7 @@ mod tests {
         for (name, value) in more.as_object().unwrap() {
             values[name] = value.clone();
         }
-        read(values.as_object().unwrap()).map_err(|error| error.code.as_str())
+        read(values.as_object().unwrap(), &[]).map_err(|error| error.code.as_str())
     }
 
     #[test]
@@ -199,11 +210,24 @@ mod tests {
             (json!({"scope": "pay"}), "invalid_scope"),
             (json!({"binding_message": "<b>"}), "invalid_binding_message"),
             (json!({"authorization_details": "{"}), "invalid_authorization_details"),
+            (json!({"acr_values": "gold silver"}), "unmet_authentication_requirements"),
         ] {
             assert_eq!(code(&more).unwrap_err(), expected);
         }
         let signed = code(&json!({"authorization_details": [{"type": "payment"}]})).unwrap();
         assert_eq!(signed.details, [json!({"type": "payment"})]);
+    }
+
+    #[test]
+    fn the_least_known_level_is_required() {
+        let required = |asked: Option<&str>, registered: &[&str]| {
+            let registered: Vec<String> = registered.iter().map(ToString::to_string).collect();
+            level(asked, &registered).ok().flatten()
+        };
+        assert_eq!(required(Some("gold aal2 aal1"), &[]), Some(Level::Aal1));
+        assert_eq!(required(Some("aal2 gold"), &["aal1"]), Some(Level::Aal2));
+        assert_eq!((required(None, &["aal2"]), required(None, &[])), (Some(Level::Aal2), None));
+        assert!(level(Some("gold"), &["aal1".into()]).is_err());
     }
 
     #[test]

@@ -1,13 +1,19 @@
-//! Signed requests (CIBA Core §7.1.1): a JWT of the client, for this issuer, for minutes.
+//! Signed requests (CIBA Core §7.1.1): a JWT of the client, for this issuer, for minutes, used once.
 
-use porteiro_protocol::jose::{Algorithm, VerifiedJws};
+use porteiro_protocol::{
+    jose::{Algorithm, VerifiedJws},
+    time::OffsetDateTime,
+};
 use serde_json::{Map, Value};
 
 use super::{
-    super::clients::{self, Client, Profile, Unverified, profile::FAPI2_ALGORITHMS},
+    super::{
+        client_auth,
+        clients::{self, Client, Profile, Unverified, profile::FAPI2_ALGORITHMS},
+    },
     decide::invalid,
 };
-use crate::{App, http::OAuthError};
+use crate::{App, http::OAuthError, secrets::sha256};
 
 /// Accepted clock difference, in seconds.
 const AHEAD: i64 = 10;
@@ -35,13 +41,30 @@ pub async fn open(app: &App, client: &Client, object: &str) -> Result<Map<String
         allowed.retain(|algorithm| *algorithm == registered);
     }
     match clients::verify_signed(app, client, object, &allowed).await {
-        Ok(verified) => judge(&client.id, &verified, app.issuer(), app.clock.now().unix_timestamp()),
+        Ok(verified) => {
+            let claims = judge(&client.id, &verified, app.issuer(), app.clock.now().unix_timestamp())?;
+            spend(app, client, &verified.payload).await?;
+            Ok(claims)
+        }
         Err(Unverified::Wrong(_)) => Err(invalid("request is not signed with a key of this client")),
         Err(Unverified::Unavailable) => Err(OAuthError::new(
             porteiro_protocol::error::ErrorCode::TemporarilyUnavailable,
             clients::UNAVAILABLE,
         )),
     }
+}
+
+/// A request is good once, on all nodes. It is remembered like a client assertion, and is none: the same `jti` may be in
+/// both.
+async fn spend(app: &App, client: &Client, claims: &Value) -> Result<(), OAuthError> {
+    let jti = claims["jti"].as_str().unwrap_or_default();
+    let expires = claims["exp"].as_i64().and_then(|at| OffsetDateTime::from_unix_timestamp(at).ok());
+    let expires = expires.ok_or_else(|| invalid("exp of the request must be a number of seconds"))?;
+    let hash = sha256(format!("signed request {jti}").as_bytes());
+    if client_auth::use_once(&app.store, &client.id, &hash, expires).await? {
+        return Ok(());
+    }
+    Err(invalid("the request was used before; sign a new one"))
 }
 
 fn judge(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use porteiro_protocol::{id::ordered_floor, jose::Algorithm, time::OffsetDateTime};
+use porteiro_protocol::{jose::Algorithm, time::OffsetDateTime};
 use serde_json::Value;
 
 use super::{
@@ -53,8 +53,7 @@ pub(super) async fn verify(app: &Arc<App>, client: &Client, assertion: &str) -> 
     let Some((jti, expires_at)) = accept(&verified.payload, client, app, now) else {
         return Ok(false);
     };
-    Ok(store::use_assertion(&app.store, &client.id, &sha256(jti.as_bytes()), ordered_floor(expires_at))
-        .await?)
+    Ok(store::use_once(&app.store, &client.id, &sha256(jti.as_bytes()), expires_at).await?)
 }
 
 /// Checks the claims; returns the id and expiry of an acceptable assertion.

@@ -18,6 +18,7 @@ use std::{sync::Arc, time::Instant};
 use porteiro_protocol::{error::ErrorCode, form::Parameters};
 
 pub use authorities::ClientAuthorities;
+pub use store::use_once;
 
 use super::{
     clients::{AuthMethod, Client, UNAVAILABLE},

@@ -1,7 +1,7 @@
 //! Delegations: which clients may act for a person, at which API, with which scopes and details, until when.
 //!
-//! 1. A person delegates by consent, on their account page or by an approval; an organization's administrator delegates for
-//!    the members, and only to the organization's own clients.
+//! 1. A person delegates by consent or on their account page; an organization's administrator delegates for the members, and
+//!    only to the organization's own clients. An approval is for one action and delegates nothing (docs/decisions/0093).
 //! 2. A delegation confers nothing by itself. Token exchange (RFC 8693) needs one beside the person's token, and what it
 //!    issues is within both.
 //! 3. A delegation does not change after it was made: it is renewed, used or revoked. What was issued by it lives while it
@@ -28,7 +28,7 @@ use crate::{App, jobs::JobKind, store::text_enum};
 
 text_enum! {
     /// How a delegation was created.
-    Source { Consent = "consent", Person = "person", Approval = "approval", Administrator = "administrator" }
+    Source { Consent = "consent", Person = "person", Administrator = "administrator" }
 }
 
 /// Whose authority is delegated.

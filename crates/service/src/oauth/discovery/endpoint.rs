@@ -9,7 +9,7 @@ use axum::{
 };
 use porteiro_protocol::error::ErrorCode;
 
-use super::{SignError, own_resource, resources};
+use super::{DETAILS_TYPES, SignError, details_types, own_resource, resources};
 use crate::{
     App,
     http::{Access, Document, OAuthError, Problem, ProblemCode, RESOURCE_METADATA, Route},
@@ -26,6 +26,7 @@ pub fn routes() -> Vec<Route> {
         Route::get("/.well-known/oauth-protected-resource/{*resource}", public, api_resource)
             .standard("RFC 9728")
             .cors(),
+        Route::get(DETAILS_TYPES, public, types).standard("draft-ietf-oauth-rar-metadata-remediation").cors(),
     ]
 }
 
@@ -46,6 +47,12 @@ async fn api_resource(
     let path = uri.path().strip_prefix(RESOURCE_METADATA).and_then(|rest| rest.strip_prefix('/'));
     let found = resources::find(&app, path.unwrap_or_default()).await?;
     let document = Document::new(&app, "application/json", &found.ok_or(ProblemCode::NotFound)?);
+    Ok(document.map_err(|_| ProblemCode::Internal)?.answer(&headers))
+}
+
+async fn types(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
+    let apis = app.directory.apis(&app.store).await?;
+    let document = Document::new(&app, "application/json", &details_types::all(&apis));
     Ok(document.map_err(|_| ProblemCode::Internal)?.answer(&headers))
 }
 

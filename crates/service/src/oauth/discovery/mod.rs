@@ -7,6 +7,7 @@
 //! publishes the same bytes. It is created once per key rings of a node (`keys::Rings::documents`); new rings get a
 //! new document.
 
+mod details_types;
 mod endpoint;
 mod resources;
 
@@ -37,6 +38,9 @@ use crate::{
 pub fn routes() -> Vec<Route> {
     endpoint::routes()
 }
+
+/// Where types of authorization details are described.
+const DETAILS_TYPES: &str = "/connect/authorization-details-types";
 
 /// How long discovery waits for the database, which it can do without.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
@@ -150,6 +154,7 @@ fn authorization_server(app: &App, apis: &[Api]) -> AuthorizationServer {
         authorization_grant_profiles_supported: vec![id_jag::GRANT_PROFILE],
         ui_locales_supported: vec!["en", "pt"],
         authorization_details_types_supported: resources::details_types(apis),
+        authorization_details_types_metadata_endpoint: format!("{issuer}{DETAILS_TYPES}"),
         protected_resources: resources::all(issuer, apis),
     }
 }

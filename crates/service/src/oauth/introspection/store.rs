@@ -1,9 +1,9 @@
-use porteiro_protocol::time::OffsetDateTime;
+use porteiro_protocol::{id::AccountId, time::OffsetDateTime};
 use uuid::Uuid;
 
 use super::super::{
     clients::Client,
-    grants::{Terms, not_ended, not_ended_there},
+    grants::{GrantId, Terms, Why, not_ended, not_ended_there},
 };
 use crate::{
     organizations::Policy,
@@ -82,4 +82,41 @@ pub(super) async fn refresh_token(
             None => None,
         },
     }))
+}
+
+/// What became of a token that an API wants to use up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Consumed {
+    Now,
+    /// By another call, or the grant ended meanwhile.
+    Before,
+    /// It is not of an approval, and stays valid until it expires.
+    Reusable,
+}
+
+/// Ends the grant of an approval; of any number of calls at once, one does.
+pub(super) async fn consume(
+    store: &Store,
+    grant: GrantId,
+    account: AccountId,
+) -> Result<Consumed, StoreError> {
+    let rows = store
+        .write(
+            "introspection.consume",
+            "WITH used AS (
+                 UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $3
+                 WHERE grant_id = $1 AND account_id = $2 AND revoked_at IS NULL AND terms ? 'approval'
+                 RETURNING 1)
+             SELECT EXISTS (SELECT 1 FROM used) AS used, terms ? 'approval' AS once
+             FROM oauth_grant WHERE grant_id = $1 AND account_id = $2",
+            &[&grant.uuid(), &account.uuid(), &Why::Used.as_str()],
+        )
+        .await?;
+    let Some(row) = rows.first() else { return Ok(Consumed::Before) };
+    let row = Decode::new("oauth_grant", grant, row);
+    Ok(match (row.get("used")?, row.get("once")?) {
+        (true, _) => Consumed::Now,
+        (false, true) => Consumed::Before,
+        (false, false) => Consumed::Reusable,
+    })
 }
