@@ -61,6 +61,7 @@ pub const JOBS: &[JobKind<App>] = &[
     flow::HOLD_REMINDERS,
     impersonation::EXPIRY,
     oauth::client_documents::EXPIRY,
+    oauth::delegations::ENDING,
     oauth::delegations::SWEEPING,
     oauth::device::SWEEPING,
     oauth::keys::ROTATION,

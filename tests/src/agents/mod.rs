@@ -14,4 +14,5 @@ mod meanwhile;
 mod once;
 mod remediation;
 mod review;
+mod running;
 mod stolen_key;

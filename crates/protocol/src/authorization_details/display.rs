@@ -142,6 +142,26 @@ fn clean(text: &str) -> String {
     text.chars().filter_map(seen).collect()
 }
 
+/// Whether a text in it has a character that [`clean`] removes: people would not read what the API gets. White space and
+/// the variants of an emoji do no harm.
+pub fn has_unseen(value: &Value) -> bool {
+    let unseen =
+        |char: char| is_unseen(char) && !char.is_whitespace() && !matches!(char, '\u{fe00}'..='\u{fe0f}');
+    match value {
+        Value::String(text) => text.chars().any(unseen),
+        Value::Array(items) => items.iter().any(has_unseen),
+        Value::Object(members) => {
+            members.iter().any(|(name, value)| name.chars().any(unseen) || has_unseen(value))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// A detail whose type nobody registered any more, for people.
+pub fn unregistered(detail: &Value) -> String {
+    cut(&clean(&detail.to_string()), MAX_RENDERED)
+}
+
 fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

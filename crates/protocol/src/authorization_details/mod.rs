@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-pub use display::{Display, TemplateError};
+pub use display::{Display, TemplateError, has_unseen, unregistered};
 pub use narrowing::{MAX_DETAILS, Rule, list_narrows};
 pub use request::{DetailsError, MAX_TEXT, MAX_VALUES, read};
 pub use schema::{DetailValidator, MAX_SCHEMA, SchemaError};

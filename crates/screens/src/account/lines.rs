@@ -169,7 +169,15 @@ pub fn approval(words: &Words, item: &Value) -> Item {
         Some(_) | None => Some(words.t("badge-expired")),
     };
     let until = if waits { when(words, "expires-at", &item["expires_at"]) } else { None };
-    let facts = [when(words, "asked-at", &item["created_at"]), until];
+    let facts = [
+        item["organization_name"]
+            .as_str()
+            .map(|name| words.t1("approval-organization", "organization", name)),
+        item["audience_name"].as_str().map(|name| words.t1("approval-api", "api", name)),
+        item["client_host"].as_str().map(|host| words.t1("approval-host", "host", host)),
+        when(words, "asked-at", &item["created_at"]),
+        until,
+    ];
     let name = item["client_name"].as_str().filter(|name| !name.is_empty());
     let numbers = item["numbers"].as_array().into_iter().flatten();
     Item {

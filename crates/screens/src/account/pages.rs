@@ -151,8 +151,15 @@ pub async fn draw_with(
 ) -> Response {
     let account = visit.caller.get(&screens.service, "/v1/account").await;
     let mut reply = match page {
-        // The newest are enough: the history is long, and what waits is new.
-        Page::Approvals => visit.caller.get(&screens.service, page.source()).await,
+        // Everything that waits, and of the long history the newest.
+        Page::Approvals => {
+            let mut waiting = whole(screens, visit, "/v1/account/approvals?state=pending&limit=50").await;
+            let recent = visit.caller.get(&screens.service, page.source()).await;
+            if let (Some(items), true) = (waiting.body["items"].as_array_mut(), recent.status.is_success()) {
+                items.extend(listed(&recent).filter(|item| item["state"] != "pending").cloned());
+            }
+            waiting
+        }
         Page::Security | Page::Sessions | Page::Apps | Page::Keys | Page::Organizations | Page::Activity => {
             whole(screens, visit, page.source()).await
         }
@@ -171,11 +178,13 @@ pub async fn draw_with(
     let title = shell.t(page.title());
     let shell = shell.titled(title);
     let mut delegated = Reply::of(StatusCode::OK);
-    if page == Page::Apps {
+    if matches!(page, Page::Apps | Page::Approvals) {
         let found = whole(screens, visit, Page::Organizations.source()).await;
         name_organizations(&mut reply, &found);
-        delegated = whole(screens, visit, "/v1/account/delegations?limit=100").await;
-        name_organizations(&mut delegated, &found);
+        if page == Page::Apps {
+            delegated = whole(screens, visit, "/v1/account/delegations?limit=100").await;
+            name_organizations(&mut delegated, &found);
+        }
     }
     let mut items: Vec<Item> = lines::lines(&shell, page, listed(&reply));
     items.extend(listed(&delegated).map(|item| lines::delegation(&shell, item)));

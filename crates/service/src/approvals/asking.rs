@@ -5,6 +5,7 @@ use std::sync::Arc;
 use porteiro_protocol::{
     assurance::Level,
     authority::Authority,
+    authorization_details::has_unseen,
     error::ErrorCode,
     id::{AccountId, ApprovalId, Id},
 };
@@ -183,10 +184,15 @@ async fn check(app: &App, wanted: &Wanted<'_>, apis: &Arc<Apis>) -> Result<Autho
         None => {}
     }
     app.details.check(apis, &authority).await?;
+    if authority.details().iter().any(has_unseen) {
+        let text = "authorization_details has a character that the person could not see";
+        return Err(OAuthError::new(ErrorCode::InvalidAuthorizationDetails, text));
+    }
     Ok(authority)
 }
 
-fn is_irreversible(apis: &Apis, authority: &Authority) -> bool {
+/// As the API is registered now.
+pub(super) fn is_irreversible(apis: &Apis, authority: &Authority) -> bool {
     let types = apis.find(authority.audience()).map(|api| api.details.as_slice()).unwrap_or_default();
     let named = |name: &str| authority.details().iter().any(|detail| detail["type"] == name);
     types.iter().any(|kind| kind.irreversible && named(&kind.name))

@@ -6,6 +6,8 @@ use porteiro_protocol::{
     time::{Duration, OffsetDateTime},
 };
 
+use crate::oauth::grants::Terms;
+
 /// How long a person has to decide, unless the client asks for another time.
 pub const EXPIRES_SECONDS: i32 = 300;
 /// The longest and shortest that a client can ask for.
@@ -85,6 +87,17 @@ pub fn may_approve(
     }
     let recent: Vec<Proof> = proofs.iter().filter(|proof| now - proof.at <= FRESH).cloned().collect();
     level >= required && event_level(&recent) >= Level::Aal2
+}
+
+/// Whether what was proved at the decision suffices for what is required now, which may be more than it was then.
+pub fn proves(
+    (level, irreversible): (Level, bool),
+    terms: &Terms,
+    decided_at: Option<OffsetDateTime>,
+) -> bool {
+    let decided = decided_at.map_or(i64::MAX, OffsetDateTime::unix_timestamp);
+    let recent = decided.saturating_sub(terms.auth_time) <= FRESH.whole_seconds();
+    terms.level >= level && (!irreversible || recent)
 }
 
 #[cfg(test)]

@@ -7,22 +7,32 @@ use porteiro_protocol::{
 use serde_json::{Value, json};
 
 use super::{
-    Approval, BlockReason, State, decide, ping,
+    Approval, BlockReason, State,
+    asking::is_irreversible,
+    decide, ping,
     store::{self, NewDecision},
 };
 use crate::{
     App, accounts,
     audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     http::RequestContext,
-    oauth::grants::Terms,
+    oauth::{apis::Apis, grants::Terms},
     security_log::{self, EventKind},
     sessions::SignedIn,
     store::{StoreError, Turn, Tx},
 };
 
+/// What approving this requires: what it did when the client asked, or more if the API has said since that it cannot be
+/// undone.
+pub fn required(approval: &Approval, apis: &Apis) -> (Level, bool) {
+    let irreversible = approval.irreversible || is_irreversible(apis, &approval.frozen.authority());
+    (decide::required_level(irreversible, Some(approval.level)), irreversible)
+}
+
 /// Whether the person has proved enough, recently enough, to approve this.
-pub fn may_approve(approval: &Approval, me: &SignedIn) -> bool {
-    decide::may_approve(approval.level, approval.irreversible, me.level(), &me.proofs, me.now)
+pub fn may_approve(approval: &Approval, apis: &Apis, me: &SignedIn) -> bool {
+    let (level, irreversible) = required(approval, apis);
+    decide::may_approve(level, irreversible, me.level(), &me.proofs, me.now)
 }
 
 /// Approves, if the number is the one that the client shows; a wrong one denies. Returns the new state; `None` where the

@@ -29,7 +29,7 @@ use porteiro_protocol::{
 pub use announce::ANNOUNCE;
 pub use asking::{Question, Wanted, ask, unknown};
 pub use decide::{EXPIRES_SECONDS, MAX_EXPIRES_SECONDS, MIN_EXPIRES_SECONDS, is_binding_message};
-pub use deciding::{approve, deny, may_approve, report};
+pub use deciding::{approve, deny, may_approve, report, required};
 pub use ending::DEPENDENT;
 pub use frozen::{Frozen, hex};
 pub use ping::{PING, TELL_EXPIRED};

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use super::{
     Approval,
-    decide::TOKEN_SECONDS,
+    decide::{self, TOKEN_SECONDS},
+    deciding::required,
     standing::{no_longer, still_held},
     store::{self, NewGrant},
 };
@@ -48,8 +49,11 @@ pub async fn redeem(
     let with_identity = authority.scope().contains("openid");
     minting::ready(app, client, u32::from(!with_identity))?;
     let terms = terms(request, approval)?;
-    let live = consume(request, approval, hash, member.as_ref(), terms).await?;
     let apis = app.directory.apis(&app.store).await?;
+    if !decide::proves(required(approval, &apis), &terms, approval.decided_at) {
+        return Err(no_longer());
+    }
+    let live = consume(request, approval, hash, member.as_ref(), terms).await?;
     let speaker = Speaker::Person(&live);
     let mut answer =
         minting::access_token(app, &apis, &client.id, &speaker, &live.authority, request.binding).await?;

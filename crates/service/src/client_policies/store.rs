@@ -71,8 +71,8 @@ pub struct Present {
     pub named: Option<Decision>,
 }
 
-/// All enabled clients with a grant or a delegation in an organization, or a membership of it. One step through the index for each
-/// client, however many grants it has.
+/// All enabled clients with a grant or a delegation in an organization, or a membership of it. One step through an
+/// index for each client, however many grants and delegations it has.
 pub async fn present(tx: &Tx, organization: OrganizationId) -> Result<Vec<Present>, StoreError> {
     let rows = tx
         .query(
@@ -82,11 +82,17 @@ pub async fn present(tx: &Tx, organization: OrganizationId) -> Result<Vec<Presen
                  SELECT (SELECT g.client_id FROM oauth_grant g WHERE g.organization_id = $1
                            AND g.client_id > before.client_id ORDER BY g.client_id LIMIT 1)
                  FROM granted before WHERE before.client_id IS NOT NULL
+             ), delegated AS (
+                 (SELECT client_id FROM delegation WHERE organization_id = $1 AND revoked_at IS NULL
+                  ORDER BY client_id LIMIT 1)
+                 UNION ALL
+                 SELECT (SELECT d.client_id FROM delegation d WHERE d.organization_id = $1 AND d.revoked_at IS NULL
+                           AND d.client_id > before.client_id ORDER BY d.client_id LIMIT 1)
+                 FROM delegated before WHERE before.client_id IS NOT NULL
              ), here AS (
-                 SELECT client_id FROM granted
+                 SELECT client_id FROM granted UNION SELECT client_id FROM delegated
                  UNION SELECT client_id FROM membership WHERE organization_id = $1 AND client_id IS NOT NULL
                        AND state <> 'removed'
-                 UNION SELECT client_id FROM delegation WHERE organization_id = $1 AND revoked_at IS NULL
              )
              SELECT c.client_id, c.trust, p.decision FROM here JOIN client c USING (client_id)
              LEFT JOIN client_policy p ON p.organization_id = $1 AND p.client_id = c.client_id

@@ -127,7 +127,7 @@ pub(in super::super) async fn block_client(
 async fn close_blocked(tx: &Tx, account: AccountId, client_id: &str) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE approval SET state = 'blocked', decided_at = now()
-         WHERE account_id = $1 AND client_id = $2 AND state IN ('pending', 'approved')",
+         WHERE account_id = $1 AND client_id = $2 AND state IN ('pending', 'approved') AND expires_at > now()",
         &[&account.uuid(), &client_id],
     )
     .await

@@ -201,6 +201,9 @@ pub struct Filter {
     pub before: Option<(OffsetDateTime, Uuid)>,
 }
 
+/// Longer than any request waits for a decision ([`MAX_EXPIRES_SECONDS`](super::MAX_EXPIRES_SECONDS)) and its use.
+const RECENT: &str = "a.created_at > now() - interval '1 day'";
+
 /// The newest first.
 pub async fn list(
     reader: &impl Reader,
@@ -212,15 +215,33 @@ pub async fn list(
         Whose::Account(account) => ("account_id", account.uuid()),
         Whose::Organization(organization) => ("organization_id", organization.uuid()),
     };
-    let sql = format!(
-        "SELECT * FROM ({ALL} WHERE a.{column} = $1) a
-         WHERE ($2::text IS NULL OR a.state = $2)
-           AND ($3::timestamptz IS NULL OR (a.created_at, a.approval_id) < ($3, $4::uuid))
-         ORDER BY a.created_at DESC, a.approval_id DESC LIMIT $5"
-    );
+    // Each branch reads an index in the order of the list; `expired` is also what nobody decided or used in time.
+    let branches: &[&str] = match filter.state {
+        None => &["true"],
+        Some(State::Pending) => &["a.state = 'pending' AND a.expires_at > now()"],
+        Some(State::Approved) => &["a.state = 'approved' AND a.expires_at > now()"],
+        Some(State::Denied) => &["a.state = 'denied'"],
+        Some(State::Consumed) => &["a.state = 'consumed'"],
+        Some(State::Blocked) => &["a.state = 'blocked'"],
+        Some(State::Expired) => &[
+            "a.state = 'expired'",
+            "a.state = 'pending' AND a.expires_at <= now()",
+            "a.state = 'approved' AND a.expires_at <= now()",
+        ],
+    };
+    let branch = |condition: &&str| {
+        // What can still be decided or used is recent, and is not sought among everything that expired.
+        let recent = if condition.ends_with("> now()") { RECENT } else { "true" };
+        format!(
+            "({ALL} WHERE a.{column} = $1 AND {condition} AND {recent}
+                AND ($2::timestamptz IS NULL OR (a.created_at, a.approval_id) < ($2, $3::uuid))
+              ORDER BY a.created_at DESC, a.approval_id DESC LIMIT $4)"
+        )
+    };
+    let branches = branches.iter().map(branch).collect::<Vec<_>>().join(" UNION ALL ");
+    let sql = format!("SELECT * FROM ({branches}) a ORDER BY a.created_at DESC, a.approval_id DESC LIMIT $4");
     let (at, id) = filter.before.unzip();
-    let state = filter.state.map(State::as_str);
-    read(&reader.rows("approvals.list", &sql, &[&owner, &state, &at, &id, &limit]).await?)
+    read(&reader.rows("approvals.list", &sql, &[&owner, &at, &id, &limit]).await?)
 }
 
 pub(super) async fn sweep(store: &Store) -> Result<u64, StoreError> {

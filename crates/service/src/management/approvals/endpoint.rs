@@ -156,10 +156,12 @@ async fn may_approve(app: &App, me: &SignedIn, approval: &Approval) -> Result<()
         let member = member.filter(|member| member.held().is_ok()).ok_or_else(over)?;
         member.organization.policy.admits(&me.into()).map_err(Problem::from)?;
     }
-    if approvals::may_approve(approval, me) {
+    let apis = app.directory.apis(&app.store).await?;
+    if approvals::may_approve(approval, &apis, me) {
         return Ok(());
     }
-    let body = json!({"kind": "reauthenticate", "level": approval.level});
+    let (level, _) = approvals::required(approval, &apis);
+    let body = json!({"kind": "reauthenticate", "level": level});
     let open = json!({"method": "POST", "path": "/v1/flows", "body": body});
     Err(Problem::new(
         ProblemCode::StepUpRequired,

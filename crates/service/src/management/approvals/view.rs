@@ -2,6 +2,7 @@
 
 use porteiro_protocol::{
     assurance::Level,
+    client_metadata::ClientIdUrl,
     id::{ApprovalId, MembershipId, OrganizationId},
 };
 use schemars::JsonSchema;
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     api::Time,
-    approvals::{Approval, State, hex},
+    approvals::{self, Approval, State, hex},
     oauth::{apis::Apis, authorization},
 };
 
@@ -22,12 +23,15 @@ pub(super) struct ApprovalView {
     state: State,
     client_id: String,
     client_name: Option<String>,
+    /// The host that publishes what the client says of itself, for a client with a metadata document.
+    client_host: Option<String>,
     /// The organization in which the client wants to act; null: for the person only.
     organization: Option<OrganizationId>,
     /// The member who is asked.
     membership: Option<MembershipId>,
     /// The API for which the token would be issued.
     audience: String,
+    audience_name: Option<String>,
     scope: String,
     authorization_details: Vec<Value>,
     /// The same in words, in English (`en`) and Portuguese (`pt`).
@@ -51,24 +55,28 @@ impl ApprovalView {
     /// `mine`: for the person who is asked.
     pub(super) fn new(approval: Approval, client_name: Option<String>, apis: &Apis, mine: bool) -> Self {
         let picks = mine && approval.state == State::Pending;
+        let (level, irreversible) = approvals::required(&approval, apis);
         let frozen = approval.frozen;
         let scope = frozen.scope.to_string();
+        let api = apis.find(&frozen.audience);
         Self {
             id: approval.id,
             state: approval.state,
+            client_host: ClientIdUrl::parse(&approval.client_id).ok().map(|url| url.host().to_owned()),
             client_id: approval.client_id,
             client_name,
             organization: approval.organization,
             membership: approval.membership,
-            wants: authorization::in_words(apis.find(&frozen.audience), &scope, &frozen.details),
+            wants: authorization::in_words(api, &scope, &frozen.details),
+            audience_name: api.map(|api| api.name.clone()),
             audience: frozen.audience,
             scope,
             authorization_details: frozen.details,
             binding_message: frozen.binding_message,
             digest: hex(&approval.digest),
             numbers: if picks { approval.numbers } else { Vec::new() },
-            level: approval.level,
-            irreversible: approval.irreversible,
+            level,
+            irreversible,
             created_at: approval.created_at.into(),
             expires_at: approval.expires_at.into(),
             decided_at: approval.decided_at.map(Into::into),

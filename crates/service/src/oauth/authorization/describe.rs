@@ -1,6 +1,9 @@
 //! The description of a request for the person: client, trust, destination and scopes.
 
-use porteiro_protocol::{authorization_details::DetailType, client_metadata::ClientIdUrl};
+use porteiro_protocol::{
+    authorization_details::{DetailType, unregistered},
+    client_metadata::ClientIdUrl,
+};
 use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 
@@ -112,7 +115,7 @@ pub fn in_words(api: Option<&Api>, scope: &str, details: &[Value]) -> Vec<Value>
     let scopes = scope.split_ascii_whitespace().map(|name| scope_in_words(api, name));
     let details = details.iter().map(|detail| match kind(api, detail) {
         Some(known) => [known.render(detail, "en"), known.render(detail, "pt")],
-        None => [detail.to_string(), detail.to_string()],
+        None => [unregistered(detail), unregistered(detail)],
     });
     scopes.chain(details).map(|[en, pt]| json!({"en": en, "pt": pt})).collect()
 }

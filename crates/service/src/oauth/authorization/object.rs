@@ -130,7 +130,9 @@ fn times(client: &Client, claims: &Value, now: i64) -> Result<(), Refused> {
     }
     match (client.profile, expires, begins) {
         (Profile::Default, _, _) => Ok(()),
-        (Profile::Fapi2, Some(end), Some(start)) if end - start <= LONGEST && now - start <= LONGEST => {
+        (Profile::Fapi2, Some(end), Some(start))
+            if end.saturating_sub(start) <= LONGEST && now.saturating_sub(start) <= LONGEST =>
+        {
             Ok(())
         }
         (Profile::Fapi2, _, _) => Err(refused(

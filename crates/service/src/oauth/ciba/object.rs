@@ -111,7 +111,7 @@ fn times(claims: &Value, now: i64) -> Result<(), OAuthError> {
     if begins > now + AHEAD || issued > now + AHEAD {
         return Err(invalid("the request is not yet valid"));
     }
-    if expires - begins > LONGEST || now - begins > LONGEST {
+    if expires.saturating_sub(begins) > LONGEST || now.saturating_sub(begins) > LONGEST {
         return Err(invalid(
             "exp of the request must be at most an hour after nbf, and nbf at most an hour ago",
         ));
@@ -150,6 +150,8 @@ mod tests {
             json!({"exp": now + 70 * 60}),
             json!({"nbf": now + 600}),
             json!({"nbf": now - 70 * 60}),
+            json!({"nbf": i64::MIN}),
+            json!({"nbf": i64::MIN, "exp": i64::MAX}),
             json!({"iat": now + 600}),
         ] {
             assert!(!judged(&wrong), "{wrong}");

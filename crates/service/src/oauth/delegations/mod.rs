@@ -20,7 +20,7 @@ use porteiro_protocol::{
 use uuid::Uuid;
 
 pub use decide::{MAX_PER_OWNER, first_undelegable};
-pub use ending::DEPENDENT;
+pub use ending::{DEPENDENT, ENDING};
 pub use making::{Holder, Proposal, Refused, add, by_consent, check, covering, revoke};
 pub use store::{Whose, list, live, statement};
 

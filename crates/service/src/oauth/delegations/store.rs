@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::{super::clients::Client, Delegation, Delegator, Source};
 use crate::{
     endings::Why,
-    store::{Decode, Reader, RowError, Store, StoreError, Tx},
+    store::{Conditions, Decode, Reader, RowError, Store, StoreError, Tx},
 };
 
 /// Delegations that count now. Conditions follow.
@@ -240,33 +240,39 @@ pub(super) struct Which<'a> {
     pub id: Option<DelegationId>,
     pub organization: Option<OrganizationId>,
     pub client_id: Option<&'a str>,
+    pub made_until: Option<OffsetDateTime>,
 }
 
 impl Which<'_> {
     pub(super) const fn of(whose: Whose) -> Self {
-        Self { whose, id: None, organization: None, client_id: None }
+        Self { whose, id: None, organization: None, client_id: None, made_until: None }
     }
 }
 
-/// From this statement on nothing that was issued by them counts.
+/// How many one statement revokes: more than a person can have ([`MAX_PER_OWNER`](super::MAX_PER_OWNER)), fewer than
+/// an organization's members can have in all.
+pub(super) const BATCH: usize = 5_000;
+
+/// Revokes at most [`BATCH`] of them. From this statement on nothing that was issued by these counts.
 pub(super) async fn revoke(tx: &Tx, which: Which<'_>, why: Why) -> Result<Vec<Revoked>, StoreError> {
     let organization = which.whose.organization().or_else(|| which.organization.map(OrganizationId::uuid));
-    let rows = tx
-        .query(
-            "UPDATE delegation SET revoked_at = now(), revoke_reason = $5
-             WHERE ($1::uuid IS NULL OR owner_id = $1) AND ($2::uuid IS NULL OR delegation_id = $2)
-               AND ($3::uuid IS NULL OR organization_id = $3) AND ($4::text IS NULL OR client_id = $4)
-               AND revoked_at IS NULL AND expires_at > now()
-             RETURNING delegation_id, account_id, membership_id, client_id, organization_id",
-            &[
-                &which.whose.account(),
-                &which.id.map(DelegationId::uuid),
-                &organization,
-                &which.client_id,
-                &why.as_str(),
-            ],
-        )
-        .await?;
+    let (account, id) = (which.whose.account(), which.id.map(DelegationId::uuid));
+    // Only the conditions that there are, so that each form has its index.
+    let conditions = Conditions::new("revoked_at IS NULL AND expires_at > now()", &[])
+        .and_if("owner_id = ?", account.as_ref())
+        .and_if("delegation_id = ?", id.as_ref())
+        .and_if("organization_id = ?", organization.as_ref())
+        .and_if("client_id = ?", which.client_id.as_ref())
+        .and_if("created_at <= ?", which.made_until.as_ref());
+    let (sql, params) = conditions
+        .finish("SELECT owner_id, delegation_id FROM delegation", &format!("LIMIT {BATCH} FOR UPDATE"));
+    let sql = format!(
+        "UPDATE delegation d SET revoked_at = now(), revoke_reason = '{}' FROM ({sql}) w
+         WHERE d.owner_id = w.owner_id AND d.delegation_id = w.delegation_id
+         RETURNING d.delegation_id, d.account_id, d.membership_id, d.client_id, d.organization_id",
+        why.as_str()
+    );
+    let rows = tx.query(&sql, params).await?;
     let revoked = |row: &Row| -> Result<Revoked, RowError> {
         let (row, id) = Decode::keyed::<Uuid>("delegation", "delegation_id", row)?;
         Ok(Revoked {
@@ -278,6 +284,13 @@ pub(super) async fn revoke(tx: &Tx, which: Which<'_>, why: Why) -> Result<Vec<Re
         })
     };
     rows.iter().map(|row| revoked(row).map_err(StoreError::from)).collect()
+}
+
+/// The database's time, by which delegations are made.
+pub(super) async fn moment(tx: &Tx) -> Result<OffsetDateTime, StoreError> {
+    let rows = tx.query("SELECT clock_timestamp() AS at", &[]).await?;
+    let at = rows.first().map(|row| Decode::new("delegation", "moment", row).get("at"));
+    at.transpose()?.ok_or_else(|| StoreError::Inconsistent("the database does not know the time".into()))
 }
 
 #[derive(Debug)]
