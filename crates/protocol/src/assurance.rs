@@ -5,7 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::time::{Duration, OffsetDateTime};
+use crate::{
+    id::OrganizationId,
+    time::{Duration, OffsetDateTime},
+};
 
 /// `acr` of an AAL1 authentication.
 pub const ACR_AAL1: &str = "http://idmanagement.gov/ns/assurance/aal/1";
@@ -71,6 +74,8 @@ pub enum Method {
     RecoveryCode,
     SmsCode,
     Email,
+    /// Another server authenticated the person (OpenID Connect Core).
+    Federated,
 }
 
 /// What kind of thing was proved.
@@ -83,11 +88,21 @@ pub enum Factor {
     Multi,
     /// Not a factor for NIST: e-mail shall not be an out-of-band authenticator (§3.1.3.1).
     Mailbox,
+    /// The word of another server, which may have authenticated the person long ago: AAL1, never half of a pair, and
+    /// never fresh (docs/decisions/0097).
+    Assertion,
 }
 
 impl Method {
-    pub const ALL: [Self; 6] =
-        [Self::Passkey, Self::Password, Self::Totp, Self::RecoveryCode, Self::SmsCode, Self::Email];
+    pub const ALL: [Self; 7] = [
+        Self::Passkey,
+        Self::Password,
+        Self::Totp,
+        Self::RecoveryCode,
+        Self::SmsCode,
+        Self::Email,
+        Self::Federated,
+    ];
 
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -98,6 +113,7 @@ impl Method {
             Self::RecoveryCode => "recovery_code",
             Self::SmsCode => "sms_code",
             Self::Email => "email",
+            Self::Federated => "federated",
         }
     }
 
@@ -109,10 +125,11 @@ impl Method {
             Self::Password => Factor::Knowledge,
             Self::Totp | Self::RecoveryCode | Self::SmsCode => Factor::Possession,
             Self::Email => Factor::Mailbox,
+            Self::Federated => Factor::Assertion,
         }
     }
 
-    /// RFC 8176 §2, and `email`, which has no registered value.
+    /// RFC 8176 §2, and `email` and `fed`, which have no registered value.
     #[must_use]
     pub const fn amr(self) -> &'static [&'static str] {
         match self {
@@ -122,6 +139,7 @@ impl Method {
             Self::Totp | Self::RecoveryCode => &["otp"],
             Self::SmsCode => &["sms"],
             Self::Email => &["otp", "email"],
+            Self::Federated => &["fed"],
         }
     }
 }
@@ -148,12 +166,37 @@ impl Proof {
             Factor::Multi | Factor::Possession => Factor::Possession,
             Factor::Knowledge => Factor::Knowledge,
             Factor::Mailbox => Factor::Mailbox,
+            Factor::Assertion => Factor::Assertion,
         }
     }
 
     /// Never negative: another node's clock may be ahead, and that must not make a proof fresher.
     fn age(&self, now: OffsetDateTime) -> Duration {
         (now - self.at).max(Duration::ZERO)
+    }
+}
+
+/// A proof by the directory of one organization.
+///
+/// It is worth something in that organization alone: its administrators can have the directory say anything about
+/// anyone. Everything that decides about an account takes [`Proof`]s; only [`DirectoryProof::within`] gives one, and it
+/// asks for which organization. It is stored in a form that does not read as a [`Proof`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectoryProof {
+    organization: OrganizationId,
+    proof: Proof,
+}
+
+impl DirectoryProof {
+    #[must_use]
+    pub const fn new(organization: OrganizationId, proof: Proof) -> Self {
+        Self { organization, proof }
+    }
+
+    /// The proof, in the organization whose directory made it.
+    #[must_use]
+    pub fn within(&self, organization: OrganizationId) -> Option<&Proof> {
+        (self.organization == organization).then_some(&self.proof)
     }
 }
 
@@ -249,7 +292,7 @@ pub fn helps(proofs: &[Proof], wanted: Level, candidate: Method, now: OffsetDate
         Level::Aal1 => factor != Factor::Mailbox && event_level(proofs) < Level::Aal1,
         Level::Aal2 => match factor {
             Factor::Multi => true,
-            Factor::Mailbox => false,
+            Factor::Mailbox | Factor::Assertion => false,
             Factor::Knowledge | Factor::Possession => {
                 effective_level(proofs, now, now, decay) == Level::Aal2
                     || !proofs
@@ -260,10 +303,14 @@ pub fn helps(proofs: &[Proof], wanted: Level, candidate: Method, now: OffsetDate
     }
 }
 
-/// Whether the person proved anything but a mailbox less than `within` ago.
+/// Whether the person proved one of their own authenticators less than `within` ago.
 #[must_use]
 pub fn is_fresh(proofs: &[Proof], within: Duration, now: OffsetDateTime) -> bool {
-    proofs.iter().any(|proof| proof.factor() != Factor::Mailbox && proof.age(now) < within)
+    let own = |proof: &&Proof| match proof.factor() {
+        Factor::Knowledge | Factor::Possession | Factor::Multi => true,
+        Factor::Mailbox | Factor::Assertion => false,
+    };
+    proofs.iter().filter(own).any(|proof| proof.age(now) < within)
 }
 
 /// §2.2.1: AAL2 is one multi-factor authenticator, or a password and something the person has. Two things the person
@@ -276,6 +323,7 @@ fn level_of(proofs: &[Proof], counts_for_aal2: impl Fn(&Proof) -> bool) -> Level
             Factor::Knowledge => knowledge |= counts,
             Factor::Possession => possession |= counts,
             Factor::Multi => multi |= counts,
+            Factor::Assertion => {}
             Factor::Mailbox => continue,
         }
         any = true;

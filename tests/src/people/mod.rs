@@ -13,6 +13,7 @@ mod once;
 mod passkey;
 mod password;
 mod property;
+mod reach;
 mod recovery;
 mod registration;
 mod second_factor;

@@ -96,6 +96,7 @@ const fn factor(method: Method) -> &'static str {
         Factor::Possession => "something held",
         Factor::Multi => "two in one",
         Factor::Mailbox => "a mailbox, no factor",
+        Factor::Assertion => "the word of another server",
     }
 }
 

@@ -37,7 +37,7 @@ fn names_round_trip() {
 #[test]
 fn every_pair_is_worth_what_the_table_says() {
     use Level::{Aal1, Aal2, None};
-    // passkey, passkey without UV, password, TOTP, recovery code, SMS, e-mail
+    // passkey, passkey without UV, password, TOTP, recovery code, SMS, e-mail, federated
     let kinds = [
         proof(Method::Passkey, 0),
         unverified(0),
@@ -46,15 +46,17 @@ fn every_pair_is_worth_what_the_table_says() {
         proof(Method::RecoveryCode, 0),
         proof(Method::SmsCode, 0),
         proof(Method::Email, 0),
+        proof(Method::Federated, 0),
     ];
     let table = [
-        [Aal2, Aal2, Aal2, Aal2, Aal2, Aal2, Aal2],
-        [Aal2, Aal1, Aal2, Aal1, Aal1, Aal1, Aal1],
-        [Aal2, Aal2, Aal1, Aal2, Aal2, Aal2, Aal1],
-        [Aal2, Aal1, Aal2, Aal1, Aal1, Aal1, Aal1],
-        [Aal2, Aal1, Aal2, Aal1, Aal1, Aal1, Aal1],
-        [Aal2, Aal1, Aal2, Aal1, Aal1, Aal1, Aal1],
-        [Aal2, Aal1, Aal1, Aal1, Aal1, Aal1, None],
+        [Aal2, Aal2, Aal2, Aal2, Aal2, Aal2, Aal2, Aal2],
+        [Aal2, Aal1, Aal2, Aal1, Aal1, Aal1, Aal1, Aal1],
+        [Aal2, Aal2, Aal1, Aal2, Aal2, Aal2, Aal1, Aal1],
+        [Aal2, Aal1, Aal2, Aal1, Aal1, Aal1, Aal1, Aal1],
+        [Aal2, Aal1, Aal2, Aal1, Aal1, Aal1, Aal1, Aal1],
+        [Aal2, Aal1, Aal2, Aal1, Aal1, Aal1, Aal1, Aal1],
+        [Aal2, Aal1, Aal1, Aal1, Aal1, Aal1, None, Aal1],
+        [Aal2, Aal1, Aal1, Aal1, Aal1, Aal1, Aal1, Aal1],
     ];
     assert_eq!(event_level(&[]), None);
     for (row, one) in table.iter().zip(&kinds) {
@@ -137,7 +139,7 @@ fn a_stale_totp_and_password_do_not_pair_with_new_ones() {
 
 #[test]
 fn only_what_brings_the_level_nearer_is_asked_for() {
-    use Method::{Email, Passkey, Password, RecoveryCode, SmsCode, Totp};
+    use Method::{Email, Federated, Passkey, Password, RecoveryCode, SmsCode, Totp};
     let decay = Decay::default();
     let useful = |proofs: &[Proof], wanted| {
         Method::ALL
@@ -147,7 +149,7 @@ fn only_what_brings_the_level_nearer_is_asked_for() {
     };
     let all_but_mailbox = vec![Passkey, Password, Totp, RecoveryCode, SmsCode];
     assert_eq!(useful(&[], Level::None), vec![]);
-    assert_eq!(useful(&[proof(Email, 0)], Level::Aal1), all_but_mailbox);
+    assert_eq!(useful(&[proof(Email, 0)], Level::Aal1), [all_but_mailbox.clone(), vec![Federated]].concat());
     assert_eq!(useful(&[proof(Password, 0)], Level::Aal1), vec![]);
     assert_eq!(useful(&[proof(Email, 0)], Level::Aal2), all_but_mailbox);
     assert_eq!(useful(&[proof(Password, 0)], Level::Aal2), vec![Passkey, Totp, RecoveryCode, SmsCode]);
@@ -231,7 +233,8 @@ proptest! {
         prop_assert!(times[2] <= times[1] && times[1] <= times[0]);
     }
 
-    /// Every method that raises the level is offered, and proving all offered methods reaches the level.
+    /// Every method that raises the level is offered, and proving all offered methods reaches the level. The word of
+    /// another server is offered for AAL1 alone, because it does not lead any further.
     #[test]
     fn help_is_complete_and_leads_there(proofs in any_proofs(), wanted in prop::sample::select(Level::ALL.to_vec())) {
         let decay = Decay::default();
@@ -240,7 +243,8 @@ proptest! {
         for method in Method::ALL {
             let mut after = proofs.clone();
             after.push(proof(method, 0));
-            if before < wanted && level(&after) > before {
+            let leads_on = method != Method::Federated || wanted == Level::Aal1;
+            if leads_on && before < wanted && level(&after) > before {
                 prop_assert!(helps(&proofs, wanted, method, at(0), &decay));
             }
         }
@@ -252,4 +256,27 @@ proptest! {
         }
         prop_assert!(level(&session) >= wanted);
     }
+}
+
+#[test]
+fn the_word_of_another_server_is_never_fresh_and_never_half_of_a_pair() {
+    let now = at(1);
+    let federated = proof(Method::Federated, 1);
+    assert!(!is_fresh(&[federated.clone()], Duration::minutes(10), now));
+    assert!(!helps(&[proof(Method::Password, 0)], Level::Aal2, Method::Federated, now, &Decay::default()));
+    assert_eq!(auth_time(&[federated.clone()], Level::Aal1, now, &Decay::default()), Some(at(1)));
+    assert_eq!(amr(&[federated]), ["fed"]);
+}
+
+#[test]
+fn a_directorys_proof_is_one_in_its_organization_alone_and_does_not_read_as_a_proof() {
+    let [here, there] = [1, 2].map(|it| OrganizationId::from(uuid::Uuid::from_u128(it)));
+    let proved = proof(Method::Federated, 0);
+    let directory = DirectoryProof::new(here, proved.clone());
+    assert_eq!(directory.within(here), Some(&proved));
+    assert_eq!(directory.within(there), None);
+    let stored = serde_json::to_value(&directory).unwrap();
+    assert!(serde_json::from_value::<Proof>(stored.clone()).is_err());
+    assert_eq!(serde_json::from_value::<DirectoryProof>(stored).unwrap(), directory);
+    assert!(serde_json::from_value::<DirectoryProof>(serde_json::to_value(&proved).unwrap()).is_err());
 }

@@ -6,7 +6,7 @@
 //! profile is known, 7 mandatory credentials are enrolled, 8 optional ones were offered, 9 the person consented.
 
 use porteiro_protocol::{
-    assurance::{Decay, Level, Proof, event_level, helps, is_fresh},
+    assurance::{Decay, Level, Method, Proof, event_level, helps, is_fresh},
     time::OffsetDateTime,
 };
 
@@ -374,8 +374,10 @@ pub fn may_bind(proofs: &[Proof], bound: &[CredentialKind], now: OffsetDateTime)
     is_fresh(proofs, FRESH, now) && event_level(&recent) >= available_level(bound, now)
 }
 
+/// Recent proofs by the account's own credentials. Another server may have authenticated the person long ago.
 fn recent(proofs: &[Proof], now: OffsetDateTime) -> Vec<Proof> {
-    proofs.iter().filter(|proof| now - proof.at <= FRESH).cloned().collect()
+    let own = proofs.iter().filter(|proof| proof.method != Method::Federated);
+    own.filter(|proof| now - proof.at <= FRESH).cloned().collect()
 }
 
 /// Whether the account can still sign in without this credential.

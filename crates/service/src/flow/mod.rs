@@ -136,7 +136,7 @@ pub const fn lifetime(kind: &Kind, transport: Transport) -> Lifetime {
 }
 
 pub use notify::{HOLD_REMINDERS, happening, notify, remind_of_holds, tell};
-pub use open::{current_session, open};
+pub use open::{current_session, open, present_session};
 pub use start::{Beginning, Started, start};
 
 /// The flow, if this browser or app opened it.

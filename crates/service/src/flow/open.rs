@@ -219,17 +219,36 @@ async fn admit(
     }
 }
 
+/// The person of the request's session.
 pub async fn current_session(
     app: &Arc<App>,
     context: &RequestContext,
 ) -> Result<Option<SignedIn>, FlowError> {
+    match session_token(context)? {
+        Some(token) => Ok(sessions::check(app, token).await?),
+        None => Ok(None),
+    }
+}
+
+/// The request's session, of any reach: whoever can sign in can sign out.
+pub async fn present_session(
+    app: &Arc<App>,
+    context: &RequestContext,
+) -> Result<Option<sessions::Present>, FlowError> {
+    match session_token(context)? {
+        Some(token) => Ok(sessions::present(app, token).await?),
+        None => Ok(None),
+    }
+}
+
+fn session_token(context: &RequestContext) -> Result<Option<&str>, FlowError> {
     let bearer =
         context.authorization.as_ref().filter(|(scheme, _)| scheme == "session").map(|(_, token)| token);
     match (&context.session, bearer) {
         (Some(_), Some(_)) => {
             Err(FlowError::Invalid { field: "authorization", detail: "must not be repeated".into() })
         }
-        (Some(token), None) | (None, Some(token)) => Ok(sessions::check(app, token).await?),
+        (Some(token), None) | (None, Some(token)) => Ok(Some(token)),
         (None, None) => Ok(None),
     }
 }

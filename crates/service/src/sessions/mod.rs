@@ -1,6 +1,10 @@
 //! Server-side sessions: a 256-bit token, stored as its SHA-256; 7 days sliding, at most 30 days, both by the
 //! database's clock; a new token after every new proof.
+//!
+//! A session keeps proofs of the account apart from those of an organization's directory (`held.rs`). A session with
+//! only the latter signs nobody in: [`check`] finds no person.
 
+mod held;
 mod store;
 
 use std::sync::Arc;
@@ -42,6 +46,7 @@ pub struct SignedIn {
     /// SHA-256 of the presented token.
     pub token_hash: [u8; 32],
     pub account_id: AccountId,
+    /// Those of the account. What a directory of an organization vouches for is not among them.
     pub proofs: Vec<Proof>,
     /// It was idle for longer than AAL2 allows, at some time since the last proof.
     pub lapsed: bool,
@@ -115,16 +120,33 @@ pub async fn raise(
     store::raise(tx, session, account, &token.hash, proofs).await
 }
 
-/// The person of a session token, if it is valid now.
+/// The person of a session token, if it is valid now and not confined to organizations.
 pub async fn check(app: &Arc<App>, token: &str) -> Result<Option<SignedIn>, StoreError> {
     let Some(presented) = app.secrets.handles.open(HandleKind::Session, token) else { return Ok(None) };
     check_presented(app, &presented).await
 }
 
 async fn check_presented(app: &Arc<App>, presented: &Presented) -> Result<Option<SignedIn>, StoreError> {
-    let Some((signed_in, stale)) = store::find(&app.store, presented).await? else { return Ok(None) };
+    let Some((found, stale)) = store::find(&app.store, presented).await? else { return Ok(None) };
     if stale {
         store::touch(&app.store, presented).await?;
     }
-    Ok(Some(signed_in))
+    Ok(found.signed_in())
+}
+
+/// A valid session of any reach. Enough to end it, and for nothing else.
+#[derive(Debug, Clone, Copy)]
+pub struct Present {
+    pub session_id: SessionId,
+    pub account_id: AccountId,
+}
+
+/// The session of a token, also one that is confined to organizations.
+pub async fn present(app: &Arc<App>, token: &str) -> Result<Option<Present>, StoreError> {
+    let Some(presented) = app.secrets.handles.open(HandleKind::Session, token) else { return Ok(None) };
+    let found = store::find(&app.store, &presented).await?;
+    Ok(found.map(|_| Present {
+        session_id: presented.route.row.into(),
+        account_id: presented.route.owner.into(),
+    }))
 }

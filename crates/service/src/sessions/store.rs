@@ -5,7 +5,7 @@ use porteiro_protocol::{
 };
 use uuid::Uuid;
 
-use super::{NewSession, SignedIn, TOUCH_SECONDS};
+use super::{NewSession, SignedIn, TOUCH_SECONDS, held::Held};
 use crate::{
     secrets::Presented,
     security_log::Origin,
@@ -27,7 +27,21 @@ pub struct SessionRecord {
     pub seen_at: OffsetDateTime,
     pub address: Option<String>,
     pub user_agent: String,
+    /// Those of the account.
     pub proofs: Vec<Proof>,
+}
+
+/// A valid session, before its reach is known.
+pub(super) struct Found {
+    person: SignedIn,
+    is_confined: bool,
+}
+
+impl Found {
+    /// The person, unless only an organization's directory vouches for them.
+    pub fn signed_in(self) -> Option<SignedIn> {
+        (!self.is_confined).then_some(self.person)
+    }
 }
 
 /// Valid: not ended, used in the last seven days (and the minute by which a touch may be late), begun in the last
@@ -65,10 +79,7 @@ pub(super) async fn insert(
     .map(|_| ())
 }
 
-pub(super) async fn find(
-    store: &Store,
-    presented: &Presented,
-) -> Result<Option<(SignedIn, bool)>, StoreError> {
+pub(super) async fn find(store: &Store, presented: &Presented) -> Result<Option<(Found, bool)>, StoreError> {
     let sql = format!(
         "SELECT proofs, {LAPSED} AS lapsed, now() AS now,
                 seen_at < now() - make_interval(secs => $4) AS stale
@@ -82,18 +93,20 @@ pub(super) async fn find(
         .await?;
     let Some(row) = rows.first() else { return Ok(None) };
     let session = Decode::new("session", route.row, row);
-    let signed_in = SignedIn {
+    let held: Held = session.json("proofs")?;
+    let is_confined = held.is_confined();
+    let person = SignedIn {
         session_id: route.row.into(),
         token_hash: presented.hash,
         account_id: route.owner.into(),
-        proofs: session.json("proofs")?,
+        proofs: held.account,
         lapsed: session.get("lapsed")?,
         now: session.get("now")?,
     };
-    Ok(Some((signed_in, session.get("stale")?)))
+    Ok(Some((Found { person, is_confined }, session.get("stale")?)))
 }
 
-/// The valid session in which a grant was made.
+/// The person of the valid session in which a grant was made.
 pub async fn of_grant(
     store: &Store,
     grant: Uuid,
@@ -110,14 +123,17 @@ pub async fn of_grant(
     let Some(row) = rows.first() else { return Ok(None) };
     let (session, id) = Decode::keyed::<Uuid>("session", "session_id", row)?;
     let hash: Vec<u8> = session.get("token_hash")?;
-    Ok(Some(SignedIn {
+    let held: Held = session.json("proofs")?;
+    let is_confined = held.is_confined();
+    let person = SignedIn {
         session_id: id.into(),
         token_hash: hash.try_into().map_err(|_| session.wrong("token_hash", "not 32 bytes"))?,
         account_id: account,
-        proofs: session.json("proofs")?,
+        proofs: held.account,
         lapsed: session.get("lapsed")?,
         now: session.get("now")?,
-    }))
+    };
+    Ok(Found { person, is_confined }.signed_in())
 }
 
 /// Whether a session is valid with this token.
@@ -206,8 +222,11 @@ pub(super) async fn raise(
     token_hash: &[u8; 32],
     proofs: &[Proof],
 ) -> Result<bool, StoreError> {
+    // What directories vouch for has no part in a flow of the account, and stays.
     let sql = format!(
-        "UPDATE session SET token_hash = $3, proofs = $4, seen_at = now(), lapsed = false
+        "UPDATE session SET token_hash = $3, seen_at = now(), lapsed = false,
+                proofs = $4 || coalesce((SELECT jsonb_agg(proof) FROM jsonb_array_elements(proofs) proof
+                                         WHERE proof ? 'organization'), '[]')
          WHERE session_id = $1 AND account_id = $2 AND {ALIVE}"
     );
     let raised =
@@ -277,7 +296,7 @@ pub async fn list(store: &Store, account: AccountId) -> Result<Vec<SessionRecord
                 seen_at: session.get("seen_at")?,
                 address: session.get("address")?,
                 user_agent: session.get("user_agent")?,
-                proofs: session.json("proofs")?,
+                proofs: session.json::<Held>("proofs")?.account,
             })
         })
         .collect()

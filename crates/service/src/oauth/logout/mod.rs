@@ -32,7 +32,7 @@ use crate::{
     flow::{self, FlowError},
     http::{RequestContext, Route},
     security_log,
-    sessions::{self, Ended, SignedIn},
+    sessions::{self, Ended, Present},
     store::{StoreError, Turn, Tx},
 };
 
@@ -78,7 +78,7 @@ enum Left {
 }
 
 async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> Result<Left, FlowError> {
-    let signed_in = flow::current_session(app, context).await?;
+    let signed_in = flow::present_session(app, context).await?;
     let hint = form.get("id_token_hint").map(|text| read_hint(app, text));
     let found = match &hint {
         Some(Hint::Foreign) => Err("id_token_hint is not an ID token of this issuer"),
@@ -112,7 +112,7 @@ async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> R
 }
 
 /// Whether an ID token of ours is of this session: it has the client's `sid` of the session.
-fn is_of(app: &App, claims: &Value, signed_in: &SignedIn) -> bool {
+fn is_of(app: &App, claims: &Value, signed_in: &Present) -> bool {
     let subject = claims["sub"].as_str().and_then(|text| text.parse().ok());
     match (claims["aud"].as_str(), subject) {
         (Some(client_id), Some(subject)) => {
@@ -161,12 +161,12 @@ fn with_state(uri: &str, state: &str) -> String {
 }
 
 /// Valid for this session only: another page cannot know it.
-fn confirmation(app: &App, signed_in: &SignedIn) -> String {
+fn confirmation(app: &App, signed_in: &Present) -> String {
     let token = app.secrets.form_token(&[b"logout", signed_in.session_id.uuid().as_bytes()]);
     URL_SAFE_NO_PAD.encode(token)
 }
 
-async fn end(app: &Arc<App>, context: &RequestContext, signed_in: &SignedIn) -> Result<(), StoreError> {
+async fn end(app: &Arc<App>, context: &RequestContext, signed_in: &Present) -> Result<(), StoreError> {
     let turn = Turn::new(signed_in.account_id.uuid(), ("sign_out", signed_in.session_id));
     app.store
         .run_tx_in_turn(turn, "logout.end", |tx| async move {
