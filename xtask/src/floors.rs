@@ -42,14 +42,23 @@ const HOUSES: &[House] = &[
         folder: "crates/service/src",
         floors: &[
             Floor { name: "records", rooms: &["security_log", "audit_trail", "permissions", "refusals"] },
-            Floor { name: "people", rooms: &["accounts", "sessions", "credentials", "bootstrap"] },
+            Floor {
+                name: "people",
+                rooms: &[
+                    "oauth/verifying",
+                    "accounts",
+                    "sessions",
+                    "connections",
+                    "credentials",
+                    "bootstrap",
+                ],
+            },
             Floor {
                 name: "registry",
                 rooms: &[
                     "oauth/keys",
                     "oauth/scopes",
                     "oauth/grant_types",
-                    "oauth/verifying",
                     "oauth/clients",
                     "oauth/apis",
                     "oauth/directory",

@@ -129,6 +129,7 @@ kinds! {
     AssertionIssuer => AssertionIssuerId,
     AuthorizationServer => AuthorizationServerId,
     Challenge => ChallengeId,
+    Connection => ConnectionId,
     Credential => CredentialId,
     Delegation => DelegationId,
     ExternalIdentity => ExternalIdentityId,

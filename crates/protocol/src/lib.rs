@@ -31,6 +31,7 @@ pub mod pkce;
 pub mod plain_text;
 pub mod recovery_code;
 pub mod redirect_uri;
+pub mod relying_party;
 pub mod scope;
 pub mod secret;
 pub mod time;

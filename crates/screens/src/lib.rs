@@ -37,6 +37,9 @@ pub const LINK_PAGE: &str = "/ui/link";
 /// The target of an invitation's link.
 pub const INVITATION_PAGE: &str = "/ui/invitation";
 
+/// Where other OpenID providers send people back, with the connection after it.
+pub const FEDERATION_PAGE: &str = "/ui/federation";
+
 /// Where people type the code that a device shows.
 pub const DEVICE_PAGE: &str = "/device";
 
@@ -87,6 +90,7 @@ fn pages() -> Router<Arc<Screens>> {
         .route(DEVICE_PAGE, get(flow::device))
         .route("/ui/flow/{id}", get(flow::show).post(flow::act))
         .route(LINK_PAGE, get(flow::link))
+        .route("/ui/federation/{connection}", get(flow::federation))
         .route(INVITATION_PAGE, get(invitation::show).post(invitation::act))
         .merge(account::routes())
         .route("/ui/assets/{version}/{file}", get(assets::serve))

@@ -64,6 +64,7 @@ fn with_own_pages(settings: &mut Settings) {
         settings.email_link_path.get_or_insert_with(|| porteiro_screens::LINK_PAGE.into());
         settings.invitation_link_path.get_or_insert_with(|| porteiro_screens::INVITATION_PAGE.into());
         settings.device_page_path.get_or_insert_with(|| porteiro_screens::DEVICE_PAGE.into());
+        settings.federation_page_path.get_or_insert_with(|| porteiro_screens::FEDERATION_PAGE.into());
     }
 }
 

@@ -11,6 +11,7 @@ pub mod audit_trail;
 pub mod bootstrap;
 pub mod branding;
 pub mod client_policies;
+pub mod connections;
 pub mod credentials;
 pub mod endings;
 pub mod flow;

@@ -9,6 +9,7 @@ use porteiro_protocol::{entropy::Entropy, time::Clock};
 
 use crate::{
     Core,
+    connections::Providers,
     credentials::{hashing::Hasher, passkey::RelyingParty},
     fetch::Fetcher,
     http::Document,
@@ -36,6 +37,8 @@ pub struct App {
     pub client_keys: FetchedKeys,
     /// Of other servers whose assertions are redeemed here.
     pub issuer_keys: FetchedKeys,
+    /// What the providers of connections publish.
+    pub providers: Providers,
     /// `None`: no client can authenticate with the subject of a certificate.
     pub client_authorities: Option<ClientAuthorities>,
     pub hasher: Hasher,
@@ -115,6 +118,7 @@ impl App {
             polls: Polls::default(),
             client_keys: FetchedKeys::default(),
             issuer_keys: FetchedKeys::default(),
+            providers: Providers::default(),
             client_authorities,
             passkeys,
             keys: parts.keys,

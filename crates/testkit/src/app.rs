@@ -186,6 +186,7 @@ impl TestAppBuilder {
         self.settings.registration = porteiro_service::settings::Registration::Open;
         self.settings.email_link_path = Some("/ui/link".into());
         self.settings.device_page_path = Some("/device".into());
+        self.settings.federation_page_path = Some("/ui/federation".into());
         self.settings.password_floor_ms = 0;
         self.settings.send_floor_ms = 0;
         self

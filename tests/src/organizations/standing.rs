@@ -84,6 +84,7 @@ async fn everything(app: &TestApp) -> String {
         "account",
         "client",
         "api",
+        "connection",
     ] {
         parts
             .push(format!("coalesce((SELECT string_agg(t::text, ' ' ORDER BY t::text) FROM {table} t), '')"));
@@ -193,6 +194,8 @@ async fn a_key_of_the_platform_revoked_after_being_let_in_changes_nothing() {
     let web = json!({"client_name": "Example", "redirect_uris": ["https://app.example.org/callback"]});
     let api = json!({"identifier": "https://stock.example.test", "name": "Stock",
         "scopes": [{"name": "stock:read", "description": {"en": "See stock", "pt": "Ver estoque"}}]});
+    let connection = json!({"name": "Example", "issuer": "https://login.example.org", "client_id": "porteiro",
+        "client_authentication": "private_key_jwt", "algorithm": "ES256"});
     let of_api = format!("/v1/platform/apis/{}", URL_SAFE_NO_PAD.encode("https://stock.example.test"));
     let mut ana = people::register_with_password(&app, "ana@example.test").await;
     let account = format!("/v1/platform/accounts/{}", super::driver::account_of(&mut ana).await);
@@ -220,6 +223,7 @@ async fn a_key_of_the_platform_revoked_after_being_let_in_changes_nothing() {
         row(Method::POST, &format!("{other}/rotate-secret"), None, Sent::Nothing),
         row(Method::POST, &format!("{other}/disable"), None, Sent::Nothing),
         row(Method::POST, &format!("{other}/enable"), None, Sent::Nothing),
+        row(Method::POST, "/v1/platform/connections", None, Sent::Json(connection)),
         row(Method::POST, "/v1/platform/apis", None, Sent::Json(api.clone())),
         row(Method::PUT, &of_api, Some(&of_api), Sent::Json(api)),
         row(Method::DELETE, &of_api, Some(&of_api), Sent::Nothing),
@@ -232,6 +236,7 @@ async fn a_key_of_the_platform_revoked_after_being_let_in_changes_nothing() {
             "platform.organizations:*",
             "platform.clients:*",
             "platform.apis:*",
+            "platform.connections:*",
             "platform.accounts:*",
             "organizations:administer",
         ];

@@ -7,6 +7,7 @@ mod documented;
 mod engine;
 mod enumeration;
 mod faults;
+mod federation;
 mod flood;
 mod lessons;
 mod once;

@@ -32,6 +32,7 @@ const PLATFORM: &[&str] = &[
     "platform.organizations:*",
     "platform.clients:*",
     "platform.apis:*",
+    "platform.connections:*",
     "platform.api-keys:*",
     "platform.log:*",
     "organizations:administer",

@@ -134,6 +134,26 @@ impl Fetcher {
         self.get(to, url, accept, Wanted { media, limit }, read).await
     }
 
+    /// The JSON answer to a form: a token response (RFC 6749 §5.1).
+    pub async fn exchange_form(
+        &self,
+        to: Destination,
+        url: &str,
+        auth: Option<(&str, &str)>,
+        form: &[(&str, &str)],
+        limit: usize,
+    ) -> Result<Value, FetchError> {
+        let wanted = Wanted { media: is_json, limit };
+        let dress = |request: RequestBuilder| {
+            with_form(request, auth, form).header(header::ACCEPT, "application/json")
+        };
+        self.exchange(to, Method::POST, url, dress, async |answer| {
+            let document = json::parse_strict(&body(answer, &wanted).await?, MAX_DEPTH);
+            document.map_err(|_| "does not match its content type")
+        })
+        .await
+    }
+
     /// Returns the status; the body is not read.
     pub async fn post_form(
         &self,
@@ -142,15 +162,7 @@ impl Fetcher {
         auth: Option<(&str, &str)>,
         form: &[(&str, &str)],
     ) -> Result<u16, FetchError> {
-        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-        let dress = |request: RequestBuilder| {
-            let request =
-                request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded").body(body);
-            match auth {
-                Some((user, password)) => request.basic_auth(user, Some(password)),
-                None => request,
-            }
-        };
+        let dress = |request: RequestBuilder| with_form(request, auth, form);
         self.exchange(to, Method::POST, url, dress, async |answer| Ok(answer.status().as_u16())).await
     }
 
@@ -241,6 +253,15 @@ impl Fetcher {
             Destination::Operators => {}
         }
         Err(failed(to, why))
+    }
+}
+
+fn with_form(request: RequestBuilder, auth: Option<(&str, &str)>, form: &[(&str, &str)]) -> RequestBuilder {
+    let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+    let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded").body(body);
+    match auth {
+        Some((user, password)) => request.basic_auth(user, Some(password)),
+        None => request,
     }
 }
 

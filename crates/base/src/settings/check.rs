@@ -96,10 +96,13 @@ impl Settings {
         {
             find("interaction_url", "must be the https URL of a page, without a fragment".into());
         }
-        if let Some(path) = self.device_page_path.as_deref()
-            && (!path.starts_with('/') || path.contains(['?', '#', ' ']))
-        {
-            find("device_page_path", "must be a path such as /device".into());
+        for (setting, path, example) in [
+            ("device_page_path", &self.device_page_path, "/device"),
+            ("federation_page_path", &self.federation_page_path, "/ui/federation"),
+        ] {
+            if path.as_deref().is_some_and(|path| !path.starts_with('/') || path.contains(['?', '#', ' '])) {
+                find(setting, format!("must be a path such as {example}"));
+            }
         }
         for (setting, colour, dark) in
             [("brand_color", &self.brand_color, false), ("brand_color_dark", &self.brand_color_dark, true)]

@@ -120,6 +120,11 @@ pub struct Settings {
     /// the kind `confirm_device`. The hosted screens include one. Without a page, the device grant is not available.
     pub device_page_path: Option<String>,
 
+    /// The page under `base_url` to which other OpenID providers send people back, such as `/ui/federation`: it posts the
+    /// parameters of the answer to the flow. The hosted screens include one. Without a page, nobody signs in by a
+    /// connection.
+    pub federation_page_path: Option<String>,
+
     /// Your own hosts that may be on a private network, as `host:port`: text message provider, webhooks. Addresses from
     /// client metadata never reach them.
     pub outbound_private_hosts: Vec<String>,
@@ -325,6 +330,7 @@ impl Default for Settings {
             email_link_path: None,
             invitation_link_path: None,
             device_page_path: None,
+            federation_page_path: None,
             outbound_private_hosts: Vec::new(),
             outbound_client_hosts: Vec::new(),
             outbound_ca_file: None,

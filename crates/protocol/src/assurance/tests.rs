@@ -261,11 +261,11 @@ proptest! {
 #[test]
 fn the_word_of_another_server_is_never_fresh_and_never_half_of_a_pair() {
     let now = at(1);
-    let federated = proof(Method::Federated, 1);
-    assert!(!is_fresh(&[federated.clone()], Duration::minutes(10), now));
+    let federated = [proof(Method::Federated, 1)];
+    assert!(!is_fresh(&federated, Duration::minutes(10), now));
     assert!(!helps(&[proof(Method::Password, 0)], Level::Aal2, Method::Federated, now, &Decay::default()));
-    assert_eq!(auth_time(&[federated.clone()], Level::Aal1, now, &Decay::default()), Some(at(1)));
-    assert_eq!(amr(&[federated]), ["fed"]);
+    assert_eq!(auth_time(&federated, Level::Aal1, now, &Decay::default()), Some(at(1)));
+    assert_eq!(amr(&federated), ["fed"]);
 }
 
 #[test]

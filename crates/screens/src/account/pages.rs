@@ -118,6 +118,8 @@ pub struct Account {
     pub permissions: Vec<(String, String)>,
     /// Whether text messages can be sent.
     pub texts: bool,
+    /// Whether identities at other providers can be linked.
+    pub links: bool,
     /// Signals for the browser's passkey provider.
     pub signals: String,
 }
@@ -221,6 +223,7 @@ pub async fn draw_with(
         place,
         permissions,
         texts: screens.deployment.texts,
+        links: reply.body["connections"].as_array().is_some_and(|them| !them.is_empty()),
         done: visit.query.get("done").and_then(done).map(|key| shell.t(key)),
         hold: account.body["recovery_hold_until"].as_str().map(|until| shell.moment(until)),
         signals: reply.body["signals"].to_string(),

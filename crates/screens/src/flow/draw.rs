@@ -44,6 +44,7 @@ pages! {
     Codes = "flow/codes.html",
     AddAddress = "flow/add_address.html",
     AddNumber = "flow/add_number.html",
+    Identity = "flow/identity.html",
     Confirm = "flow/confirm.html",
     Choose = "flow/organization.html",
     Device = "flow/device.html",
@@ -79,6 +80,7 @@ enum Panel {
     RecoveryCodes,
     AddAddress,
     AddNumber,
+    Identity,
     Confirm,
     Choose,
     Device,
@@ -106,6 +108,11 @@ pub fn flow(
         Some(_) if reply.status.is_success() => StatusCode::UNPROCESSABLE_ENTITY,
         Some(_) | None => reply.status,
     };
+    // To another provider, which sends the person back.
+    if let Some(uri) = flow.challenge["redirect_to"].as_str() {
+        let next = Next::Redirect { uri: uri.to_owned() };
+        return page::with_cookies(leave(screens, visit.language, &next, None, after_form), &reply.cookies);
+    }
     let response = match flow.stage.as_str() {
         "complete" if !flow.codes().is_empty() => {
             let view = view(screens, flow, typed, Vec::new(), None);
@@ -205,6 +212,7 @@ fn ask(
         RecoveryCodes,
         AddAddress,
         AddNumber,
+        Identity,
         Confirm,
         Choose,
         Device,
@@ -247,6 +255,7 @@ fn enrol(flow: &Flow, app_code: bool) -> Panel {
         ("recovery_code/generate", Panel::RecoveryCodes),
         ("email/add", Panel::AddAddress),
         ("phone/add", Panel::AddNumber),
+        ("federated/enrol_begin", Panel::Identity),
         ("passkey/enrol_begin", Panel::Offer),
         ("password/set", Panel::PasswordSet),
     ];
@@ -281,6 +290,7 @@ fn title(shell: &Shell, flow: &Flow, panel: Panel, way: Option<Way>) -> String {
         Panel::RecoveryCodes => shell.t("recovery-codes-title"),
         Panel::AddAddress => shell.t("add-address-title"),
         Panel::AddNumber => shell.t("add-number-title"),
+        Panel::Identity => shell.t("identity-title"),
         Panel::Confirm => shell.t("confirm-title"),
         Panel::Choose => shell.t("organization-title"),
         Panel::Device => shell.t("device-title"),

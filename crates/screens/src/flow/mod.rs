@@ -115,6 +115,39 @@ pub async fn link(State(screens): State<Arc<Screens>>, request: Request) -> Resp
     visit.done(draw::link(&screens, &visit))
 }
 
+/// The target of other providers' answers. An answer is for the flow that its `state` names, and the service accepts it
+/// only from the browser of that flow.
+pub async fn federation(
+    State(screens): State<Arc<Screens>>,
+    Path(connection): Path<String>,
+    request: Request,
+) -> Response {
+    let (parts, _) = request.into_parts();
+    let visit = Visit::new(&parts).for_session(&screens).await;
+    let id =
+        visit.query.get("state").and_then(|state| state.split('.').next()).unwrap_or_default().to_owned();
+    let shown = visit.caller.get(&screens.service, &call_path(&visit, &id, None)).await;
+    let Some(flow) = read(&shown.body).filter(|_| shown.status.is_success()) else {
+        return visit.done(ended(&screens, &visit, &shown));
+    };
+    let (action, back) = if flow.offers("federated/enrol_finish") {
+        ("federated/enrol_finish", "security")
+    } else {
+        ("federated/finish", "")
+    };
+    let mut input = json!({"step": flow.step, "connection": connection});
+    for name in ["state", "code", "iss", "error"] {
+        if let Some(value) = visit.query.get(name) {
+            input[name] = json!(value);
+        }
+    }
+    let caller = visit.caller.clone().on_own_page(&screens.deployment.issuer);
+    let path = call_path(&visit, &id, Some(action));
+    let reply = caller.call(&screens.service, Method::POST, &path, Some(&input)).await;
+    let typed = Typed { back, ..Typed::default() };
+    visit.done(answered(&screens, &visit, &id, action, typed, reply).await)
+}
+
 pub async fn act(State(screens): State<Arc<Screens>>, Path(id): Path<String>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let visit = Visit::new(&parts).for_session(&screens).await;

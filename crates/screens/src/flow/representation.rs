@@ -30,6 +30,8 @@ pub struct Flow {
     #[serde(default)]
     pub organizations: Vec<Organization>,
     #[serde(default)]
+    pub connections: Vec<Connection>,
+    #[serde(default)]
     pub user_code: Option<String>,
     #[serde(default)]
     pub branding: Option<Branding>,
@@ -151,6 +153,13 @@ pub struct Detail {
     #[serde(default)]
     pub text: Option<String>,
     pub detail: Map<String, Value>,
+}
+
+/// Another provider by which the person may sign in.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Connection {
+    pub id: String,
+    pub name: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -28,6 +28,8 @@ fn refused(words: &Words, action: &str) -> Wrong {
         "recovery_code/check" => ("wrong-recovery-code", Some("code")),
         "passkey/finish" => ("wrong-passkey", None),
         "email_link/redeem" => ("wrong-link", None),
+        "federated/finish" => ("wrong-federated", None),
+        "federated/enrol_finish" => ("wrong-identity", None),
         "email_code/check" | "sms_code/check" | "email/verify" | "phone/verify" => {
             ("wrong-code", Some("code"))
         }
@@ -48,6 +50,7 @@ fn field(words: &Words, reply: &Reply) -> Wrong {
         "new_password" => words.t(new_password(code)),
         "code" => words.t("wrong-totp-enrol"),
         "organization" => words.t("wrong-organization"),
+        "connection" => words.t("wrong-connection"),
         "user_code" => words.t("wrong-user-code"),
         _ => words.t("wrong-field"),
     };

@@ -136,3 +136,23 @@ async fn sessions_are_ended_after_a_fresh_proof() {
     );
     assert_eq!(elsewhere.get("/ui/account/security").await.header("location"), "/ui/sign-in");
 }
+
+#[tokio::test]
+async fn a_connection_is_a_button_for_whoever_signs_in_and_can_be_linked_on_the_page_about_security() {
+    let (app, _) = app().await;
+    let id = "11111111-1111-4111-8111-111111111111";
+    app.sql(&format!(
+        "INSERT INTO connection (connection_id, name, issuer, client_id, client_authentication, algorithm, enabled)
+         VALUES ('{id}', 'Example', 'https://login.invalid', 'porteiro', 'private_key_jwt', 'ES256', true)"
+    ))
+    .await;
+    let mut ana = Person::new(&app);
+    let (path, page) = ana.visit("/ui/sign-in").await;
+    assert!(page.text().contains("Sign in with Example") && page.text().contains(id));
+    let form = [("action", "federated/begin"), ("step", "1"), ("connection", id)];
+    let answer = ana.post(&path, &form).await;
+    assert!(answer.status == 422 && answer.text().contains("cannot be reached now"), "{}", answer.text());
+    ana.register("ana@example.test").await;
+    let page = ana.visit("/ui/account/security").await.1.text();
+    assert!(page.contains("Link a service"));
+}

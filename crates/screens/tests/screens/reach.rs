@@ -97,6 +97,7 @@ async fn front(ana: &mut Person) {
     }
     assert!(ana.get("/.well-known/passkey-endpoints").await.json()["manage"].is_string());
     assert_eq!(title(&ana.get("/ui/link").await), "Almost there");
+    assert_eq!(ana.get("/ui/federation/x?state=y.z&code=c").await.status, 404, "an answer to no flow");
     assert_eq!(ana.get("/ui/look/7a1f5c-none.css").await.status, 200);
     assert_eq!(ana.get("/ui/look/nothing").await.status, 404);
     let text = ana.visit("/ui/sign-in").await.1.text();
@@ -112,7 +113,7 @@ async fn account(ana: &mut Person) {
         ana.visit(&format!("/ui/account/{page}")).await;
     }
     assert_eq!(ana.get("/ui/account/approvals/..%2f..%2fplatform").await.status, 404);
-    for kind in ["passkey", "password", "totp", "recovery_codes", "email", "phone"] {
+    for kind in ["passkey", "password", "totp", "recovery_codes", "email", "phone", "federated"] {
         ana.post("/ui/account/security", &[("action", "enrol"), ("kind", kind)]).await;
     }
     for (page, action) in [

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     App, accounts,
     api::Operation,
+    connections,
     credentials::{self, CredentialKind, recovery_code},
     http::{Json, Problem, ProblemCode, RequestContext, Route, forget_person},
     management::require_fresh,
@@ -94,7 +95,9 @@ async fn list_credentials(
         items.push(OwnCredential::new(credential, remaining));
     }
     let account = accounts::find(&app.store, me.account_id).await?.ok_or(ProblemCode::NotFound)?;
-    Ok(axum::Json(OwnCredentials { items, signals: signals(&app, account, &all) }).into_response())
+    let connections = connections::offered(&app).await?;
+    let signals = signals(&app, account, &all);
+    Ok(axum::Json(OwnCredentials { items, connections, signals }).into_response())
 }
 
 fn signals(app: &App, account: accounts::Account, all: &[credentials::Credential]) -> Signals {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::{
     accounts::Account,
     api::Time,
+    connections::Offered,
     credentials::{Credential, CredentialKind, CredentialState},
     oauth::{clients::Trust, grants},
     security_log,
@@ -82,6 +83,8 @@ impl OwnCredential {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct OwnCredentials {
     pub items: Vec<OwnCredential>,
+    /// Other providers whose identities can be linked.
+    pub connections: Vec<Offered>,
     pub signals: Signals,
 }
 

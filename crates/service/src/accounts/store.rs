@@ -9,7 +9,8 @@ text_enum! {
 }
 text_enum! {
     /// What can lead to an account.
-    IdentifierKind { Email = "email", Phone = "phone", UserHandle = "user_handle" }
+    IdentifierKind { Email = "email", Phone = "phone", UserHandle = "user_handle",
+                     External = "external" }
 }
 
 #[derive(Debug, Clone)]

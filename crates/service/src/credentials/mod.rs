@@ -3,6 +3,7 @@
 mod action;
 mod challenges;
 pub mod email;
+pub mod federated;
 pub mod hashing;
 mod kind;
 pub mod passkey;
@@ -49,4 +50,5 @@ kinds! {
     RecoveryCodes = "recovery_codes", recovery_code::KIND;
     Email = "email", email::KIND;
     Phone = "phone", sms::KIND;
+    Federated = "federated", federated::KIND;
 }

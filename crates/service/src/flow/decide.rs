@@ -6,14 +6,14 @@
 //! profile is known, 7 mandatory credentials are enrolled, 8 optional ones were offered, 9 the person consented.
 
 use porteiro_protocol::{
-    assurance::{Decay, Level, Method, Proof, event_level, helps, is_fresh},
+    assurance::{Decay, Level, Proof, event_level, helps, is_fresh},
     time::OffsetDateTime,
 };
 
 use super::{
     actions::{self, Action},
     enrolment::{first_enrolment, mandatory_enrolment, may_enrol, offer_is_due, raising_enrolment},
-    proofs::is_too_old,
+    proofs::{has_only_mailboxes, is_too_old, recent},
     purpose::{Opening, Standing},
     recovery::{recovery_actions, recovery_is_backed},
     second_factor::{lacks_second_factor, second_factor_actions},
@@ -25,7 +25,8 @@ pub use super::{
     recovery::HOLD_GOOD_FOR,
 };
 use crate::{
-    credentials::{CredentialKind, KINDS, Needs, email, passkey, password},
+    connections::Offered,
+    credentials::{CredentialKind, KINDS, Needs, email, federated, passkey, password},
     sessions::FRESH,
     settings::Registration,
 };
@@ -72,6 +73,8 @@ pub struct Facts {
     pub standing: Option<Standing>,
     /// How a person opens a flow of this purpose, if one did.
     pub opening: Option<&'static Opening>,
+    /// Connections by which a person may sign in.
+    pub connections: Vec<Offered>,
     pub now: OffsetDateTime,
 }
 
@@ -237,6 +240,9 @@ fn authenticate(state: &State, facts: &Facts) -> Next {
     match state.kind {
         Kind::SignIn | Kind::Purpose(_) => {
             actions.extend(KINDS.iter().flat_map(|info| info.sign_in));
+            if facts.connections.is_empty() {
+                actions.retain(|action| !federated::KIND.sign_in.contains(action));
+            }
         }
         // These flows have the account of a session, and its proofs.
         Kind::Reauthenticate | Kind::Enrol => {
@@ -305,8 +311,7 @@ fn reach_level(state: &State, account: &AccountFacts, facts: &Facts) -> Next {
 /// What must be proved before a credential may be enrolled. Empty if an exhausted credential prevents it: that needs a
 /// recovery.
 fn binding_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
-    let only_mailboxes = account.bound.iter().all(|kind| *kind == CredentialKind::Email);
-    if only_mailboxes || (state.kind == Kind::Reauthenticate && !state.has_new_proofs()) {
+    if has_only_mailboxes(&account.bound) || (state.kind == Kind::Reauthenticate && !state.has_new_proofs()) {
         return proving_actions(account, facts);
     }
     let (recent, best) = (recent(&state.proofs, facts.now), available_level(&account.bound, facts.now));
@@ -366,18 +371,11 @@ pub fn available_level(bound: &[CredentialKind], now: OffsetDateTime) -> Level {
 /// Whether these proofs allow changing the account's credentials: recent, and at the best level the account can reach.
 /// A mailbox may enrol the first credential of an account, never a further one.
 pub fn may_bind(proofs: &[Proof], bound: &[CredentialKind], now: OffsetDateTime) -> bool {
-    let only_mailboxes = bound.iter().all(|kind| *kind == CredentialKind::Email);
     let recent = recent(proofs, now);
-    if only_mailboxes {
+    if has_only_mailboxes(bound) {
         return !recent.is_empty();
     }
     is_fresh(proofs, FRESH, now) && event_level(&recent) >= available_level(bound, now)
-}
-
-/// Recent proofs by the account's own credentials. Another server may have authenticated the person long ago.
-fn recent(proofs: &[Proof], now: OffsetDateTime) -> Vec<Proof> {
-    let own = proofs.iter().filter(|proof| proof.method != Method::Federated);
-    own.filter(|proof| now - proof.at <= FRESH).cloned().collect()
 }
 
 /// Whether the account can still sign in without this credential.

@@ -5,12 +5,14 @@ use serde_json::Value;
 use super::{
     decide::{AccountFacts, Facts, Policy},
     purpose::{self, Ready, Source},
+    state::Transport,
     store::Loaded,
 };
 use crate::{
     App,
     accounts::{self, Account, AccountState},
     branding,
+    connections::Offered,
     credentials::{self, Challenge, Credential, CredentialState},
     mail::Mailer,
     sessions,
@@ -40,6 +42,15 @@ pub fn policy(app: &App) -> Policy {
         registration: app.checked.settings.registration,
         sms: app.sms.is_available(),
         mail: !matches!(app.mailer, Mailer::Nowhere),
+    }
+}
+
+/// Connections need a browser, and a page for the provider's answer.
+fn offered(app: &App, loaded: &Loaded) -> Vec<Offered> {
+    let has_page = app.checked.settings.federation_page_path.is_some();
+    match loaded.state.transport {
+        Transport::Browser if has_page => loaded.connections.clone(),
+        Transport::Browser | Transport::Api => Vec::new(),
     }
 }
 
@@ -92,6 +103,7 @@ pub async fn gather(
             hold_until: account.recovery_hold_until,
         }),
         session_alive,
+        connections: offered(app, loaded),
         challenges: challenges.iter().map(|challenge| challenge.module).collect(),
         now: loaded.now,
     };

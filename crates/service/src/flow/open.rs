@@ -211,7 +211,7 @@ async fn admit(
                 state.wants = Some(request.enrol.ok_or_else(|| FlowError::Invalid {
                     field: "enrol",
                     detail:
-                        "must be the kind of credential to enrol: passkey, password, totp, recovery_codes, email or phone".into(),
+                        "must be the kind of credential to enrol: passkey, password, totp, recovery_codes, email, phone or federated".into(),
                 })?);
             }
             Ok(())
@@ -281,6 +281,7 @@ fn first_challenge(
         challenges: Vec::new(),
         standing: None,
         opening: None,
+        connections: Vec::new(),
         now: app.clock.now(),
     };
     let step = Step {

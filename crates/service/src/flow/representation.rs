@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     App,
-    credentials::CredentialKind,
+    credentials::{CredentialKind, federated},
     http::{BIND_COOKIE, set_cookie},
     store::StoreError,
 };
@@ -97,6 +97,9 @@ pub fn present(loaded: &Loaded, gathered: &Gathered, show: &Value) -> Answer {
     }
     if let Some(standing) = gathered.facts.standing.as_ref().filter(|it| !it.choices.is_empty()) {
         body["organizations"] = json!(standing.choices);
+    }
+    if next.offers(federated::BEGIN) || next.offers(federated::ENROL_BEGIN) {
+        body["connections"] = json!(gathered.facts.connections);
     }
     if let (Some(opening), Some(brought)) = (gathered.facts.opening, &state.brought)
         && next.stage() == opening.stage

@@ -254,6 +254,7 @@ async fn unsaved(app: &App, reader: &impl Reader, state: &State) -> Result<Loade
         expired: false,
         finished: false,
         result: None,
+        connections: Vec::new(),
         now,
     })
 }

@@ -2,6 +2,7 @@ use porteiro_protocol::{id::FlowId, time::OffsetDateTime};
 use serde_json::Value;
 
 use super::state::State;
+use crate::connections::Offered;
 use crate::store::{Decode, Reader, StoreError, Tx};
 
 /// A flow as stored, and whether it has expired by the database's clock.
@@ -16,6 +17,8 @@ pub struct Loaded {
     pub finished: bool,
     /// The response of the completed flow, kept for a minute in case the first one was lost.
     pub result: Option<Value>,
+    /// Connections by which a person may sign in.
+    pub connections: Vec<Offered>,
     pub now: OffsetDateTime,
 }
 
@@ -57,7 +60,9 @@ pub async fn load(reader: &impl Reader, id: FlowId) -> Result<Option<Loaded>, St
             "flow.load",
             "SELECT step, binding_hash, state, expires_at, finished_at IS NOT NULL AS finished, now() AS now,
                     expires_at <= now() OR idle_expires_at <= now() AS expired,
-                    CASE WHEN finished_at > now() - interval '60 seconds' THEN result END AS result
+                    CASE WHEN finished_at > now() - interval '60 seconds' THEN result END AS result,
+                    (SELECT coalesce(jsonb_agg(jsonb_build_object('id', connection_id, 'name', name) ORDER BY name), '[]')
+                     FROM connection WHERE enabled) AS connections
              FROM flow WHERE flow_id = $1",
             &[&id.uuid()],
         )
@@ -73,6 +78,7 @@ pub async fn load(reader: &impl Reader, id: FlowId) -> Result<Option<Loaded>, St
         expired: flow.get("expired")?,
         finished: flow.get("finished")?,
         result: flow.get("result")?,
+        connections: flow.json("connections")?,
         now: flow.get("now")?,
     }))
 }

@@ -86,6 +86,16 @@ pub const OWN: &[OwnPermission] = &[
     ),
     platform("platform.apis:read", "See every API", "Ver todas as APIs"),
     platform("platform.apis:write", "Register and remove APIs", "Registrar e remover APIs"),
+    platform(
+        "platform.connections:read",
+        "See connections to other providers",
+        "Ver conexões com outros provedores",
+    ),
+    platform(
+        "platform.connections:write",
+        "Create, change and test connections to other providers",
+        "Criar, alterar e testar conexões com outros provedores",
+    ),
     platform("platform.api-keys:read", "See platform keys", "Ver chaves da plataforma"),
     platform(
         "platform.api-keys:write",

@@ -76,6 +76,7 @@ events! {
     ClientSecretRotated = "client.secret_rotated", "A platform administrator replaced the secret of a client.", ["client_id", "by"];
     ApiChanged = "api.changed", "A platform administrator registered an API or replaced its definition.", ["identifier", "by"];
     ApiRemoved = "api.removed", "A platform administrator deleted an API.", ["identifier", "by"];
+    ConnectionChanged = "connection.changed", "A platform administrator created, changed or disabled a connection to another provider.", ["connection_id", "issuer", "enabled", "by"];
     ImpersonationStarted = "impersonation.started", "A platform administrator started to impersonate this person in an organization.", ["impersonation_id", "organization_id", "by"];
     ImpersonationEnded = "impersonation.ended", "A platform administrator ended the impersonation before it expired.", ["impersonation_id", "organization_id", "by"];
     ApiKeyCreated = "api_key.created", "A personal or platform API key was created.", ["key_id", "kind", "organization_id", "reason"];

@@ -27,6 +27,7 @@ const PLATFORM: &[&str] = &[
     "platform.organizations:*",
     "platform.clients:*",
     "platform.apis:*",
+    "platform.connections:*",
     "platform.api-keys:*",
     "platform.log:*",
 ];

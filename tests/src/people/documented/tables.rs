@@ -8,10 +8,11 @@ use std::{
 
 use porteiro_protocol::{
     assurance::{Level, Method, Proof},
-    id::AccountId,
+    id::{AccountId, ConnectionId},
     time::{Duration, OffsetDateTime},
 };
 use porteiro_service::{
+    connections::Offered,
     credentials::{CredentialKind, KINDS, NewCredential},
     flow::{
         Kind, State,
@@ -95,6 +96,10 @@ fn somebody() -> AccountId {
     "00000000-0000-7000-8000-000000000001".parse().unwrap()
 }
 
+fn connection() -> ConnectionId {
+    "00000000-0000-4000-8000-000000000001".parse().unwrap()
+}
+
 fn offers() -> Offers {
     let mut offers = Offers::new();
     for challenges in [vec![], vec!["email_code"], vec!["sms_code"], vec!["email_code", "sms_code"]] {
@@ -130,6 +135,7 @@ fn facts(account: Option<AccountFacts>, challenges: &[&'static str]) -> Facts {
         account,
         session_alive: true,
         challenges: challenges.to_vec(),
+        connections: vec![Offered { id: connection(), name: "Example".into() }],
         now: now(),
     }
 }

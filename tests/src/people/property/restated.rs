@@ -36,6 +36,7 @@ fn method(kind: CredentialKind) -> Method {
         CredentialKind::RecoveryCodes => Method::RecoveryCode,
         CredentialKind::Email => Method::Email,
         CredentialKind::Phone => Method::SmsCode,
+        CredentialKind::Federated => Method::Federated,
     }
 }
 

@@ -176,6 +176,7 @@ impl World {
             account,
             session_alive: state.session.is_none() || self.session_is_alive,
             challenges: self.challenges.iter().map(|(module, _)| *module).collect(),
+            connections: Vec::new(),
             now: self.now,
         }
     }

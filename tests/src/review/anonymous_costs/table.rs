@@ -73,6 +73,8 @@ const fn begins(method: &'static str, path: &'static str, statements: u32, bytes
 
 const REFERENCE: &str = "the request object, where the client registered its address: 60 at once, then one every 5 seconds; and the client's keys";
 
+const CONNECTIONS: &str = "metadata and keys of a connection: once in ten minutes, twice a minute for an unknown `kid`; the code of an answer: 60 at once, then one every 20 seconds";
+
 /// Every route that answers without a person's or an administrator's credentials.
 pub const COSTS: &[Cost] = &[
     reads("GET", "/.well-known/jwks.json", 0),
@@ -125,6 +127,7 @@ pub const COSTS: &[Cost] = &[
         burst: 130,
         interval_seconds: 20.0,
         work: Work::Hash,
+        outbound: CONNECTIONS,
         ..reads("POST", "/v1/flows/{id}/{module}/{verb}", 40)
     },
     reads("GET", "/v1/openapi.json", 0),

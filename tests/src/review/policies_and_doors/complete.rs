@@ -74,6 +74,12 @@ const CHANGES: &[(&str, Result<Change, &str>)] = &[
         "DELETE /v1/organizations/{organization}/delegations/{id}",
         Err("ends what was exchanged by it and nothing else; tests/src/agents"),
     ),
+    ("POST /v1/platform/connections", Err("gives")),
+    (
+        "PUT /v1/platform/connections/{connection}",
+        Err("what was given stays; tests/src/people/federation/managing.rs"),
+    ),
+    ("POST /v1/platform/connections/{connection}/test", Err("changes nothing")),
     ("POST /v1/platform/apis", Ok(ApiNarrowed)),
     ("PUT /v1/platform/apis/{api}", Ok(ApiNarrowed)),
     ("DELETE /v1/platform/apis/{api}", Ok(ApiRemoved)),

@@ -49,10 +49,12 @@ pub enum Change {
     AddressRemoved,
     PhoneAdded,
     PhoneRemoved,
+    IdentityLinked,
+    IdentityUnlinked,
 }
 
 impl Change {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::PasskeyAdded,
         Self::PasskeyRemoved,
         Self::PasswordSet,
@@ -66,6 +68,8 @@ impl Change {
         Self::AddressRemoved,
         Self::PhoneAdded,
         Self::PhoneRemoved,
+        Self::IdentityLinked,
+        Self::IdentityUnlinked,
     ];
 
     /// A sentence without its full stop; also the subject.
@@ -86,6 +90,12 @@ impl Change {
             (Locale::En, Self::AddressRemoved) => "An e-mail address was removed from your account",
             (Locale::En, Self::PhoneAdded) => "A phone number was added to your account",
             (Locale::En, Self::PhoneRemoved) => "A phone number was removed from your account",
+            (Locale::En, Self::IdentityLinked) => {
+                "A way to sign in by another service was linked to your account"
+            }
+            (Locale::En, Self::IdentityUnlinked) => {
+                "A way to sign in by another service was unlinked from your account"
+            }
             (Locale::Pt, Self::PasskeyAdded) => "Uma chave de acesso foi adicionada à sua conta",
             (Locale::Pt, Self::PasskeyRemoved) => "Uma chave de acesso foi removida da sua conta",
             (Locale::Pt, Self::PasswordSet) => "Uma senha foi definida para a sua conta",
@@ -101,6 +111,12 @@ impl Change {
             (Locale::Pt, Self::AddressRemoved) => "Um endereço de e-mail foi removido da sua conta",
             (Locale::Pt, Self::PhoneAdded) => "Um número de telefone foi adicionado à sua conta",
             (Locale::Pt, Self::PhoneRemoved) => "Um número de telefone foi removido da sua conta",
+            (Locale::Pt, Self::IdentityLinked) => {
+                "Uma forma de entrar por outro serviço foi vinculada à sua conta"
+            }
+            (Locale::Pt, Self::IdentityUnlinked) => {
+                "Uma forma de entrar por outro serviço foi desvinculada da sua conta"
+            }
         }
     }
 }

@@ -1,0 +1,110 @@
+//! Which connections may be configured. Pure.
+
+use porteiro_protocol::{jose::Algorithm, plain_text};
+
+use super::ClientAuthentication;
+
+const LONGEST: usize = 512;
+
+/// What an administrator configures.
+#[derive(Clone)]
+pub struct Definition {
+    pub name: String,
+    pub issuer: String,
+    pub client_id: String,
+    pub client_authentication: ClientAuthentication,
+    /// A new one; none keeps the old one.
+    pub client_secret: Option<String>,
+    pub algorithm: Algorithm,
+    pub enabled: bool,
+}
+
+impl std::fmt::Debug for Definition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<definition of {}>", self.name)
+    }
+}
+
+/// A member that cannot be used, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unfit {
+    pub field: &'static str,
+    pub detail: &'static str,
+}
+
+const fn unfit(field: &'static str, detail: &'static str) -> Unfit {
+    Unfit { field, detail }
+}
+
+impl Definition {
+    /// Checks a definition. `had_secret`: a secret is stored already. `ours`: our own issuer.
+    ///
+    /// # Errors
+    /// The first member that cannot be used.
+    pub fn check(&self, had_secret: bool, ours: &str) -> Result<(), Unfit> {
+        if plain_text::name(&self.name, 100) != Some(self.name.as_str()) {
+            return Err(unfit("name", "must have 1 to 100 printable characters"));
+        }
+        let is_text = |text: &str| {
+            !text.is_empty() && text.len() <= LONGEST && text.bytes().all(|byte| byte.is_ascii_graphic())
+        };
+        if !is_text(&self.issuer) || self.issuer.contains(['?', '#', '\\']) {
+            return Err(unfit("issuer", "must be the provider's issuer: a URL without a query"));
+        }
+        if self.issuer.trim_end_matches('/') == ours {
+            return Err(unfit("issuer", "must not be this service itself"));
+        }
+        // We sign assertions with the client id as issuer: they must not pass for tokens of ours.
+        if !is_text(&self.client_id) || self.client_id.starts_with(ours) {
+            return Err(unfit("client_id", "must be the id that the provider gave to this service"));
+        }
+        match (self.client_authentication, &self.client_secret) {
+            (ClientAuthentication::PrivateKeyJwt, Some(_)) => {
+                Err(unfit("client_secret", "is not used with private_key_jwt"))
+            }
+            (ClientAuthentication::PrivateKeyJwt, None) => Ok(()),
+            (_, Some(secret)) if is_text(secret) => Ok(()),
+            (_, Some(_)) => Err(unfit("client_secret", "must have 1 to 512 printable characters")),
+            (_, None) if had_secret => Ok(()),
+            (_, None) => Err(unfit("client_secret", "is required with this client_authentication")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition() -> Definition {
+        Definition {
+            name: "Example".into(),
+            issuer: "https://login.example.test".into(),
+            client_id: "porteiro".into(),
+            client_authentication: ClientAuthentication::SecretBasic,
+            client_secret: Some("s".into()),
+            algorithm: Algorithm::Rs256,
+            enabled: true,
+        }
+    }
+
+    #[test]
+    fn what_cannot_work_or_could_pass_for_us_is_not_configured() {
+        let ours = "https://id.example.test";
+        let field = |it: Definition| it.check(false, ours).map_err(|unfit| unfit.field);
+        assert_eq!(field(definition()), Ok(()));
+        assert_eq!(field(Definition { name: "\u{202e}".into(), ..definition() }), Err("name"));
+        for issuer in ["", "https://id.example.test/", "https://a.test?b", "https://a b"] {
+            assert_eq!(
+                field(Definition { issuer: issuer.into(), ..definition() }),
+                Err("issuer"),
+                "{issuer}"
+            );
+        }
+        assert_eq!(field(Definition { client_id: ours.into(), ..definition() }), Err("client_id"));
+        assert_eq!(field(Definition { client_secret: None, ..definition() }), Err("client_secret"));
+        assert_eq!(Definition { client_secret: None, ..definition() }.check(true, ours), Ok(()));
+        let keyed = Definition { client_authentication: ClientAuthentication::PrivateKeyJwt, ..definition() };
+        assert_eq!(field(keyed.clone()), Err("client_secret"));
+        assert_eq!(field(Definition { client_secret: None, ..keyed }), Ok(()));
+    }
+}

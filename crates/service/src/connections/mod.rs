@@ -1,0 +1,101 @@
+//! Connections to other OpenID providers, by which people sign in to their account (docs/enterprise.md, docs/decisions/0098).
+//!
+//! 1. A platform administrator configures a connection: the provider's issuer, a client there, and the one algorithm of
+//!    its ID tokens ([`decide`]).
+//! 2. Its metadata and keys are fetched and kept for a while ([`providers`]).
+//! 3. A person is sent there with a request of their flow ([`request`]); the answer is exchanged for an ID token, which
+//!    is verified ([`exchange`]).
+//! 4. A test runs the same steps and explains the first that fails ([`examine`]).
+//!
+//! What an identity leads to is not decided here: `credentials/federated` links it to an account.
+
+mod decide;
+mod examine;
+mod exchange;
+mod providers;
+mod request;
+mod store;
+
+use porteiro_protocol::{id::ConnectionId, jose::Algorithm};
+use zeroize::Zeroizing;
+
+pub use decide::{Definition, Unfit};
+pub use examine::{Examined, examine};
+pub use exchange::{Answer, exchange};
+pub use providers::{Providers, Unusable};
+pub use request::{Secrets, redirect_uri, request};
+pub use store::{find, insert, list, replace};
+
+use crate::{
+    App,
+    secrets::MasterKeyError,
+    store::{StoreError, text_enum},
+};
+
+text_enum! {
+    /// How we authenticate to the provider (OpenID Connect Core §9).
+    ClientAuthentication { SecretBasic = "client_secret_basic", SecretPost = "client_secret_post",
+                           PrivateKeyJwt = "private_key_jwt" }
+}
+
+/// A connection, as stored.
+#[derive(Clone)]
+pub struct Connection {
+    pub id: ConnectionId,
+    pub name: String,
+    pub issuer: String,
+    pub client_id: String,
+    pub client_authentication: ClientAuthentication,
+    /// Encrypted; none with a key of ours.
+    sealed_secret: Option<Vec<u8>>,
+    pub algorithm: Algorithm,
+    pub enabled: bool,
+    pub version: i64,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<connection {}>", self.id)
+    }
+}
+
+/// A connection that a sign-in may use, as everybody sees it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "OfferedConnection")]
+pub struct Offered {
+    pub id: ConnectionId,
+    pub name: String,
+}
+
+/// Those by which people can sign in now.
+pub async fn offered(app: &App) -> Result<Vec<Offered>, StoreError> {
+    if app.checked.settings.federation_page_path.is_none() {
+        return Ok(Vec::new());
+    }
+    let all = list(&app.store).await?.into_iter().filter(|connection| connection.enabled);
+    Ok(all.map(|it| Offered { id: it.id, name: it.name }).collect())
+}
+
+/// Ties the encrypted secret to its connection.
+fn context(id: ConnectionId) -> Vec<u8> {
+    format!("connection|{id}").into_bytes()
+}
+
+/// Encrypts the client secret of a connection.
+///
+/// # Errors
+/// If the crypto library fails.
+pub fn seal_secret(app: &App, id: ConnectionId, secret: &str) -> Result<Vec<u8>, MasterKeyError> {
+    app.secrets.seal(&context(id), secret.as_bytes(), &*app.entropy)
+}
+
+impl Connection {
+    fn secret(&self, app: &App) -> Option<Zeroizing<String>> {
+        let plain = app.secrets.open(&context(self.id), self.sealed_secret.as_deref()?).ok()?;
+        String::from_utf8(plain.to_vec()).ok().map(Zeroizing::new)
+    }
+
+    pub const fn has_secret(&self) -> bool {
+        self.sealed_secret.is_some()
+    }
+}

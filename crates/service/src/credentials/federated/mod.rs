@@ -1,0 +1,196 @@
+//! Identities at other OpenID providers, linked to the account (docs/decisions/0098).
+//!
+//! 1. `begin` sends the person to the provider of a connection; `finish` takes the answer and proves the account to which
+//!    the identity is linked. Provider and subject are the identity; no address is ever compared.
+//! 2. `enrol_begin` and `enrol_finish` link an identity, in a flow of a person who just proved a credential of their own.
+//!
+//! An answer counts once, for the flow and connection that asked for it.
+
+use porteiro_protocol::{
+    assurance::{Method, Proof},
+    id::ConnectionId,
+    relying_party::Asserted,
+};
+use serde_json::{Value, json};
+
+use super::{
+    Action, Challenge, Credential, CredentialKind, Definition, Effect, Field, KindInfo, NewChallenge,
+    NewCredential, Once, Purpose, Step, Stopped, challenges::attempt, field, refused, text,
+};
+use crate::{
+    accounts::{self, IdentifierKind},
+    connections::{self, Answer, Connection, Secrets},
+    limits::{FEDERATED_ADDRESS, STEP_ADDRESS},
+    mail::templates::Change,
+};
+
+pub const PROVE: &str = "federated";
+const LINK: &str = "federated_enrol";
+const LIFETIME_SECONDS: f64 = 600.0;
+
+const CONNECTION: Field = field("connection", "hidden", "");
+const fn optional(name: &'static str) -> Field {
+    Field { name, r#type: "hidden", autocomplete: "", required: false }
+}
+/// The parameters of the provider's answer, and the connection at whose address it arrived.
+const ANSWER: &[Field] =
+    &[CONNECTION, field("state", "hidden", ""), optional("code"), optional("iss"), optional("error")];
+
+pub const BEGIN: Action = Action::new(&Definition {
+    path: "federated/begin",
+    rank: 60,
+    fields: &[CONNECTION],
+    limits: &[STEP_ADDRESS],
+});
+pub const FINISH: Action = Action::new(&Definition {
+    path: "federated/finish",
+    rank: 61,
+    fields: ANSWER,
+    limits: &[FEDERATED_ADDRESS],
+});
+pub const ENROL_BEGIN: Action = Action::new(&Definition {
+    path: "federated/enrol_begin",
+    rank: 170,
+    fields: &[CONNECTION],
+    limits: &[STEP_ADDRESS],
+});
+pub const ENROL_FINISH: Action = Action::new(&Definition {
+    path: "federated/enrol_finish",
+    rank: 171,
+    fields: ANSWER,
+    limits: &[FEDERATED_ADDRESS],
+});
+
+pub const KIND: KindInfo = KindInfo {
+    sign_in: &[BEGIN, FINISH],
+    enrol: &[ENROL_BEGIN, ENROL_FINISH],
+    challenges: &[PROVE, LINK],
+    identifier: |credential| {
+        let part = |name: &str| credential.body[name].as_str();
+        Some((IDENTITY, identity(part("connection")?, part("issuer")?, part("subject")?)))
+    },
+    ..KindInfo::new(
+        CredentialKind::Federated,
+        Method::Federated,
+        [Change::IdentityLinked, Change::IdentityUnlinked],
+        &[
+            (BEGIN, |step, input| Box::pin(begin(step, input, PROVE))),
+            (FINISH, |step, input| Box::pin(finish(step, input))),
+            (ENROL_BEGIN, |step, input| Box::pin(begin(step, input, LINK))),
+            (ENROL_FINISH, |step, input| Box::pin(enrol_finish(step, input))),
+        ],
+    )
+};
+
+/// The kind of identifier that is hashed.
+const IDENTITY: &str = "external_identity";
+
+/// None of the parts contains a space.
+fn identity(connection: &str, issuer: &str, subject: &str) -> String {
+    format!("{connection} {issuer} {subject}")
+}
+
+async fn connection(step: &Step<'_>, id: &str) -> Result<Connection, Stopped> {
+    let unknown =
+        || Stopped::Invalid { field: "connection", detail: "is not one of the offered values".into() };
+    let id: ConnectionId = id.parse().map_err(|_| unknown())?;
+    let found = connections::find(&step.app.store, id).await?;
+    found.filter(|connection| connection.enabled).ok_or_else(unknown)
+}
+
+async fn begin(step: &Step<'_>, input: &Value, module: &'static str) -> Result<Effect, Stopped> {
+    let connection = connection(step, text(input, "connection")?).await?;
+    let id = step.new_challenge_id();
+    let secrets = Secrets::new(step.app, step.flow_id, id);
+    let to = connections::request(step.app, &connection, &secrets).await.map_err(|_| Stopped::Invalid {
+        field: "connection",
+        detail: "cannot be reached now; try again later or another way".into(),
+    })?;
+    Ok(Effect::Challenge {
+        new: NewChallenge {
+            id,
+            module,
+            purpose: if module == PROVE { Purpose::Prove } else { Purpose::Enrol },
+            body: json!({"connection": connection.id}),
+            // One answer is sent on to the provider, however many arrive at once.
+            max_attempts: 1,
+            lifetime_seconds: LIFETIME_SECONDS,
+        },
+        letter: None,
+        typed: None,
+        show: json!({"module": "federated", "redirect_to": to}),
+    })
+}
+
+/// The challenge that this answer belongs to, and whom its provider vouches for.
+async fn asserted<'a>(
+    step: &'a Step<'_>,
+    input: &Value,
+    module: &str,
+) -> Result<(&'a Challenge, Connection, Asserted), Stopped> {
+    let wrong = |reason| refused(Method::Federated, reason);
+    let challenge = step.challenge(module).ok_or_else(|| wrong("no answer is awaited"))?;
+    let secrets = Secrets::new(step.app, step.flow_id, challenge.id);
+    if !secrets.is_state(text(input, "state")?) {
+        return Err(wrong("the answer belongs to another request"));
+    }
+    // Each connection has its own address: an answer that arrives at another one is a mix-up (RFC 9700 §4.4).
+    let asked = challenge.body["connection"].as_str().unwrap_or_default();
+    if text(input, "connection")? != asked {
+        return Err(wrong("the answer arrived at the address of another connection"));
+    }
+    let connection = connection(step, asked).await?;
+    if !attempt(&step.app.store, step.flow_id, challenge.id).await? {
+        return Err(wrong("the answer was used before"));
+    }
+    let Some(code) = input["code"].as_str().filter(|code| !code.is_empty()) else {
+        return Err(wrong("the provider refused"));
+    };
+    let answer = Answer { code, iss: input["iss"].as_str() };
+    let asserted = connections::exchange(step.app, &connection, &secrets, answer).await.map_err(wrong)?;
+    Ok((challenge, connection, asserted))
+}
+
+async fn finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    let (challenge, connection, asserted) = asserted(step, input, PROVE).await?;
+    let value = identity(&connection.id.to_string(), &connection.issuer, &asserted.subject);
+    let unlinked = || refused(Method::Federated, "the identity is not linked to an account");
+    let key = step.app.secrets.identifier_key(IDENTITY, value.as_bytes());
+    let account = accounts::find_by_identifier(&step.app.store, &key).await?.ok_or_else(unlinked)?;
+    let all = super::find_all(&step.app.store, account).await?;
+    let is_it = |credential: &&Credential| credential.identifier() == Some((IDENTITY, value.clone()));
+    let credential = all.iter().find(is_it).ok_or_else(unlinked)?;
+    Ok(Effect::Prove {
+        account,
+        proof: Proof {
+            // What the provider says about its own age can only make the proof older.
+            at: asserted.auth_time.map_or(step.now, |at| at.min(step.now)),
+            ..step.proof(Method::Federated, credential.id, false)
+        },
+        once: vec![Once::Challenge(challenge.id), Once::Repeatable(credential.id)],
+        stored: None,
+    })
+}
+
+async fn enrol_finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
+    let (challenge, connection, asserted) = asserted(step, input, LINK).await?;
+    let value = identity(&connection.id.to_string(), &connection.issuer, &asserted.subject);
+    let key = step.app.secrets.identifier_key(IDENTITY, value.as_bytes());
+    if accounts::find_by_identifier(&step.app.store, &key).await?.is_some() {
+        return Err(refused(Method::Federated, "the identity is linked to an account already"));
+    }
+    let body = json!({"connection": connection.id, "issuer": connection.issuer, "subject": asserted.subject});
+    Ok(Effect::Bind {
+        new: NewCredential {
+            id: step.new_credential_id(),
+            kind: CredentialKind::Federated,
+            label: connection.name,
+            body,
+            counter: -1,
+        },
+        identifier: Some((key, IdentifierKind::External)),
+        challenge: Some(challenge.id),
+        recovery_codes: Vec::new(),
+        show: Value::Null,
+    })
+}
