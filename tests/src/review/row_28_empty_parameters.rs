@@ -26,6 +26,7 @@ const HERE: &[&str] = &[
     "audit:*",
     "delegations:*",
     "approvals:*",
+    "trusts:*",
 ];
 const PLATFORM: &[&str] = &[
     "platform.accounts:*",

@@ -110,7 +110,9 @@ impl Change {
                 let closed = [Door::Redeem, Door::Refresh, Door::IntrospectAccess, Door::Userinfo];
                 let keys = [Door::PersonalKeyAsClient, Door::PersonalKeysToken];
                 let agents = [Door::Exchange, Door::IntrospectExchanged];
-                (set(&[&closed, authorize, robot, &keys, &agents]), set(&[]))
+                // Delegations for an API end with it.
+                let stays = if self == Self::ApiRemoved { &agents[..] } else { &[] };
+                (set(&[&closed, authorize, robot, &keys, &agents]), set(&[stays]))
             }
         }
     }

@@ -74,6 +74,21 @@ const CHANGES: &[(&str, Result<Change, &str>)] = &[
         "DELETE /v1/organizations/{organization}/delegations/{id}",
         Err("ends what was exchanged by it and nothing else; tests/src/agents"),
     ),
+    ("POST /v1/organizations/{organization}/authorization-servers", Err("gives")),
+    (
+        "DELETE /v1/organizations/{organization}/authorization-servers/{id}",
+        Err("assertions live minutes and are used up elsewhere; tests/src/agents/id_jag"),
+    ),
+    ("POST /v1/organizations/{organization}/assertion-issuers", Err("gives")),
+    (
+        "DELETE /v1/organizations/{organization}/assertion-issuers/{id}",
+        Err("ends what was redeemed by it and nothing else; tests/src/agents/id_jag"),
+    ),
+    ("POST /v1/organizations/{organization}/external-identities", Err("gives")),
+    (
+        "DELETE /v1/organizations/{organization}/external-identities/{id}",
+        Err("ends what was redeemed by it and nothing else; tests/src/agents/id_jag"),
+    ),
     ("POST /v1/platform/connections", Err("gives")),
     (
         "PUT /v1/platform/connections/{connection}",
@@ -116,6 +131,8 @@ const GIVEN: &[(&str, Door)] = &[
     ("urn:ietf:params:oauth:grant-type:token-exchange", Door::Exchange),
     // The same grants and the same checks; what ends before it is redeemed: tests/src/agents/approvals.rs.
     ("urn:openid:params:grant-type:ciba", Door::Exchange),
+    // Tokens without a refresh token, as those of an exchange; what ends them: tests/src/agents/id_jag.
+    ("urn:ietf:params:oauth:grant-type:jwt-bearer", Door::Exchange),
 ];
 
 /// Which doors a kind of access is. Another kind does not compile without a line here.
