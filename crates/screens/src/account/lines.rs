@@ -283,6 +283,10 @@ const EVENTS: &[(&str, &str)] = &[
     ("delegation.created", "event-delegation-created"),
     ("delegation.revoked", "event-delegation-revoked"),
     ("token.exchanged", "event-token-exchanged"),
+    ("assertion.issued", "event-assertion-issued"),
+    ("assertion.redeemed", "event-assertion-redeemed"),
+    ("external_identity.linked", "event-external-identity-linked"),
+    ("external_identity.removed", "event-external-identity-removed"),
     ("account.disabled", "event-account-disabled"),
     ("account.enabled", "event-account-enabled"),
     ("membership.joined", "event-membership-joined"),
@@ -305,6 +309,7 @@ const EVENTS: &[(&str, &str)] = &[
 /// Events about others and about the installation; they do not appear in a person's own activity.
 #[cfg(test)]
 const NOT_OURS: &[&str] = &[
+    "connection.changed",
     "api.changed",
     "api.removed",
     "client.administered",
