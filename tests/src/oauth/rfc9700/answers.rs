@@ -134,7 +134,13 @@ async fn no_script_of_another_page_reads_what_is_not_public() {
     let mut browser = person(&app).await;
     let client = known(&app, &mut browser).await;
     // Documents that are anybody's, and where clients introduce themselves.
-    let public = ["/.well-known/", "/connect/register", "/v1/openapi.json", "/v1/changes"];
+    let public = [
+        "/.well-known/",
+        "/connect/authorization-details-types",
+        "/connect/register",
+        "/v1/openapi.json",
+        "/v1/changes",
+    ];
     let asked_first = ["/connect/token", "/connect/userinfo"];
     for route in porteiro_service::table() {
         let path = route.path.replace(['{', '}'], "");

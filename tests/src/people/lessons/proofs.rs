@@ -183,10 +183,14 @@ fn ghsa_wc43_73w7_x2f5_the_gate_is_the_best_of_everything_enrolled() {
         let best = event_level(&all);
         assert_eq!(decide::available_level(&enrolled, now), best);
         for presented in subsets(&enrolled) {
+            // What another provider vouches for is nothing of the account's own (docs/decisions/0098).
+            let own = presented.iter().copied().filter(|kind| *kind != CredentialKind::Federated);
+            let proofs: Vec<Proof> = own.clone().map(proof).collect();
+            let mailbox =
+                |kind: &CredentialKind| matches!(kind, CredentialKind::Email | CredentialKind::Federated);
+            let real = own.clone().any(|kind| !mailbox(&kind)) && event_level(&proofs) >= best;
+            let expected = if enrolled.iter().all(mailbox) { !proofs.is_empty() } else { real };
             let proofs: Vec<Proof> = presented.iter().copied().map(proof).collect();
-            let nothing_but_mailboxes = enrolled.iter().all(|kind| *kind == CredentialKind::Email);
-            let real = presented.iter().any(|kind| *kind != CredentialKind::Email);
-            let expected = nothing_but_mailboxes || (real && event_level(&proofs) >= best);
             assert_eq!(decide::may_bind(&proofs, &enrolled, now), expected, "{presented:?} of {enrolled:?}");
         }
     }
