@@ -22,7 +22,9 @@ use crate::{
 
 /// The statement with numbers in place of parameters, highest first: `$1` is the beginning of `$10`.
 fn spliced(statement: &str, parameters: &[String]) -> String {
-    let mut text = statement.replace('\n', " ");
+    // One line, so without comments.
+    let lines = statement.lines().map(|line| line.split("--").next().unwrap_or_default());
+    let mut text = lines.collect::<Vec<_>>().join(" ");
     for (index, value) in parameters.iter().enumerate().rev() {
         text = text.replace(&format!("${}", index + 1), value);
     }
