@@ -56,6 +56,7 @@ pub const JOBS: &[JobKind<App>] = &[
     limits::sweeping(),
     approvals::ANNOUNCE,
     approvals::PING,
+    approvals::REMIND,
     approvals::SWEEPING,
     approvals::TELL_EXPIRED,
     flow::HOLD_REMINDERS,

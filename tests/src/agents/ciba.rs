@@ -28,7 +28,8 @@ async fn an_agent_asks_for_one_payment_and_gets_one_token_for_exactly_that() {
     assert_eq!(scene.poll(&request).await.json()["error"], "authorization_pending");
     // Ana reads it in the words of the API, and picks the number that the agent shows her.
     let waiting = scene.waiting().await;
-    let words = json!({"en": "Pay 10.00 to Bea", "pt": "Pagar 10.00 para Bea"});
+    let words = json!({"en": "Pay \u{2068}10.00\u{2069} to \u{2068}Bea\u{2069}",
+        "pt": "Pagar \u{2068}10.00\u{2069} para \u{2068}Bea\u{2069}"});
     assert!(waiting["wants"].as_array().unwrap().contains(&words), "{waiting}");
     assert_eq!(waiting["binding_message"], "Order 7");
     assert_eq!(waiting["client_name"], "Ledger agent");
@@ -158,6 +159,10 @@ async fn a_client_that_polls_too_often_slows_down_and_nothing_is_written() {
     let answer = scene.poll(&request).await;
     assert_eq!(answer.json()["error"], "slow_down", "{}", answer.text());
     assert_eq!(scene.app.app.store.sent() - sent, 1, "one read");
+    for _ in 0..5 {
+        assert_eq!(scene.poll(&request).await.json()["error"], "slow_down");
+    }
+    assert_eq!(scene.app.app.store.sent() - sent, 1, "and none for who comes back within a second");
     scene.app.clock.advance(Duration::seconds(9));
     assert_eq!(scene.poll(&request).await.json()["error"], "slow_down", "ten seconds by now");
     scene.app.clock.advance(Duration::seconds(15));

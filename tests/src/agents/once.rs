@@ -48,12 +48,18 @@ async fn the_api_uses_up_the_token_of_an_approval_once() {
         (&json!(true), &Value::Null),
         "looking uses up nothing"
     );
+    let history = scene.browser.get("/v1/account/approvals?state=consumed").await.json();
+    assert_eq!(history["items"][0]["used_at"], Value::Null, "{history}");
+    let held = scene.browser.get("/v1/account/grants").await.json();
+    assert_eq!(held["items"], json!([]), "it is no standing permission");
     let used = told(&scene.app, &server, &token, CONSUME).await;
     assert_eq!((&used["active"], &used["consumed"]), (&json!(true), &json!(true)), "{used}");
     assert_eq!(
         (&used["jti"], &used["authorization_details"]),
         (&before["jti"], &before["authorization_details"])
     );
+    let history = scene.browser.get("/v1/account/approvals?state=consumed").await.json();
+    assert!(history["items"][0]["used_at"].is_string(), "{history}");
     let nothing = json!({"active": false});
     for more in [CONSUME, &[]] {
         assert_eq!(told(&scene.app, &server, &token, more).await, nothing);

@@ -56,7 +56,10 @@ async fn a_person_reads_what_is_asked_in_words_and_the_token_says_it() {
     let more = [("scope", "openid invoices:read"), ("resource", LEDGER), ("authorization_details", &details)];
     let asked =
         client.ask(&mut browser, &verifier, &[&more[..], &[("ui_locales", "pt-BR")]].concat()).await.json();
-    assert_eq!(asked["request"]["details"][0]["text"], "Pagar 10.00 para Bea", "{asked}");
+    assert_eq!(
+        asked["request"]["details"][0]["text"], "Pagar \u{2068}10.00\u{2069} para \u{2068}Bea\u{2069}",
+        "{asked}"
+    );
     let done = agree(&mut browser, asked).await;
     let tokens = client.redeem(&app, &parameter(&done, "code").unwrap(), &verifier).await.json();
     assert_eq!(tokens["authorization_details"], payment("10.00"));
@@ -66,7 +69,9 @@ async fn a_person_reads_what_is_asked_in_words_and_the_token_says_it() {
     // And so it stands in their account, until they take it back.
     let held = browser.get("/v1/account/grants").await.json();
     let may = held["items"][0]["grants"][0]["may"].as_array().unwrap().clone();
-    assert_eq!(may.last(), Some(&json!({"en": "Pay 10.00 to Bea", "pt": "Pagar 10.00 para Bea"})), "{held}");
+    let words = json!({"en": "Pay \u{2068}10.00\u{2069} to \u{2068}Bea\u{2069}",
+        "pt": "Pagar \u{2068}10.00\u{2069} para \u{2068}Bea\u{2069}"});
+    assert_eq!(may.last(), Some(&words), "{held}");
     assert_eq!(held["items"][0]["grants"][0]["audience_name"], "Ledger");
     // Each time is asked anew: what was allowed once was allowed once.
     let again = client.ask(&mut browser, &super::driver::verifier(), &more).await.json();

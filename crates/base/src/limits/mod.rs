@@ -83,6 +83,7 @@ pub const RULES: &[Rule] = &[
     REGISTRATION_CHANGE,
     DOCUMENT_SUBJECT,
     DOCUMENT_ADDRESS,
+    DOCUMENT_CLIENT,
     PUSH,
     PUSH_KIB,
     PUSH_CLIENT,
@@ -109,6 +110,7 @@ pub const RULES: &[Rule] = &[
     EXCHANGE_SUBJECT,
     ASSERTION_SUBJECT,
     APPROVAL_ASK,
+    APPROVAL_MAIL,
 ];
 
 pub const PASSWORD_SUBJECT: Rule = rule("password.subject", 10, 300.0);
@@ -160,6 +162,8 @@ pub const REGISTER_SITE: Rule = rule("register_site.address", 250, 345.6);
 /// address: each is a request we send, and may be a row.
 pub const DOCUMENT_SUBJECT: Rule = rule("client_document.subject", 20, 180.0);
 pub const DOCUMENT_ADDRESS: Rule = rule("client_document.address", 60, 60.0);
+/// The same for clients that ask without a browser, by client.
+pub const DOCUMENT_CLIENT: Rule = rule("client_document.client", 1, 60.0);
 /// Replacements of one registration; each is an entry in the log.
 pub const REGISTRATION_CHANGE: Rule = rule("registration_change.client", 20, 720.0);
 /// All requests with a registration access token, valid or not.
@@ -242,6 +246,8 @@ pub const EXCHANGE_SUBJECT: Rule = rule("exchange.subject", 300, 0.2);
 pub const ASSERTION_SUBJECT: Rule = rule("assertion.subject", 300, 0.2);
 /// Requests for approval by one client to one person, granted or not: each waits for the account's lock.
 pub const APPROVAL_ASK: Rule = rule("approval_ask.subject", 60, 10.0);
+/// Mails to one person that something waits for their decision. One that is too soon is sent later, if anything still waits.
+pub const APPROVAL_MAIL: Rule = rule("approval_mail.subject", 1, 300.0);
 
 /// One bucket of a rule: the key identifies what is counted.
 #[derive(Debug, Clone)]

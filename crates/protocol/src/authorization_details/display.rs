@@ -8,11 +8,15 @@ use serde_json::{Map, Value};
 use super::DetailTypeError;
 use crate::plain_text::is_unseen;
 
-const MAX_RENDERED: usize = 500;
+const MAX_RENDERED: usize = 516;
 const MAX_TEMPLATE: usize = 260;
 /// With this maximum, each value has at least thirty characters.
 const MAX_PLACEHOLDERS: usize = 8;
 const ABSENT: &str = "—";
+/// Stands before each value, and [`ISOLATE_END`] after it: letters of another direction in a value do not move what is
+/// beside it (Unicode UAX #9, FSI and PDI). So a page can tell values from the words of the API, too.
+pub const ISOLATE: char = '\u{2068}';
+pub const ISOLATE_END: char = '\u{2069}';
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
@@ -64,11 +68,11 @@ impl Display {
         let rendered: String = segments
             .iter()
             .map(|segment| match segment {
-                Segment::Text(text) => Cow::from(*text),
-                Segment::Member(name) => Cow::from(cut(&value_text(detail.get(name), portuguese), share)),
+                Segment::Text(text) => clean(text),
+                Segment::Member(name) => cut(&value_text(detail.get(name), portuguese), share),
             })
             .collect();
-        cut(&clean(&rendered), MAX_RENDERED)
+        cut(&rendered, MAX_RENDERED)
     }
 }
 
@@ -109,26 +113,42 @@ fn segments(template: &str) -> Option<Vec<Segment<'_>>> {
 }
 
 fn value_text(value: Option<&Value>, portuguese: bool) -> String {
-    let text = match value {
-        Some(Value::Array(items)) => {
-            items.iter().map(|item| item_text(item, portuguese)).collect::<Vec<_>>().join(", ")
+    match value {
+        Some(Value::Array(items)) if !items.is_empty() => {
+            items.iter().map(|item| isolated(&item_text(item, portuguese))).collect::<Vec<_>>().join(", ")
         }
-        Some(value) => item_text(value, portuguese).into_owned(),
-        None => String::new(),
-    };
-    let text = clean(&text);
-    if text.trim().is_empty() { ABSENT.to_owned() } else { text }
+        Some(Value::Array(_)) | None => isolated(ABSENT),
+        Some(value) => isolated(&item_text(value, portuguese)),
+    }
+}
+
+fn isolated(text: &str) -> String {
+    let text = if text.trim().is_empty() { ABSENT } else { text };
+    format!("{ISOLATE}{text}{ISOLATE_END}")
 }
 
 fn item_text(value: &Value, portuguese: bool) -> Cow<'_, str> {
     match (value, portuguese) {
-        (Value::String(text), _) => Cow::from(text),
+        (Value::String(text), _) => Cow::from(clean(text)),
         (Value::Null, _) => Cow::from(ABSENT),
         (Value::Bool(true), true) => Cow::from("sim"),
         (Value::Bool(false), true) => Cow::from("não"),
         (Value::Bool(true), false) => Cow::from("yes"),
         (Value::Bool(false), false) => Cow::from("no"),
-        (Value::Number(_) | Value::Array(_) | Value::Object(_), _) => Cow::from(value.to_string()),
+        (Value::Number(_), _) => Cow::from(value.to_string()),
+        (Value::Array(_) | Value::Object(_), _) => Cow::from(isolating(value).to_string()),
+    }
+}
+
+/// The same JSON with each text in it isolated.
+fn isolating(value: &Value) -> Value {
+    match value {
+        Value::String(text) => isolated(&clean(text)).into(),
+        Value::Array(items) => items.iter().map(isolating).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (isolated(&clean(name)), isolating(value))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
 
@@ -159,14 +179,31 @@ pub fn has_unseen(value: &Value) -> bool {
 
 /// A detail whose type nobody registered any more, for people.
 pub fn unregistered(detail: &Value) -> String {
-    cut(&clean(&detail.to_string()), MAX_RENDERED)
+    cut(&isolating(detail).to_string(), MAX_RENDERED)
 }
 
+/// At most so many characters. What is isolated ends in what is left, too.
 fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    let (mut left, mut open) = (String::new(), 0_usize);
+    for (number, char) in text.chars().enumerate() {
+        let inside = match char {
+            ISOLATE => open + 1,
+            ISOLATE_END => open.saturating_sub(1),
+            _ => open,
+        };
+        // Room for this one, the ellipsis, and the ends.
+        if number + 2 + inside > most {
+            break;
+        }
+        open = inside;
+        left.push(char);
+    }
+    left.push('…');
+    left.extend(std::iter::repeat_n(ISOLATE_END, open));
+    left
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-pub use display::{Display, TemplateError, has_unseen, unregistered};
+pub use display::{Display, ISOLATE, ISOLATE_END, TemplateError, has_unseen, unregistered};
 pub use narrowing::{MAX_DETAILS, Rule, list_narrows};
 pub use request::{DetailsError, MAX_TEXT, MAX_VALUES, read};
 pub use schema::{DetailValidator, MAX_SCHEMA, SchemaError};
@@ -112,7 +112,7 @@ impl DetailType {
     }
 
     /// The detail in the words of its API, in Portuguese for `pt` and its regions, otherwise in English. Plain text:
-    /// a page must escape it.
+    /// a page must escape it. Each value stands between [`ISOLATE`] and [`ISOLATE_END`].
     #[must_use]
     pub fn render(&self, detail: &Value, locale: &str) -> String {
         self.display.render(detail, locale)

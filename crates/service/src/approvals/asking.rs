@@ -13,17 +13,16 @@ use serde_json::{Value, json};
 
 use super::{
     Frozen, announce, decide,
-    frozen::hex,
-    ping,
+    frozen::{Shown, hex},
+    notify, ping,
     store::{self, NewApproval},
 };
 use crate::{
     App, accounts,
     audit_trail::{self, Actor, ActorKind, Target, TrailKind},
-    client_policies, flow,
+    client_policies,
     http::{OAuthError, RequestContext},
     limits::{self, APPROVAL_ASK, Bucket},
-    mail::templates,
     members::Member,
     oauth::{
         acting,
@@ -104,6 +103,7 @@ pub async fn ask(
         scope: authority.scope().clone(),
         details: authority.details().to_vec(),
         binding_message: wanted.binding_message.map(str::to_owned),
+        shown: Some(Shown::new(wanted.client.metadata.client_name.clone(), &apis, &authority)),
     };
     let (text, digest) = frozen.seal().map_err(|_| OAuthError::new(ErrorCode::ServerError, ""))?;
     let irreversible = is_irreversible(&apis, &authority);
@@ -234,13 +234,7 @@ async fn write(
             audit_trail::record(app, &tx, context, organization, &event).await?;
         }
         announce::enqueue(app, &tx, new).await?;
-        // What waits already was announced, and is seen together with it.
-        if store::is_only_one(&tx, new.account).await? {
-            let what = flow::happening(app, None);
-            flow::tell(app, &tx, new.account, "en", |locale| templates::approval_waiting(locale, &what))
-                .await?;
-        }
-        Ok(())
+        Ok(notify::person(app, &tx, new.account).await?)
     });
     match written.await {
         Ok(()) => Ok(()),

@@ -35,13 +35,24 @@ pub struct Limits {
     pub per_day: i64,
     /// By all clients of one person.
     pub person_per_day: i64,
+    /// What each client may ask of the person in a day, although others have used that up,
+    pub share: i64,
+    /// and how much that may be by all clients.
+    pub person_at_most: i64,
 }
 
 impl Limits {
     /// `factor` is set by the platform.
     pub fn of(factor: u32) -> Self {
         let factor = i64::from(factor.max(1));
-        Self { pending: 3 * factor, per_hour: 10 * factor, per_day: 30 * factor, person_per_day: 60 * factor }
+        Self {
+            pending: 3 * factor,
+            per_hour: 10 * factor,
+            per_day: 30 * factor,
+            person_per_day: 60 * factor,
+            share: 3 * factor,
+            person_at_most: 90 * factor,
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Approvals that were not used end with what they rest on: the account, the session in which they were approved, the
-//! consent, the credential that was proved, the membership, and what an organization allows a client.
+//! consent, the credential that was proved, the membership, and what an organization allows a client. With a delegation
+//! they end in the statement that revokes it.
 
-use porteiro_protocol::id::SessionId;
+use porteiro_protocol::id::{OrganizationId, SessionId};
 
 use super::store::{Which, close, close_there};
 use crate::{
@@ -31,9 +32,14 @@ async fn end(tx: &Tx, cause: Cause<'_>) -> Result<Gone, StoreError> {
             let organization = Some(member.organization);
             close(tx, account, Which { organization, client_id, ..all }).await?;
         }
-        Cause::Client { organization, client_id } => close_there(tx, organization, client_id).await?,
+        Cause::Client { organization, client_id } => close_there(tx, organization, Some(client_id)).await?,
         // A membership has a cause of its own for what the member allowed clients.
         Cause::Grant { .. } | Cause::Membership(_) => {}
     }
     Ok(Gone::default())
+}
+
+/// An organization freezes its agents: what they ask its members is over, and stays so when they may act again.
+pub async fn end_in_organization(tx: &Tx, organization: OrganizationId) -> Result<(), StoreError> {
+    close_there(tx, organization, None).await
 }

@@ -10,7 +10,10 @@ use porteiro_protocol::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::secrets::sha256;
+use crate::{
+    oauth::{apis::Apis, authorization::in_words},
+    secrets::sha256,
+};
 
 /// Everything that a decision is about. The members are written in this order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +28,31 @@ pub struct Frozen {
     pub details: Vec<Value>,
     /// The client's own words, shown as a quotation.
     pub binding_message: Option<String>,
+    /// None in rows from before there was this member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
+}
+
+/// What the person reads: names and words as they were when the client asked, whatever becomes of them.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shown {
+    pub client_name: Option<String>,
+    pub audience_name: Option<String>,
+    /// Scopes and details in words, in English (`en`) and Portuguese (`pt`).
+    pub wants: Vec<Value>,
+}
+
+impl Shown {
+    /// As the API is registered now.
+    pub fn new(client_name: Option<String>, apis: &Apis, authority: &Authority) -> Self {
+        let api = apis.find(authority.audience());
+        Self {
+            client_name,
+            audience_name: api.map(|api| api.name.clone()),
+            wants: in_words(api, &authority.scope().to_string(), authority.details()),
+        }
+    }
 }
 
 impl Frozen {
@@ -81,9 +109,12 @@ mod tests {
             scope: "payments".parse().unwrap(),
             details: vec![json!({"type": "payment", "amount": "10.00"})],
             binding_message: Some("order 7".into()),
+            shown: Some(Shown { wants: vec![json!({"en": "Pay", "pt": "Pagar"})], ..Shown::default() }),
         };
         let (text, digest) = frozen.seal().unwrap();
         assert_eq!(Frozen::open(&text, &digest), Some(frozen));
-        assert_eq!(Frozen::open(&text.replace("10.00", "99.00"), &digest), None);
+        for (was, is) in [("10.00", "99.00"), ("Pagar", "Ler")] {
+            assert_eq!(Frozen::open(&text.replace(was, is), &digest), None);
+        }
     }
 }

@@ -15,6 +15,7 @@ mod decide;
 mod deciding;
 mod ending;
 mod frozen;
+mod notify;
 mod ping;
 mod redeem;
 mod standing;
@@ -30,8 +31,9 @@ pub use announce::ANNOUNCE;
 pub use asking::{Question, Wanted, ask, unknown};
 pub use decide::{EXPIRES_SECONDS, MAX_EXPIRES_SECONDS, MIN_EXPIRES_SECONDS, is_binding_message};
 pub use deciding::{approve, deny, may_approve, report, required};
-pub use ending::DEPENDENT;
-pub use frozen::{Frozen, hex};
+pub use ending::{DEPENDENT, end_in_organization};
+pub use frozen::{Frozen, Shown, hex};
+pub use notify::REMIND;
 pub use ping::{PING, TELL_EXPIRED};
 pub use redeem::redeem;
 pub use standing::is_possible;
@@ -76,6 +78,8 @@ pub struct Approval {
     pub created_at: OffsetDateTime,
     pub expires_at: OffsetDateTime,
     pub decided_at: Option<OffsetDateTime>,
+    /// When the API said that it used the token up (docs/decisions/0111).
+    pub used_at: Option<OffsetDateTime>,
 }
 
 /// The history leaves after ninety days.

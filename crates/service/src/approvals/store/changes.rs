@@ -222,15 +222,15 @@ pub(in super::super) async fn close(tx: &Tx, account: AccountId, which: Which<'_
     .map(|_| ())
 }
 
-/// An organization no longer allows a client.
+/// An organization no longer allows a client, or any.
 pub(in super::super) async fn close_there(
     tx: &Tx,
     organization: OrganizationId,
-    client_id: &str,
+    client_id: Option<&str>,
 ) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE approval SET state = 'expired'
-         WHERE organization_id = $1 AND created_at > now() - interval '1 day' AND client_id = $2
+         WHERE organization_id = $1 AND created_at > now() - interval '1 day' AND ($2::text IS NULL OR client_id = $2)
            AND state IN ('pending', 'approved') AND expires_at > now()",
         &[&organization.uuid(), &client_id],
     )

@@ -24,7 +24,7 @@ use crate::store::{Decode, Reader, RowError, Store, StoreError, Tx};
 const ALL: &str = "SELECT a.account_id, a.approval_id, a.client_id, a.organization_id, a.membership_id, a.delegation_id,
         a.frozen, a.digest, a.numbers, a.level, a.irreversible,
         CASE WHEN a.state IN ('pending', 'approved') AND a.expires_at <= now() THEN 'expired' ELSE a.state END AS state,
-        a.session_id, a.terms, a.grant_id, a.created_at, a.expires_at, a.decided_at
+        a.session_id, a.terms, a.grant_id, a.created_at, a.expires_at, a.decided_at, a.used_at
      FROM approval a";
 
 impl TryFrom<&Row> for Approval {
@@ -55,6 +55,7 @@ impl TryFrom<&Row> for Approval {
             created_at: row.get("created_at")?,
             expires_at: row.get("expires_at")?,
             decided_at: row.get("decided_at")?,
+            used_at: row.get("used_at")?,
         })
     }
 }
@@ -97,7 +98,7 @@ pub(super) async fn insert(tx: &Tx, new: &NewApproval<'_>) -> Result<bool, Store
                           count(*) AS person
                    FROM approval WHERE account_id = $1 AND created_at > now() - interval '1 day') asked
              WHERE asked.pending < $16::int8 AND asked.hour < $17::int8 AND asked.day < $18::int8
-               AND asked.person < $19::int8
+               AND (asked.person < $19::int8 OR asked.day < $20::int8 AND asked.person < $21::int8)
                AND NOT EXISTS (SELECT 1 FROM approval_block b
                     WHERE b.account_id = $1 AND b.client_id = $3 AND b.until > now())
                AND EXISTS (SELECT 1 FROM account p WHERE p.account_id = $1 AND p.state = 'active')
@@ -124,14 +125,16 @@ pub(super) async fn insert(tx: &Tx, new: &NewApproval<'_>) -> Result<bool, Store
                 &new.limits.per_hour,
                 &new.limits.per_day,
                 &new.limits.person_per_day,
+                &new.limits.share,
+                &new.limits.person_at_most,
             ],
         )
         .await?;
     Ok(inserted == 1)
 }
 
-/// Whether nothing else waits for the person.
-pub(super) async fn is_only_one(tx: &Tx, account: AccountId) -> Result<bool, StoreError> {
+/// How many requests wait for the person, counted up to two.
+pub(super) async fn count_waiting(tx: &Tx, account: AccountId) -> Result<usize, StoreError> {
     let rows = tx
         .query(
             "SELECT 1 FROM approval WHERE account_id = $1 AND created_at > now() - interval '1 day'
@@ -139,7 +142,7 @@ pub(super) async fn is_only_one(tx: &Tx, account: AccountId) -> Result<bool, Sto
             &[&account.uuid()],
         )
         .await?;
-    Ok(rows.len() == 1)
+    Ok(rows.len())
 }
 
 /// Whether a client may not ask a person now.

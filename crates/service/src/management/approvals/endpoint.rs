@@ -68,18 +68,9 @@ async fn page(app: &Arc<App>, listing: &Listing, whose: Whose) -> Result<Respons
     let before = listing.after_time().zip(listing.after_id::<Uuid>()?);
     let found = approvals::list(&app.store, whose, Filter { state, before }, listing.rows()).await?;
     let apis = app.directory.apis(&app.store).await?;
-    let mut named = Vec::with_capacity(found.len());
-    for approval in found {
-        named.push((client_name(app, &approval).await?, approval));
-    }
     let mine = matches!(whose, Whose::Account(_));
-    let place = |(_, approval): &(_, Approval)| (approval.created_at, approval.id.to_string());
-    Ok(listing.page(named, place, |(name, approval)| ApprovalView::new(approval, name, &apis, mine)))
-}
-
-async fn client_name(app: &App, approval: &Approval) -> Result<Option<String>, Problem> {
-    let client = app.directory.client(&app.store, &approval.client_id).await?;
-    Ok(client.and_then(|client| client.metadata.client_name.clone()))
+    let place = |approval: &Approval| (approval.created_at, approval.id.to_string());
+    Ok(listing.page(found, place, |approval| ApprovalView::new(approval, &apis, mine)))
 }
 
 async fn list_mine(
@@ -105,8 +96,7 @@ async fn mine(app: &App, me: &SignedIn, id: &str) -> Result<Approval, Problem> {
 
 async fn shown(app: &Arc<App>, approval: Approval) -> Result<Response, Problem> {
     let apis = app.directory.apis(&app.store).await?;
-    let name = client_name(app, &approval).await?;
-    Ok(axum::Json(ApprovalView::new(approval, name, &apis, true)).into_response())
+    Ok(axum::Json(ApprovalView::new(approval, &apis, true)).into_response())
 }
 
 async fn show(

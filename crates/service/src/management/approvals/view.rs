@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::{
     api::Time,
-    approvals::{self, Approval, State, hex},
-    oauth::{apis::Apis, authorization},
+    approvals::{self, Approval, Shown, State, hex},
+    oauth::apis::Apis,
 };
 
 /// One exact action that a client asks a person to approve.
@@ -22,6 +22,7 @@ pub(super) struct ApprovalView {
     id: ApprovalId,
     state: State,
     client_id: String,
+    /// The names of client and API as they were when the client asked.
     client_name: Option<String>,
     /// The host that publishes what the client says of itself, for a client with a metadata document.
     client_host: Option<String>,
@@ -34,7 +35,8 @@ pub(super) struct ApprovalView {
     audience_name: Option<String>,
     scope: String,
     authorization_details: Vec<Value>,
-    /// The same in words, in English (`en`) and Portuguese (`pt`).
+    /// The same in words, in English (`en`) and Portuguese (`pt`), as they were when the client asked. Each value stands
+    /// between U+2068 and U+2069, so that its letters do not move what is beside it.
     wants: Vec<Value>,
     /// What the client says about it, in its own words.
     binding_message: Option<String>,
@@ -49,28 +51,30 @@ pub(super) struct ApprovalView {
     created_at: Time,
     expires_at: Time,
     decided_at: Option<Time>,
+    /// When the API used the token up; null where it did not say so.
+    used_at: Option<Time>,
 }
 
 impl ApprovalView {
     /// `mine`: for the person who is asked.
-    pub(super) fn new(approval: Approval, client_name: Option<String>, apis: &Apis, mine: bool) -> Self {
+    pub(super) fn new(approval: Approval, apis: &Apis, mine: bool) -> Self {
         let picks = mine && approval.state == State::Pending;
         let (level, irreversible) = approvals::required(&approval, apis);
         let frozen = approval.frozen;
-        let scope = frozen.scope.to_string();
-        let api = apis.find(&frozen.audience);
+        let today = || Shown::new(None, apis, &frozen.authority());
+        let shown = frozen.shown.clone().unwrap_or_else(today);
         Self {
             id: approval.id,
             state: approval.state,
             client_host: ClientIdUrl::parse(&approval.client_id).ok().map(|url| url.host().to_owned()),
             client_id: approval.client_id,
-            client_name,
+            client_name: shown.client_name,
             organization: approval.organization,
             membership: approval.membership,
-            wants: authorization::in_words(api, &scope, &frozen.details),
-            audience_name: api.map(|api| api.name.clone()),
+            wants: shown.wants,
+            audience_name: shown.audience_name,
             audience: frozen.audience,
-            scope,
+            scope: frozen.scope.to_string(),
             authorization_details: frozen.details,
             binding_message: frozen.binding_message,
             digest: hex(&approval.digest),
@@ -80,6 +84,7 @@ impl ApprovalView {
             created_at: approval.created_at.into(),
             expires_at: approval.expires_at.into(),
             decided_at: approval.decided_at.map(Into::into),
+            used_at: approval.used_at.map(Into::into),
         }
     }
 }

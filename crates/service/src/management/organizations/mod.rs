@@ -22,11 +22,12 @@ use crate::{
     App,
     accounts::{self, AccountState},
     api::Seen,
+    approvals,
     audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     http::{Problem, ProblemCode, RequestContext, TxProblem},
     management::{Caller, client_policies, standing},
     members::{self, NewMember, Source},
-    organizations::{self, Organization, Policy, Status},
+    organizations::{self, Agents, Organization, Policy, Status},
     permissions::OWNER,
     security_log,
     store::{StoreError, Turn, Tx},
@@ -195,6 +196,10 @@ async fn set_policy(
             } else {
                 client_policies::end_disallowed(app, &tx, context, id, third_party).await?
             };
+            match policy.agents {
+                Agents::Frozen => approvals::end_in_organization(&tx, id).await?,
+                Agents::Allowed => {}
+            }
             let was = json!({"policy": before.policy});
             let is = json!({"policy": policy, "grants_ended": ended});
             written(app, &tx, context, caller, id, was, is).await

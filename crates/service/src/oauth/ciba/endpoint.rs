@@ -13,7 +13,7 @@ use super::{INTERVAL, begin::begin};
 use crate::{
     App,
     http::{Access, Form, Problem, RequestContext, Route, unreadable_form},
-    oauth::client_auth,
+    oauth::{client_auth, client_documents},
 };
 
 pub fn routes() -> Vec<Route> {
@@ -28,7 +28,9 @@ async fn ciba(
     let Form(form) = form.map_err(unreadable_form)?;
     let authenticated =
         client_auth::authenticate(&app, &context, &form).await.map_err(IntoResponse::into_response)?;
-    let begun = Box::pin(begin(&app, &context, &authenticated.client, &form)).await;
+    let again = client_documents::read_again(&app, &context, &authenticated.client).await;
+    let client = again.map_err(IntoResponse::into_response)?.unwrap_or(authenticated.client);
+    let begun = Box::pin(begin(&app, &context, &client, &form)).await;
     let question = begun.map_err(IntoResponse::into_response)?;
     // CIBA Core §7.3. The number is our own: the person picks it among three.
     let answer = json!({

@@ -27,14 +27,15 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
         .ok_or_else(|| OAuthError::new(ErrorCode::InvalidRequest, "auth_req_id is missing"))?;
     let handle = app.secrets.handles.open(HandleKind::ApprovalRequest, handle).ok_or_else(invalid_grant)?;
     let (account, id) = (handle.route.owner.into(), handle.route.row.into());
+    if let Some(seconds) = app.polls.hasty(id, app.clock.now()) {
+        return Err(slow_down(seconds));
+    }
     let polled = approvals::poll(&app.store, account, id, &client.id, &handle.hash).await?;
     let approval = polled.ok_or_else(invalid_grant)?;
     if approval.state == State::Pending {
         return Err(match app.polls.too_soon(id, app.clock.now()) {
             None => OAuthError::new(ErrorCode::AuthorizationPending, "the person has not decided yet"),
-            Some(seconds) => {
-                OAuthError::new(ErrorCode::SlowDown, format!("wait {seconds} seconds between polls"))
-            }
+            Some(seconds) => slow_down(seconds),
         });
     }
     app.polls.forget(id);
@@ -46,4 +47,8 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
         State::Expired => Err(OAuthError::new(ErrorCode::ExpiredToken, "the request expired; ask again")),
         State::Consumed | State::Pending => Err(invalid_grant()),
     }
+}
+
+fn slow_down(seconds: i64) -> OAuthError {
+    OAuthError::new(ErrorCode::SlowDown, format!("wait {seconds} seconds between polls"))
 }

@@ -20,6 +20,8 @@ const LONGEST: i64 = 60;
 struct Seen {
     at: OffsetDateTime,
     interval: i64,
+    /// The last answer was to slow down.
+    early: bool,
 }
 
 #[derive(Debug, Default)]
@@ -36,15 +38,23 @@ impl Polls {
             all.clear();
         }
         let Some(seen) = all.get_mut(&id) else {
-            all.insert(id, Seen { at: now, interval: INTERVAL });
+            all.insert(id, Seen { at: now, interval: INTERVAL, early: false });
             return None;
         };
         let early = now - seen.at < Duration::seconds(seen.interval);
-        seen.at = now;
+        (seen.at, seen.early) = (now, early);
         if early {
             seen.interval = (seen.interval + INTERVAL).min(LONGEST);
         }
         early.then_some(seen.interval)
+    }
+
+    /// The interval, for a client that was just told to slow down and polls again within a second. It is answered from here:
+    /// it causes one read a second at most.
+    pub fn hasty(&self, id: ApprovalId, now: OffsetDateTime) -> Option<i64> {
+        let all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = all.get(&id).filter(|seen| seen.early)?;
+        (now - seen.at < Duration::SECOND).then_some(seen.interval)
     }
 
     /// It does not wait any more.
@@ -71,6 +81,21 @@ mod tests {
         assert_eq!(polls.too_soon(ApprovalId::from(Uuid::from_u128(2)), at(33)), None);
         polls.forget(id);
         assert_eq!(polls.too_soon(id, at(34)), None);
+    }
+
+    #[test]
+    fn who_was_told_to_slow_down_is_looked_up_once_a_second() {
+        let (polls, id) = (Polls::default(), ApprovalId::from(Uuid::from_u128(1)));
+        let at = |milliseconds| OffsetDateTime::UNIX_EPOCH + Duration::milliseconds(milliseconds);
+        assert_eq!(polls.hasty(id, at(0)), None);
+        polls.too_soon(id, at(0));
+        assert_eq!(polls.hasty(id, at(0)), None, "nobody told it");
+        assert_eq!(polls.too_soon(id, at(10)), Some(10));
+        assert_eq!(polls.hasty(id, at(500)), Some(10));
+        assert_eq!(polls.hasty(id, at(1_009)), Some(10));
+        assert_eq!(polls.hasty(id, at(1_010)), None);
+        assert_eq!(polls.too_soon(id, at(20_000)), None);
+        assert_eq!(polls.hasty(id, at(20_100)), None, "it did slow down");
     }
 
     #[test]

@@ -8,8 +8,10 @@
 //!    for self-registered clients. What cannot be fetched or read is not kept.
 //! 4. The row is written, or renewed. If the document changed so much that it describes another client, what was granted
 //!    before ends, and its trust is that of a new client ([`apply`]).
-//! 5. Unused rows are deleted; a later request fetches the document again ([`expiry`]).
+//! 5. A client that asks without a browser has its document read again when it is no longer valid ([`read_again`]).
+//! 6. Unused rows are deleted; a later request fetches the document again ([`expiry`]).
 
+mod again;
 mod decide;
 mod expiry;
 mod purpose;
@@ -24,6 +26,7 @@ use porteiro_protocol::{
 use serde_json::json;
 use uuid::Uuid;
 
+pub use again::read_again;
 pub use expiry::{EXPIRY, expire};
 pub use purpose::{ClientDocumentPurpose, sign_in_first};
 

@@ -8,20 +8,27 @@ use crate::store::{Decode, Reader, StoreError, Tx};
 pub(super) struct Known {
     pub is_disabled: bool,
     pub is_fresh: bool,
+    /// For a day.
+    pub is_overdue: bool,
 }
 
 pub(super) async fn find(reader: &impl Reader, url: &ClientIdUrl) -> Result<Option<Known>, StoreError> {
     let rows = reader
         .rows(
             "client_documents.find",
-            "SELECT disabled_at IS NOT NULL AS is_disabled, coalesce(document_until > now(), true) AS is_fresh
+            "SELECT disabled_at IS NOT NULL AS is_disabled, coalesce(document_until > now(), true) AS is_fresh,
+                 coalesce(document_until < now() - interval '1 day', false) AS is_overdue
              FROM client WHERE client_id = $1",
             &[&url.as_str()],
         )
         .await?;
     let read = |row| {
         let row = Decode::new("client", url.as_str(), row);
-        Ok(Known { is_disabled: row.get("is_disabled")?, is_fresh: row.get("is_fresh")? })
+        Ok(Known {
+            is_disabled: row.get("is_disabled")?,
+            is_fresh: row.get("is_fresh")?,
+            is_overdue: row.get("is_overdue")?,
+        })
     };
     rows.first().map(read).transpose()
 }

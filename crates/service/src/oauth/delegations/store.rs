@@ -253,6 +253,19 @@ impl Which<'_> {
 /// an organization's members can have in all.
 pub(super) const BATCH: usize = 5_000;
 
+/// Requests for approval that rest on what ends, and were not used, end with it: a person's in the first part, those of an
+/// organization's members in the second. Each reads its index.
+const APPROVALS_END: &str = "
+    own AS (
+        UPDATE approval a SET state = 'expired' FROM gone g
+        WHERE a.account_id = g.account_id AND a.delegation_id = g.delegation_id
+          AND a.created_at > now() - interval '1 day' AND a.state IN ('pending', 'approved') AND a.expires_at > now()
+    ), there AS (
+        UPDATE approval a SET state = 'expired' FROM gone g
+        WHERE g.account_id IS NULL AND a.organization_id = g.owner_id AND a.delegation_id = g.delegation_id
+          AND a.created_at > now() - interval '1 day' AND a.state IN ('pending', 'approved') AND a.expires_at > now()
+    )";
+
 /// Revokes at most [`BATCH`] of them. From this statement on nothing that was issued by these counts.
 pub(super) async fn revoke(tx: &Tx, which: Which<'_>, why: Why) -> Result<Vec<Revoked>, StoreError> {
     let organization = which.whose.organization().or_else(|| which.organization.map(OrganizationId::uuid));
@@ -267,9 +280,12 @@ pub(super) async fn revoke(tx: &Tx, which: Which<'_>, why: Why) -> Result<Vec<Re
     let (sql, params) = conditions
         .finish("SELECT owner_id, delegation_id FROM delegation", &format!("LIMIT {BATCH} FOR UPDATE"));
     let sql = format!(
-        "UPDATE delegation d SET revoked_at = now(), revoke_reason = '{}' FROM ({sql}) w
-         WHERE d.owner_id = w.owner_id AND d.delegation_id = w.delegation_id
-         RETURNING d.delegation_id, d.account_id, d.membership_id, d.client_id, d.organization_id",
+        "WITH gone AS (
+             UPDATE delegation d SET revoked_at = now(), revoke_reason = '{}' FROM ({sql}) w
+             WHERE d.owner_id = w.owner_id AND d.delegation_id = w.delegation_id
+             RETURNING d.owner_id, d.delegation_id, d.account_id, d.membership_id, d.client_id, d.organization_id
+         ), {APPROVALS_END}
+         SELECT delegation_id, account_id, membership_id, client_id, organization_id FROM gone",
         why.as_str()
     );
     let rows = tx.query(&sql, params).await?;

@@ -32,6 +32,7 @@ use super::{
     acting,
     apis::Apis,
     authority::still_allowed,
+    client_documents,
     clients::{Client, OrganizationMode},
     delegations::{self, Delegation},
     details::{Unfit, check_types},
@@ -65,8 +66,10 @@ impl Subject {
 }
 
 async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
+    let again = client_documents::read_again(request.app, request.context, request.client).await?;
+    let request = TokenRequest { client: again.as_deref().unwrap_or(request.client), ..request };
     let TokenRequest { app, client, form, .. } = request;
-    if client.is_public() || !client.is_verified() {
+    if client.is_public() || !client.is_verified() || !client.may_use_grant(TOKEN_EXCHANGE) {
         let text = "this grant type is for confidential clients that an administrator has verified";
         return Err(OAuthError::new(ErrorCode::UnauthorizedClient, text));
     }

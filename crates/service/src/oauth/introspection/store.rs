@@ -94,7 +94,7 @@ pub(super) enum Consumed {
     Reusable,
 }
 
-/// Ends the grant of an approval; of any number of calls at once, one does.
+/// Ends the grant of an approval; of any number of calls at once, one does. The person reads that it was used.
 pub(super) async fn consume(
     store: &Store,
     grant: GrantId,
@@ -106,7 +106,10 @@ pub(super) async fn consume(
             "WITH used AS (
                  UPDATE oauth_grant SET revoked_at = now(), revoke_reason = $3
                  WHERE grant_id = $1 AND account_id = $2 AND revoked_at IS NULL AND terms ? 'approval'
-                 RETURNING 1)
+                 RETURNING account_id, terms->>'approval' AS approval_id
+             ), marked AS (
+                 UPDATE approval a SET used_at = now() FROM used u
+                 WHERE a.account_id = u.account_id AND a.approval_id = u.approval_id::uuid)
              SELECT EXISTS (SELECT 1 FROM used) AS used, terms ? 'approval' AS once
              FROM oauth_grant WHERE grant_id = $1 AND account_id = $2",
             &[&grant.uuid(), &account.uuid(), &Why::Used.as_str()],

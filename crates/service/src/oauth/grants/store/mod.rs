@@ -354,6 +354,7 @@ pub struct Held {
     pub expires_at: OffsetDateTime,
 }
 
+/// What clients hold for the person. Not the tokens of approvals: each is for one action, and is seen as an approval.
 pub async fn list(reader: &impl Reader, account: AccountId) -> Result<Vec<Held>, StoreError> {
     let rows = reader
         .rows(
@@ -363,7 +364,7 @@ pub async fn list(reader: &impl Reader, account: AccountId) -> Result<Vec<Held>,
                     expires_at
              FROM oauth_grant g
              WHERE account_id = $1 AND (generation > 0 OR terms ? 'device') AND revoked_at IS NULL
-               AND expires_at > now() AND ",
+               AND expires_at > now() AND NOT terms ? 'approval' AND ",
                 not_ended!(),
                 " AND ",
                 not_ended_there!(),
