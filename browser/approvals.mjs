@@ -1,6 +1,6 @@
 // An agent asks, and its person decides: part of the walk. Whoever walks is signed in and has just proved who they are.
 
-import { issuer, open, press } from './lib.mjs'
+import { follow, issuer, open, press, sql } from './lib.mjs'
 
 const [client_id, client_secret] = process.env.PORTEIRO_AGENT_CLIENT.split(' ')
 const resource = 'https://ledger.example.test'
@@ -36,6 +36,8 @@ export const approvals = async ({ page }, look) => {
   const number = await asked(person, { type: 'payment', amount: '42.00', to: 'Padaria Bela Vista' }, { binding_message: 'Invoice 7' })
   await open(page, '/ui/account/approvals')
   await look('approval', page)
+  await follow(page, '.lines a')
+  await look('approval-one', page)
   await press(page, `approve-${number}`)
   await look('approval-approved', page)
 
@@ -44,6 +46,13 @@ export const approvals = async ({ page }, look) => {
   const wrong = page.locator(`button[value^="approve-"]:not([value="approve-${other}"])`).first()
   await press(page, await wrong.getAttribute('value'))
   await look('approval-wrong-number', page)
+
+  // Nobody looked in time.
+  await asked(person, { type: 'payment', amount: '7.00', to: 'Padaria Bela Vista' })
+  await sql(`UPDATE approval SET expires_at = now() WHERE account_id = '${person}' AND state = 'pending'`)
+  await open(page, '/ui/account/approvals')
+  await follow(page, '.lines a')
+  await look('approval-expired', page)
 
   await asked(person, { type: 'payment', amount: '9.00', to: 'Somebody else' })
   await asked(person, { type: 'transfer', amount: '1250.00', to: 'Somebody else' })

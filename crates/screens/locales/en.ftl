@@ -297,6 +297,7 @@ approval-take-back = Take it back
 approval-title = Approve this?
 approval-is-approved = You approved this. Until the app has used it, you can take it back.
 approval-is-consumed = You approved this, and the app has used it.
+approval-is-fetched = You approved this. The app has collected its permission, which lasts five minutes.
 approval-is-denied = This was denied. The app cannot do it.
 approval-is-blocked = You did not want this. The app cannot ask you for a day.
 approval-is-expired = Nobody decided in time, or what it rests on has ended. The app cannot do it.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{
     lines::{self, Item},
     nothing,
-    pages::{Page, done},
+    pages::{Done, Page, done},
 };
 use crate::{
     Screens,
@@ -25,7 +25,7 @@ use crate::{
 /// `a` in the frame of account pages.
 struct Frame {
     page: Page,
-    done: Option<String>,
+    done: Option<Done>,
 }
 
 impl Frame {
@@ -42,6 +42,8 @@ struct One<'a> {
     a: &'a Frame,
     item: &'a Item,
     state: &'a str,
+    /// The API said that it used it up.
+    is_used: bool,
 }
 
 impl One<'_> {
@@ -49,12 +51,14 @@ impl One<'_> {
         self.state == "pending"
     }
 
-    /// What became of it, as a sentence; none while it waits.
+    /// What became of it, as a sentence; none while it waits, and none where the notice says the same.
     fn outcome(&self) -> Option<&'static str> {
         match self.state {
             "pending" => None,
+            "denied" | "blocked" if self.a.done.is_some() => None,
             "approved" => Some("approval-is-approved"),
-            "consumed" => Some("approval-is-consumed"),
+            "consumed" if self.is_used => Some("approval-is-consumed"),
+            "consumed" => Some("approval-is-fetched"),
             "denied" => Some("approval-is-denied"),
             "blocked" => Some("approval-is-blocked"),
             _ => Some("approval-is-expired"),
@@ -96,8 +100,9 @@ fn draw(screens: &Screens, visit: &Visit, found: &Value) -> Response {
     let title = if state == "pending" { None } else { item.badge.clone() };
     let title = title.unwrap_or_else(|| shell.t("approval-title"));
     let shell = shell.titled(title);
-    let done = visit.query.get("done").and_then(done).map(|key| shell.t(key));
+    let done = visit.query.get("done").and_then(|name| done(&shell, name));
     let frame = Frame { page: Page::Approvals, done };
-    let one = One { s: &shell, a: &frame, item: &item, state };
+    let is_used = found["used_at"].is_string();
+    let one = One { s: &shell, a: &frame, item: &item, state, is_used };
     page::send(screens, &shell, Policy::Account, StatusCode::OK, &one)
 }

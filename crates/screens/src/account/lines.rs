@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::pages::Page;
-use crate::language::Words;
+use crate::language::{Phrase, Words};
 
 /// One line of a page: a credential, a session, an app, an event.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub struct Item {
     pub facts: Vec<String>,
     pub current: bool,
     pub badge: Option<String>,
-    pub list: Vec<String>,
+    pub list: Vec<Phrase>,
     /// What an app says in its own words.
     pub quote: Option<String>,
     /// The numbers among which a person picks.
@@ -117,8 +117,8 @@ fn app(words: &Words, item: &Value) -> Item {
         grants.iter().any(|grant| grant["offline"] == true).then(|| words.t("app-offline")),
     ];
     let may = grants.iter().filter_map(|grant| grant["may"].as_array()).flatten();
-    let mut list: Vec<String> = Vec::new();
-    for one in may.map(|one| said(words, one)) {
+    let mut list: Vec<Phrase> = Vec::new();
+    for one in may.map(|one| Phrase::from(said(words, one))) {
         if !list.contains(&one) {
             list.push(one);
         }
@@ -152,7 +152,7 @@ pub fn delegation(words: &Words, item: &Value) -> Item {
         current: item["source"] == "administrator",
         title: name.map_or_else(|| text(&item["client_id"]), ToOwned::to_owned),
         facts: facts.into_iter().flatten().collect(),
-        list: item["may"].as_array().into_iter().flatten().map(|one| said(words, one)).collect(),
+        list: item["may"].as_array().into_iter().flatten().map(|one| said(words, one).into()).collect(),
         ..Item::default()
     }
 }
@@ -162,8 +162,8 @@ pub fn approval(words: &Words, item: &Value) -> Item {
     let waits = item["state"] == "pending";
     let badge = match item["state"].as_str() {
         Some("pending") => (item["irreversible"] == true).then(|| words.t("badge-irreversible")),
-        Some("approved") => Some(words.t("badge-approved")),
-        Some("consumed") => Some(words.t("badge-consumed")),
+        Some("consumed") if item["used_at"].is_string() => Some(words.t("badge-consumed")),
+        Some("approved" | "consumed") => Some(words.t("badge-approved")),
         Some("denied") => Some(words.t("badge-denied")),
         Some("blocked") => Some(words.t("badge-blocked")),
         Some(_) | None => Some(words.t("badge-expired")),
@@ -186,15 +186,15 @@ pub fn approval(words: &Words, item: &Value) -> Item {
         title: name.map_or_else(|| text(&item["client_id"]), ToOwned::to_owned),
         facts: facts.into_iter().flatten().collect(),
         badge,
-        list: item["wants"].as_array().into_iter().flatten().map(|one| said(words, one)).collect(),
+        list: item["wants"].as_array().into_iter().flatten().map(|one| said(words, one).into()).collect(),
         quote: item["binding_message"].as_str().map(ToOwned::to_owned),
         numbers: numbers.map(ToString::to_string).collect(),
         ..Item::default()
     }
 }
 
-fn names(value: &Value) -> Vec<String> {
-    value.as_array().into_iter().flatten().filter_map(|one| one.as_str().map(ToOwned::to_owned)).collect()
+fn names(value: &Value) -> Vec<Phrase> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(Phrase::from).collect()
 }
 
 /// A revoked key stays on the list, marked as such.

@@ -10,6 +10,7 @@ use crate::{
     Screens,
     call::Reply,
     doors::{Ended, problem},
+    language::Words,
     page::{self, Policy, Shell, Wrong},
     visit::Visit,
 };
@@ -104,7 +105,7 @@ pub struct Account {
     pub page: Page,
     pub person: String,
     pub items: Vec<Item>,
-    pub done: Option<String>,
+    pub done: Option<Done>,
     pub hold: Option<String>,
     /// The secret of a key that was just created; only this page shows it.
     pub secret: Option<String>,
@@ -224,7 +225,7 @@ pub async fn draw_with(
         permissions,
         texts: screens.deployment.texts,
         links: reply.body["connections"].as_array().is_some_and(|them| !them.is_empty()),
-        done: visit.query.get("done").and_then(done).map(|key| shell.t(key)),
+        done: visit.query.get("done").and_then(|name| done(&shell, name)),
         hold: account.body["recovery_hold_until"].as_str().map(|until| shell.moment(until)),
         signals: reply.body["signals"].to_string(),
     };
@@ -293,8 +294,15 @@ fn listed(reply: &Reply) -> impl Iterator<Item = &Value> {
     reply.body["items"].as_array().into_iter().flatten()
 }
 
-pub fn done(name: &str) -> Option<&'static str> {
-    const DONE: &[(&str, &str)] = &[
+/// What became of a form.
+#[derive(Debug)]
+pub struct Done {
+    pub text: String,
+    pub is_good: bool,
+}
+
+pub fn done(words: &Words, name: &str) -> Option<Done> {
+    const GOOD: &[(&str, &str)] = &[
         ("removed", "done-removed"),
         ("renamed", "done-renamed"),
         ("recovery-stopped", "done-recovery-stopped"),
@@ -305,8 +313,11 @@ pub fn done(name: &str) -> Option<&'static str> {
         ("left", "done-left"),
         ("approved", "done-approved"),
         ("denied", "done-denied"),
-        ("wrong-number", "done-wrong-number"),
         ("blocked", "done-blocked"),
     ];
-    DONE.iter().find(|(known, _)| *known == name).map(|(_, key)| *key)
+    const BAD: &[(&str, &str)] = &[("wrong-number", "done-wrong-number")];
+    let find =
+        |all: &[(&str, &'static str)]| all.iter().find(|(known, _)| *known == name).map(|(_, key)| *key);
+    let (key, is_good) = find(GOOD).map(|key| (key, true)).or_else(|| find(BAD).map(|key| (key, false)))?;
+    Some(Done { text: words.t(key), is_good })
 }

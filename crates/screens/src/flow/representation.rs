@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::language::Phrase;
+
 #[derive(Debug, Clone, Deserialize)]
 pub struct Flow {
     pub id: String,
@@ -235,6 +237,11 @@ impl Asked {
 }
 
 impl Detail {
+    /// In the words of the API.
+    pub fn phrase(&self) -> Option<Phrase> {
+        self.text.as_deref().map(Phrase::from)
+    }
+
     /// The plain members, if the API has no text for them.
     pub fn facts(&self) -> Vec<(String, String)> {
         let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);

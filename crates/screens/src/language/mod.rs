@@ -3,6 +3,7 @@
 mod catalogue;
 mod dates;
 mod devices;
+mod phrase;
 mod pseudo;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use fluent_bundle::{FluentArgs, FluentValue};
 
 use catalogue::Bundle;
 pub use catalogue::Catalogues;
+pub use phrase::Phrase;
 
 /// A language with a catalogue. Every `pt` is Brazilian Portuguese.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

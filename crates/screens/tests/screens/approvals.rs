@@ -64,7 +64,11 @@ async fn a_wrong_number_and_a_report_say_what_they_did() {
     let wrong = numbers.iter().find(|one| **one != number.to_string()).expect("another");
     let pick = format!("approve-{wrong}");
     let done = ana.post("/ui/account/approvals", &[("id", id.as_str()), ("action", pick.as_str())]).await;
-    assert_eq!(done.header("location"), format!("/ui/account/approvals/{id}?done=wrong-number"));
+    let there = format!("/ui/account/approvals/{id}?done=wrong-number");
+    assert_eq!(done.header("location"), there);
+    let page = ana.get(&there).await.text();
+    assert!(page.contains("<p class=\"alert\" role=\"alert\">That is not the number"), "{page}");
+    assert!(!page.contains("notice good"), "{page}");
 
     asks(&app, account).await;
     let (id, _) = picks(&ana.get("/ui/account/approvals").await.text());
@@ -101,7 +105,7 @@ async fn what_cannot_be_undone_leads_through_a_stronger_proof_and_back() {
     let account = account(&mut ana).await;
     let (_, number) = asks_for_transfer(&app, account).await;
     let page = ana.get("/ui/account/approvals").await.text();
-    assert!(page.contains("Transfer 7") && page.contains("Cannot be undone"), "{page}");
+    assert!(page.contains("Transfer <bdi>7</bdi>") && page.contains("Cannot be undone"), "{page}");
     let (id, _) = picks(&page);
     let pick = format!("approve-{number}");
     let fields = [("id", id.as_str()), ("action", pick.as_str())];
@@ -145,7 +149,7 @@ async fn one_request_has_a_page_of_its_own_and_an_approval_can_be_taken_back() {
     assert_eq!(done.header("location"), format!("{one}?done=denied"));
     let page = ana.get(&format!("{one}?lang=pt")).await;
     assert_eq!(title(&page), "Negado");
-    assert!(page.text().contains("O aplicativo não pode fazê-lo."), "{}", page.text());
+    assert!(page.text().contains("O aplicativo não pode fazer isto."), "{}", page.text());
     // Nobody else's, and nothing that is no request.
     let mut bo = Person::new(&app);
     bo.register("bo@example.test").await;
@@ -154,4 +158,46 @@ async fn one_request_has_a_page_of_its_own_and_an_approval_can_be_taken_back() {
     }
     let nobody = Person::new(&app).get(&one).await;
     assert_eq!(nobody.header("location"), "/ui/sign-in");
+}
+
+#[tokio::test]
+async fn an_approval_was_used_only_if_the_api_said_so() {
+    let (app, _) = app().await;
+    let mut ana = Person::new(&app);
+    ana.register("ana@example.test").await;
+    let account = account(&mut ana).await;
+    let (_, number) = asks(&app, account).await;
+    let (id, _) = picks(&ana.get("/ui/account/approvals?lang=en").await.text());
+    let pick = format!("approve-{number}");
+    ana.post("/ui/account/approvals", &[("id", id.as_str()), ("action", pick.as_str())]).await;
+    app.sql("UPDATE approval SET state = 'consumed', grant_id = gen_random_uuid()").await;
+    let one = format!("/ui/account/approvals/{id}");
+    let page = ana.get(&one).await;
+    assert_eq!(title(&page), "Approved");
+    assert!(page.text().contains("The app has collected its permission"), "{}", page.text());
+    app.sql("UPDATE approval SET used_at = now()").await;
+    let page = ana.get(&one).await;
+    assert_eq!(title(&page), "Approved and used");
+    assert!(page.text().contains("the app has used it"), "{}", page.text());
+}
+
+/// Each button of a page says what it is about, also to who does not see where it stands.
+#[tokio::test]
+async fn buttons_of_several_requests_have_different_names() {
+    let (app, _) = app().await;
+    let mut ana = Person::new(&app);
+    ana.register("ana@example.test").await;
+    let account = account(&mut ana).await;
+    asks_for_transfer(&app, account).await;
+    asks(&app, account).await;
+    let page = ana.get("/ui/account/approvals").await.text();
+    let ids: Vec<&str> = page.split("id=\"pick-").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(ids.len(), 2, "{page}");
+    for id in ids {
+        assert!(page.contains(&format!("id=\"what-{id}\"")), "{page}");
+        for verb in ["deny", "report"] {
+            let name = format!("id=\"{verb}-{id}\" aria-labelledby=\"{verb}-{id} what-{id}\"");
+            assert!(page.contains(&name), "{name}: {page}");
+        }
+    }
 }
