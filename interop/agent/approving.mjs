@@ -28,11 +28,13 @@ export const challenge = (...details) => {
 }
 
 /**
- * Whether a token comes for the first time: one approval is one action. An API on several machines asks Porteiro instead of
- * its memory (docs/agents.md).
+ * Uses the token of an approval up, and says whether this call did: of any number of calls, on any number of machines, one
+ * is told yes (docs/agents.md). `server` is the API's own client, which its registration names in `introspected_by`.
  */
-export const firstUse = ({ jti, exp }) => {
-  for (const [old, end] of used) if (end * 1000 < Date.now()) used.delete(old)
-  return !used.has(jti) && Boolean(used.set(jti, exp))
+export async function useUp(token, { issuer, client_id, client_secret }) {
+  const basic = Buffer.from([client_id, client_secret].map(encodeURIComponent).join(':')).toString('base64')
+  const body = new URLSearchParams({ token, consume: 'true' })
+  const response = await fetch(`${issuer}/connect/introspect`, { method: 'POST', headers: { authorization: `Basic ${basic}` }, body })
+  const { active, consumed } = await response.json()
+  return active === true && consumed === true
 }
-const used = new Map()

@@ -1,13 +1,14 @@
 // The API. Everybody with `invoices:read` reads; a payment needs a token that was approved for exactly this payment, once.
 //
-// LEDGER_URL is its own address, ISSUER Porteiro's. An operator says what it has: `porteiro apis register ledger.json`.
+// LEDGER_URL is its own address, ISSUER Porteiro's. An operator says what it has: `porteiro apis register ledger.json`. It uses
+// approvals up as a client of its own, CLIENT_ID and CLIENT_SECRET, which `introspected_by` in that file names.
 
 import { createServer } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
-import { challenge, firstUse } from './approving.mjs'
+import { challenge, useUp } from './approving.mjs'
 
-const { LEDGER_URL, ISSUER } = process.env
+const { LEDGER_URL, ISSUER, CLIENT_ID, CLIENT_SECRET } = process.env
 const keys = createRemoteJWKSet(new URL(`${ISSUER}/.well-known/jwks.json`))
 
 const invoices = [
@@ -36,7 +37,7 @@ async function answer(request) {
 async function verified(request) {
   const [, token] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? []
   const expected = { issuer: ISSUER, audience: `${LEDGER_URL}/`, typ: 'at+jwt', algorithms: ['ES256'] }
-  return jwtVerify(token ?? '', keys, expected).then(({ payload }) => payload, () => undefined)
+  return jwtVerify(token ?? '', keys, expected).then(({ payload }) => ({ ...payload, token }), () => undefined)
 }
 
 function list({ scope = '' }) {
@@ -44,13 +45,15 @@ function list({ scope = '' }) {
   return { status: 403, challenge: 'Bearer error="insufficient_scope", scope="invoices:read"' }
 }
 
-function pay(token, invoice) {
+async function pay(token, invoice) {
   const { id, amount, currency, to } = invoice
   const payment = { type: 'payment', invoice: id, amount, currency, to }
   // Exactly this payment: not a smaller one, and not one to somebody else.
   const approved = token.authorization_details?.some((one) => isDeepStrictEqual(one, payment))
   if (!approved) return { status: 401, challenge: challenge(payment) }
-  if (!firstUse(token)) return { status: 401, challenge: 'Bearer error="invalid_token", error_description="used before"' }
+  const server = { issuer: ISSUER, client_id: CLIENT_ID, client_secret: CLIENT_SECRET }
+  const isFirst = await useUp(token.token, server)
+  if (!isFirst) return { status: 401, challenge: 'Bearer error="invalid_token", error_description="used before"' }
   if (invoice.paid) return { status: 409, error: 'this invoice is paid' }
   invoice.paid = { for: token.sub, by: token.act.sub }
   return { status: 200, ...invoice }

@@ -22,11 +22,12 @@ async function address() {
 
 describe('an agent that asks before it pays', () => {
   const shots = process.env.PORTEIRO_SHOTS
-  let urls, agent, running, browser, page, desk, person
+  let urls, ledger, agent, running, browser, page, desk, person
 
   /** The file of the example, with the addresses of this run. */
   const file = async (name) => {
     const known = [urls.LEDGER_URL, urls.AGENT_URL, urls.APP_URL].map((to, at) => [`http://127.0.0.1:400${at + 1}`, to])
+    if (ledger) known.push(['LEDGER_CLIENT_ID', ledger.client_id])
     const text = known.reduce((text, [from, to]) => text.replaceAll(from, to), await readFile(name, 'utf8'))
     return JSON.parse(text)
   }
@@ -36,11 +37,12 @@ describe('an agent that asks before it pays', () => {
 
   before(async () => {
     urls = { LEDGER_URL: await address(), AGENT_URL: await address(), APP_URL: await address() }
+    ledger = await createClient(await file('ledger-client.json'))
     await registerApi(await file('ledger.json'))
     const app = await createClient(await file('app.json'))
     agent = await createClient(await file('agent.json'))
     running = [
-      await program('ledger'),
+      await program('ledger', secrets(ledger)),
       await program('agent', secrets(agent)),
       await program('app', secrets(app)),
     ]

@@ -1,6 +1,7 @@
 // An agent that knows the address of an MCP server and nothing else, and the walk of a person who lets it in.
 
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
 import { approving } from '../agent/approving.mjs'
 import { port, start } from './app.mjs'
@@ -17,8 +18,11 @@ export const walkMcp = (library, Agent, metadata) =>
     let running, browser, page, person, agent, asked
 
     before(async () => {
-      await registerApi('api.json', app)
-      running = await start(process.execPath, ['server.mjs'], { APP_URL: app, ISSUER: issuer })
+      const own = { client_name: 'Household', grant_types: ['client_credentials'], token_endpoint_auth_method: 'client_secret_basic' }
+      const { client_id: CLIENT_ID, client_secret: CLIENT_SECRET } = await createClient(own)
+      const api = JSON.parse(await readFile('api.json', 'utf8'))
+      await registerApi({ ...api, introspected_by: [CLIENT_ID] }, app)
+      running = await start(process.execPath, ['server.mjs'], { APP_URL: app, ISSUER: issuer, CLIENT_ID, CLIENT_SECRET })
       browser = await launch()
       ;({ page, person } = await newcomer(browser, 'Ana Souza', 'passkey'))
       agent = new Agent(server, open)

@@ -1,8 +1,8 @@
 // An MCP server whose callers sign in with Porteiro: the SDK's own server classes, and one function that checks tokens.
 //
-// APP_URL is its own address, ISSUER Porteiro's. An operator says which scopes it has: `porteiro apis register api.json`.
+// APP_URL is its own address, ISSUER Porteiro's. An operator says which scopes it has: `porteiro apis register api.json`. It
+// uses approvals up as a client of its own, CLIENT_ID and CLIENT_SECRET, which `introspected_by` of the API names.
 
-import { isDeepStrictEqual } from 'node:util'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.js'
 import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js'
@@ -11,9 +11,9 @@ import { createMcpExpressApp } from '@modelcontextprotocol/sdk/server/express.js
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { z } from 'zod'
-import { challenge, firstUse } from '../agent/approving.mjs'
+import { approval } from '../agent/express.mjs'
 
-const { APP_URL, ISSUER } = process.env
+const { APP_URL, ISSUER, CLIENT_ID, CLIENT_SECRET } = process.env
 const resource = new URL('/mcp', APP_URL)
 const oauthMetadata = await (await fetch(`${ISSUER}/.well-known/oauth-authorization-server`)).json()
 const keys = createRemoteJWKSet(new URL(oauthMetadata.jwks_uri))
@@ -30,7 +30,7 @@ async function verifyAccessToken(token) {
     scopes: payload.scope.split(' '),
     expiresAt: payload.exp,
     resource: new URL(payload.aud),
-    extra: { sub: payload.sub, jti: payload.jti, details: payload.authorization_details ?? [] },
+    extra: { sub: payload.sub, details: payload.authorization_details ?? [] },
   }
 }
 
@@ -46,20 +46,13 @@ const guard = (request, response, next) =>
     expectedResource: resource,
   })(request, response, next)
 
-/**
- * A payment needs a token that was approved for exactly this payment, and each such token is good once (docs/agents.md).
- * The caller is told what to ask for (draft-ietf-oauth-rar-metadata-remediation).
- */
-function approval(request, response, next) {
-  if (!isPayment(request)) return next()
-  const { expiresAt: exp, extra: { jti, details } } = request.auth
-  const payment = { ...request.body.params.arguments, type: 'payment' }
-  const refuse = (challenge) => response.status(401).set('www-authenticate', challenge).end()
-  if (!details.some((one) => isDeepStrictEqual(one, payment))) return refuse(challenge(payment))
-  if (!firstUse({ jti, exp })) return refuse('Bearer error="invalid_token", error_description="used before"')
-  next()
-}
 const isPayment = ({ body }) => body?.method === 'tools/call' && body.params?.name === 'pay_invoice'
+/** A payment needs an approval of exactly this payment. */
+const payment = approval((request) => isPayment(request) && { ...request.body.params.arguments, type: 'payment' }, {
+  issuer: ISSUER,
+  client_id: CLIENT_ID,
+  client_secret: CLIENT_SECRET,
+})
 
 const notes = new Map()
 const said = (text) => ({ content: [{ type: 'text', text }] })
@@ -85,7 +78,7 @@ function tools() {
 
 const app = createMcpExpressApp()
 app.use(mcpAuthMetadataRouter({ oauthMetadata, resourceServerUrl: resource, scopesSupported: ['notes:read', 'notes:write'] }))
-app.post('/mcp', single, guard, approval, async (request, response) => {
+app.post('/mcp', single, guard, payment, async (request, response) => {
   const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined })
   const server = tools()
   response.on('close', () => server.close())

@@ -1,16 +1,16 @@
 // An MCP server whose callers sign in with Porteiro: the SDK's own server classes, and one function that checks tokens.
 //
-// APP_URL is its own address, ISSUER Porteiro's. An operator says which scopes it has: `porteiro apis register api.json`.
+// APP_URL is its own address, ISSUER Porteiro's. An operator says which scopes it has: `porteiro apis register api.json`. It
+// uses approvals up as a client of its own, CLIENT_ID and CLIENT_SECRET, which `introspected_by` of the API names.
 
-import { isDeepStrictEqual } from 'node:util'
 import { createMcpExpressApp, getOAuthProtectedResourceMetadataUrl, mcpAuthMetadataRouter, requireBearerAuth } from '@modelcontextprotocol/express'
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler, McpServer, OAuthError, OAuthErrorCode, requireScopes } from '@modelcontextprotocol/server'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { z } from 'zod'
-import { challenge, firstUse } from '../agent/approving.mjs'
+import { approval } from '../agent/express.mjs'
 
-const { APP_URL, ISSUER } = process.env
+const { APP_URL, ISSUER, CLIENT_ID, CLIENT_SECRET } = process.env
 const resource = new URL('/mcp', APP_URL)
 const oauthMetadata = await (await fetch(`${ISSUER}/.well-known/oauth-authorization-server`)).json()
 const keys = createRemoteJWKSet(new URL(oauthMetadata.jwks_uri))
@@ -27,24 +27,17 @@ async function verifyAccessToken(token) {
     scopes: payload.scope.split(' '),
     expiresAt: payload.exp,
     resource: new URL(payload.aud),
-    extra: { sub: payload.sub, jti: payload.jti, details: payload.authorization_details ?? [] },
+    extra: { sub: payload.sub, details: payload.authorization_details ?? [] },
   }
 }
 
-/**
- * A payment needs a token that was approved for exactly this payment, and each such token is good once (docs/agents.md).
- * The caller is told what to ask for (draft-ietf-oauth-rar-metadata-remediation).
- */
-function approval(request, response, next) {
-  if (!isPayment(request)) return next()
-  const { expiresAt: exp, extra: { jti, details } } = request.auth
-  const payment = { ...request.body.params.arguments, type: 'payment' }
-  const refuse = (challenge) => response.status(401).set('www-authenticate', challenge).end()
-  if (!details.some((one) => isDeepStrictEqual(one, payment))) return refuse(challenge(payment))
-  if (!firstUse({ jti, exp })) return refuse('Bearer error="invalid_token", error_description="used before"')
-  next()
-}
 const isPayment = ({ body }) => body?.method === 'tools/call' && body.params?.name === 'pay_invoice'
+/** A payment needs an approval of exactly this payment. */
+const payment = approval((request) => isPayment(request) && { ...request.body.params.arguments, type: 'payment' }, {
+  issuer: ISSUER,
+  client_id: CLIENT_ID,
+  client_secret: CLIENT_SECRET,
+})
 
 const notes = new Map()
 const said = (text) => ({ content: [{ type: 'text', text }] })
@@ -86,5 +79,5 @@ const guard = (request, response, next) =>
     expectedResource: resource,
   })(request, response, next)
 const handle = toNodeHandler(createMcpHandler(tools))
-app.all('/mcp', single, guard, approval, (request, response) => handle(request, response, request.body))
+app.all('/mcp', single, guard, payment, (request, response) => handle(request, response, request.body))
 app.listen(new URL(APP_URL).port, '127.0.0.1')
