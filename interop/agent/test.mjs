@@ -7,9 +7,12 @@ import { once } from 'node:events'
 import { mkdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { importJWK, jwtVerify } from 'jose'
 import { start } from '../lib/app.mjs'
 import { issuer, launch, newcomer, signIn, withdraw } from '../lib/browser.mjs'
 import { createClient, registerApi } from '../lib/operator.mjs'
+import { origin, serve } from '../lib/site.mjs'
 
 /** An address of this machine where nothing listens. */
 async function address() {
@@ -119,6 +122,41 @@ describe('an agent that asks before it pays', () => {
     await picture('used')
     await desk.goto(urls.APP_URL)
     assert.match(await desk.innerText('body'), /Padaria Bela Vista, 42\.00 EUR paid[^]*Northwind Power, 118\.50 EUR Let my agent pay/)
+  })
+
+  step('her browser is told that something waits, by an empty message that any push service can verify', async () => {
+    const heard = []
+    const { stop } = await serve(async (request, response) => {
+      let body = ''
+      for await (const part of request) body += part
+      heard.push({ ...request.headers, path: request.url, body })
+      response.writeHead(201, { connection: 'close' }).end()
+    })
+    try {
+      const told = `${issuer}/v1/account/push-subscriptions`
+      const options = { data: { endpoint: `${origin}/push/ana` }, headers: { origin: issuer } }
+      const made = await page.request.post(told, options)
+      assert.equal(made.status(), 201, await made.text())
+      await handed('8')
+      for (let tries = 0; tries < 200 && !heard.length; tries += 1) await sleep(100)
+      const { authorization, ttl, path, body } = heard[0]
+      assert.deepEqual([path, body, Number(ttl) > 0], ['/push/ana', '', true])
+      const [, token, key] = /^vapid t=([\w.-]+), k=([\w-]+)$/.exec(authorization)
+      const { public_key } = await (await page.request.get(told)).json()
+      assert.equal(key, public_key)
+      // RFC 8292 §3.2: an uncompressed point.
+      const point = Buffer.from(key, 'base64url')
+      const [x, y] = [point.subarray(1, 33), point.subarray(33)].map((part) => part.toString('base64url'))
+      const verifying = await importJWK({ kty: 'EC', crv: 'P-256', x, y }, 'ES256')
+      const { payload } = await jwtVerify(token, verifying, { audience: origin, algorithms: ['ES256'] })
+      assert.equal(payload.sub, issuer)
+      assert.ok(payload.exp * 1000 < Date.now() + 86_400_000)
+      await inbox()
+      await press('deny')
+      await said('You said no')
+    } finally {
+      stop()
+    }
   })
 
   step('the ledger takes an approval for exactly what it says, and once', async () => {

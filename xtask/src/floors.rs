@@ -111,6 +111,7 @@ const HOUSES: &[House] = &[
                     "oauth/id_jag",
                     "oauth/exchange",
                     "oauth/jwt_bearer",
+                    "web_push",
                     "approvals",
                     "oauth/ciba",
                     "oauth/logout",

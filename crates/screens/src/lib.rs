@@ -94,5 +94,6 @@ fn pages() -> Router<Arc<Screens>> {
         .route(INVITATION_PAGE, get(invitation::show).post(invitation::act))
         .merge(account::routes())
         .route("/ui/assets/{version}/{file}", get(assets::serve))
+        .route("/ui/worker.js", get(assets::worker))
         .route("/ui/look/{colours}", get(look::serve))
 }

@@ -32,6 +32,7 @@ pub mod security_log;
 pub mod sessions;
 mod state;
 pub mod trusts;
+pub mod web_push;
 
 use std::sync::Arc;
 
@@ -63,6 +64,7 @@ pub fn table() -> Vec<http::Route> {
         account_api::routes(),
         management::api_keys::routes(),
         management::approvals::routes(),
+        web_push::routes(),
         management::invitations::routes(),
         management::routes(),
         management::organizations::routes(),

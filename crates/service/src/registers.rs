@@ -8,7 +8,7 @@ use crate::{
     jobs::{self, Host, JobKind},
     limits, mail,
     oauth::{self, token_request::Grant},
-    sms,
+    sms, web_push,
 };
 
 /// Read by the floors below through [`App::registers`].
@@ -35,6 +35,7 @@ pub const REGISTERS: Registers = Registers {
         approvals::DEPENDENT,
         api_keys::DEPENDENT,
         impersonation::DEPENDENT,
+        web_push::DEPENDENT,
     ],
     grants: &[
         oauth::code_grant::GRANT,
@@ -70,6 +71,7 @@ pub const JOBS: &[JobKind<App>] = &[
     oauth::logout::NOTIFICATION,
     oauth::pushed_authorization::SWEEPING,
     oauth::registration::EXPIRY,
+    web_push::SENDING,
 ];
 
 impl Host for App {

@@ -24,6 +24,7 @@ use crate::{
     settings::Checked,
     sms::SmsProvider,
     store::Store,
+    web_push::PushKey,
 };
 
 /// The core, and what each feature keeps in memory. It dereferences to the core (`app.store`).
@@ -43,6 +44,7 @@ pub struct App {
     pub client_authorities: Option<ClientAuthorities>,
     pub hasher: Hasher,
     pub passkeys: RelyingParty,
+    pub push_key: PushKey,
     /// When clients last asked for the outcome of an approval.
     pub polls: Polls,
     /// The OpenAPI document: generated at the first request, and the same until the next release.
@@ -105,6 +107,7 @@ impl App {
             .map(ClientAuthorities::from_file)
             .transpose()
             .map_err(|error| format!("mtls_ca_file: {error}"))?;
+        let push_key = PushKey::derive(parts.keys.master())?;
         let secrets = Secrets::derive(parts.keys.master()).map_err(|error| error.to_string())?;
         let presenter = Presenter::new(settings.group_statements);
         Ok(Self {
@@ -121,6 +124,7 @@ impl App {
             providers: Providers::default(),
             client_authorities,
             passkeys,
+            push_key,
             keys: parts.keys,
             core: Arc::new(Core {
                 secrets,

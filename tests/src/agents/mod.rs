@@ -14,6 +14,7 @@ mod id_jag;
 mod meanwhile;
 mod notified;
 mod once;
+mod pushed;
 mod remediation;
 mod review;
 mod running;

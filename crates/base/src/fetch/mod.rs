@@ -184,6 +184,29 @@ impl Fetcher {
         self.exchange(to, Method::POST, url, dress, async |answer| Ok(answer.status().as_u16())).await
     }
 
+    /// Whether an address may be requested at all, before its name is resolved.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self, to: Destination, url: &str) -> Result<(), &'static str> {
+        self.policy.check(to, url)
+    }
+
+    /// Sends an empty message to a browser, by its push service (RFC 8030 §5), which keeps it for so many seconds. A newer
+    /// one replaces it. Returns the status; the body is not read.
+    pub async fn post_push(&self, url: &str, authorization: &str, seconds: i64) -> Result<u16, FetchError> {
+        let dress = |request: RequestBuilder| {
+            request
+                .header(header::AUTHORIZATION, authorization)
+                .header(header::CONTENT_LENGTH, 0)
+                .header("ttl", seconds)
+                .header("urgency", "high")
+                .header("topic", "approvals")
+        };
+        let read = async |answer: reqwest::Response| Ok(answer.status().as_u16());
+        self.exchange(Destination::Strangers, Method::POST, url, dress, read).await
+    }
+
     /// Sends a signed message to the operator's own receiver. Returns the status; the body is not read.
     pub async fn post_webhook(
         &self,

@@ -225,7 +225,7 @@ pub struct Settings {
     pub sms_budget_per_day: u32,
 
     /// Multiplies the limits on requests for approval: for one client and person 3 pending, 10 an hour and 30 a day; for one
-    /// person 60 a day. Raise it for agents that ask often, and for conformance tests.
+    /// person 60 a day, and up to 90 with 3 for each client. Raise it for agents that ask often, and for conformance tests.
     #[schemars(range(min = 1, max = 1000))]
     pub approval_limit_factor: u32,
 
@@ -236,6 +236,9 @@ pub struct Settings {
     /// The key of these signatures: `whsec_` and the base64 of 24 to 64 random bytes.
     #[schemars(with = "Option<String>")]
     pub approval_webhook_secret: Option<Sensitive>,
+
+    /// Whether browsers may be told of requests for approval (Web Push), by empty messages to their vendors' push services.
+    pub web_push: bool,
 
     /// Whether the server applies missing migrations when it starts. Leave it off in production and run `porteiro
     /// migrate` as a separate step of the roll-out.
@@ -361,6 +364,7 @@ impl Default for Settings {
             approval_limit_factor: 1,
             approval_webhook_url: None,
             approval_webhook_secret: None,
+            web_push: true,
             migrate_on_start: false,
             key_rotation_seconds: 90 * 86_400,
             key_publish_lead_seconds: 86_400,

@@ -113,6 +113,14 @@ impl PublicJwk {
         Self { kid: encode(&material.thumbprint()), material, alg, usage: Usage::Signature }
     }
 
+    /// The uncompressed point of a P-256 key.
+    #[must_use]
+    pub fn p256_point(&self) -> Option<Vec<u8>> {
+        let Material::Ec { x, y, .. } = &self.material else { return None };
+        let coordinate = |text: &str| URL_SAFE_NO_PAD.decode(text).ok();
+        Some([vec![4], coordinate(x)?, coordinate(y)?].concat())
+    }
+
     /// Size of an RSA modulus in bits; `None` for elliptic curves, whose size is fixed.
     #[must_use]
     pub fn rsa_bits(&self) -> Option<usize> {

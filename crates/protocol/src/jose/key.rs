@@ -99,6 +99,21 @@ impl SigningKey {
         Ok(Self { algorithm, pair, public })
     }
 
+    /// ES256 with a private key of P-256 as 32 bytes, for keys that are derived.
+    ///
+    /// # Errors
+    /// When the number is not a private key of the curve.
+    pub fn from_p256_scalar(scalar: &[u8; 32]) -> Result<Self, KeyError> {
+        // PrivateKeyInfo (RFC 5208 §5) of an ECPrivateKey without its public key (RFC 5915 §3), up to the number.
+        const BEFORE: [u8; 35] = [
+            0x30, 0x41, 0x02, 0x01, 0x00, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01,
+            0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x04, 0x27, 0x30, 0x25, 0x02, 0x01,
+            0x01, 0x04, 0x20,
+        ];
+        let der = Zeroizing::new([BEFORE.as_slice(), scalar].concat());
+        Self::from_pkcs8(Algorithm::Es256, &der)
+    }
+
     #[must_use]
     pub const fn algorithm(&self) -> Algorithm {
         self.algorithm

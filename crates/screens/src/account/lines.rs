@@ -193,6 +193,19 @@ pub fn approval(words: &Words, item: &Value) -> Item {
     }
 }
 
+/// A browser that tells its person that something waits.
+pub fn browser(words: &Words, item: &Value) -> Item {
+    let facts = [item["host"].as_str().map(ToOwned::to_owned), when(words, "added-at", &item["created_at"])];
+    Item {
+        id: text(&item["id"]),
+        kind: "push".into(),
+        title: words.device(item["user_agent"].as_str().unwrap_or_default()),
+        facts: facts.into_iter().flatten().collect(),
+        badge: (item["current"] == true).then(|| words.t("this-device")),
+        ..Item::default()
+    }
+}
+
 fn names(value: &Value) -> Vec<Phrase> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).map(Phrase::from).collect()
 }

@@ -131,6 +131,9 @@ fn asked(page: Page, form: &Form) -> Option<Asked> {
             let done = if verb == "deny" { "denied" } else { "blocked" };
             call(Method::POST, format!("/v1/account/approvals/{id}/{verb}"), Some(json!({})), done)
         }
+        (Page::Approvals, "push-remove") => {
+            call(Method::DELETE, format!("/v1/account/push-subscriptions/{id}"), None, "removed")
+        }
         (Page::Approvals, action) => {
             let number: i16 = action.strip_prefix("approve-")?.parse().ok()?;
             let body = Some(json!({"number": number}));

@@ -121,6 +121,8 @@ pub struct Account {
     pub texts: bool,
     /// Whether identities at other providers can be linked.
     pub links: bool,
+    /// With which a browser subscribes; none where that is switched off.
+    pub push_key: Option<String>,
     /// Signals for the browser's passkey provider.
     pub signals: String,
 }
@@ -191,6 +193,12 @@ pub async fn draw_with(
     }
     let mut items: Vec<Item> = lines::lines(&shell, page, listed(&reply));
     items.extend(listed(&delegated).map(|item| lines::delegation(&shell, item)));
+    let mut push_key = None;
+    if page == Page::Approvals {
+        let told = visit.caller.get(&screens.service, "/v1/account/push-subscriptions").await;
+        push_key = told.body["public_key"].as_str().map(ToOwned::to_owned);
+        items.extend(listed(&told).map(|item| lines::browser(&shell, item)));
+    }
     let mut places = Vec::new();
     if page == Page::Keys {
         // Newest first, and revoked keys last, so that a key to revoke is easy to find.
@@ -227,6 +235,7 @@ pub async fn draw_with(
         links: reply.body["connections"].as_array().is_some_and(|them| !them.is_empty()),
         done: visit.query.get("done").and_then(|name| done(&shell, name)),
         hold: account.body["recovery_hold_until"].as_str().map(|until| shell.moment(until)),
+        push_key,
         signals: reply.body["signals"].to_string(),
     };
     let (s, a) = (&shell, &view);
@@ -234,7 +243,7 @@ pub async fn draw_with(
         Page::Security => page::send(screens, s, Policy::Account, status, &Security { s, a }),
         Page::Sessions => page::send(screens, s, Policy::Account, status, &Sessions { s, a }),
         Page::Apps => page::send(screens, s, Policy::Account, status, &Apps { s, a }),
-        Page::Approvals => page::send(screens, s, Policy::Account, status, &Approvals { s, a }),
+        Page::Approvals => page::send(screens, s, Policy::Approvals, status, &Approvals { s, a }),
         Page::Keys => page::send(screens, s, Policy::Account, status, &Keys { s, a }),
         Page::Organizations => page::send(screens, s, Policy::Account, status, &Organizations { s, a }),
         Page::Activity => page::send(screens, s, Policy::Account, status, &Activity { s, a }),
@@ -314,6 +323,7 @@ pub fn done(words: &Words, name: &str) -> Option<Done> {
         ("approved", "done-approved"),
         ("denied", "done-denied"),
         ("blocked", "done-blocked"),
+        ("push", "done-push"),
     ];
     const BAD: &[(&str, &str)] = &[("wrong-number", "done-wrong-number")];
     let find =

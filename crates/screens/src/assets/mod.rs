@@ -1,4 +1,5 @@
-//! One stylesheet, one script, one mark and perhaps a logo; their names change with their contents.
+//! One stylesheet, one script, one mark and perhaps a logo; their names change with their contents. The page of approvals has
+//! a script more, and the service worker, whose name stays.
 
 use std::sync::Arc;
 
@@ -9,11 +10,14 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::{Map, Value, json};
 
-use crate::{Screens, deployment::Deployment, doors};
+use crate::{Screens, deployment::Deployment, doors, language::Language};
 
 const STYLE: &str = include_str!("../../assets/screens.css");
 const SCRIPT: &str = include_str!("../../assets/screens.js");
+const PUSH: &str = include_str!("../../assets/push.js");
+const WORKER: &str = include_str!("../../assets/worker.js");
 const MARK: &str = include_str!("../../assets/mark.svg");
 
 #[derive(Debug)]
@@ -27,6 +31,7 @@ pub struct Asset {
 pub struct Assets {
     pub style: Asset,
     pub script: Asset,
+    pub push: Asset,
     pub mark: Asset,
     pub logo: Option<Asset>,
 }
@@ -38,13 +43,15 @@ impl Assets {
         Self {
             style: asset("screens.css", "text/css; charset=utf-8", style.into_bytes()),
             script: asset("screens.js", "text/javascript; charset=utf-8", SCRIPT.into()),
+            push: asset("push.js", "text/javascript; charset=utf-8", PUSH.into()),
             mark: asset("mark.svg", "image/svg+xml", MARK.into()),
             logo: deployment.logo.as_ref().map(|logo| asset("logo", logo.kind, logo.bytes.clone())),
         }
     }
 
     fn find(&self, path: &str) -> Option<&Asset> {
-        let all = [Some(&self.style), Some(&self.script), Some(&self.mark), self.logo.as_ref()];
+        let all =
+            [Some(&self.style), Some(&self.script), Some(&self.push), Some(&self.mark), self.logo.as_ref()];
         all.into_iter().flatten().find(|asset| asset.path == path)
     }
 }
@@ -73,5 +80,26 @@ pub async fn serve(
         HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
     );
     headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    response
+}
+
+/// The service worker (docs/decisions/0115). Browsers ask for it again by the same name.
+pub async fn worker(State(screens): State<Arc<Screens>>) -> Response {
+    let said = |language: &Language| {
+        let words = screens.catalogues.words(*language);
+        (language.tag().to_owned(), json!({"title": words.t("push-said"), "body": words.t("push-said-more")}))
+    };
+    let words: Map<String, Value> = Language::ALL.iter().map(said).collect();
+    let mut response = format!("const words = {}\n{WORKER}", Value::Object(words)).into_response();
+    let headers = response.headers_mut();
+    for (name, value) in [
+        ("content-type", "text/javascript; charset=utf-8"),
+        ("cache-control", "no-cache"),
+        ("x-content-type-options", "nosniff"),
+        ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
+        ("cross-origin-resource-policy", "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
     response
 }

@@ -9,6 +9,8 @@ pub enum Policy {
     Flow,
     /// The person's own pages: a window that opened them has no access to them.
     Account,
+    /// The one of them that registers the service worker.
+    Approvals,
     /// Posts itself to a client: `form-action` would have to include the client's further redirects.
     Posting,
 }
@@ -33,15 +35,16 @@ pub(super) fn complete(headers: &mut HeaderMap, policy: Policy, nonce: &str, htt
     for (name, value) in ALWAYS {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
-    let (form_action, opener) = match policy {
+    let (more, opener) = match policy {
         Policy::Flow => (" form-action 'self';", "unsafe-none"),
         Policy::Account => (" form-action 'self';", "same-origin"),
+        Policy::Approvals => (" worker-src 'self'; form-action 'self';", "same-origin"),
         Policy::Posting => ("", "unsafe-none"),
     };
     headers.insert("cross-origin-opener-policy", HeaderValue::from_static(opener));
     let content = format!(
         "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic'; style-src 'self'; img-src 'self' data:; \
-         connect-src 'self';{form_action} base-uri 'none'; frame-ancestors 'none'"
+         connect-src 'self';{more} base-uri 'none'; frame-ancestors 'none'"
     );
     if let Ok(content) = HeaderValue::from_str(&content) {
         headers.insert(header::CONTENT_SECURITY_POLICY, content);

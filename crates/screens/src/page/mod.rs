@@ -26,6 +26,8 @@ pub struct Shell {
     /// The stylesheet of the branding.
     pub look: Option<String>,
     pub script: String,
+    /// The script that subscribes a browser.
+    pub push: String,
     pub mark: String,
     pub logo: Option<String>,
     pub nonce: String,
@@ -60,6 +62,7 @@ impl Shell {
             style: assets.style.path.clone(),
             look: None,
             script: assets.script.path.clone(),
+            push: assets.push.path.clone(),
             mark: assets.mark.path.clone(),
             logo: assets.logo.as_ref().map(|logo| logo.path.clone()),
             nonce: URL_SAFE_NO_PAD.encode(screens.deployment.entropy.bytes::<16>()),

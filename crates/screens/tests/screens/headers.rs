@@ -20,6 +20,7 @@ async fn every_page_has_the_header_set() {
         ("/ui/link", "unsafe-none"),
         ("/ui/account/security", "same-origin"),
         ("/ui/account/activity", "same-origin"),
+        ("/ui/account/approvals", "same-origin"),
         ("/connect/logout", "same-origin"),
         ("/nowhere", "unsafe-none"),
     ] {
@@ -27,11 +28,13 @@ async fn every_page_has_the_header_set() {
         let header = |name: &str| one(&page.headers, name).to_owned();
         let policy = header("content-security-policy");
         let nonce = policy.split("'nonce-").nth(1).unwrap().split('\'').next().unwrap().to_owned();
+        // Only one page registers the service worker.
+        let worker = if path == "/ui/account/approvals" { " worker-src 'self';" } else { "" };
         assert_eq!(
             policy,
             format!(
                 "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic'; style-src 'self'; \
-                 img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; \
+                 img-src 'self' data:; connect-src 'self';{worker} form-action 'self'; base-uri 'none'; \
                  frame-ancestors 'none'"
             ),
             "{path}"

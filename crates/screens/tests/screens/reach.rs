@@ -21,6 +21,7 @@ const PUBLIC: &[&str] = &[
     "grants",
     "invitations",
     "organizations",
+    "push-subscriptions",
     "recovery",
     "sessions",
 ];
@@ -100,6 +101,9 @@ async fn front(ana: &mut Person) {
     assert_eq!(ana.get("/ui/federation/x?state=y.z&code=c").await.status, 404, "an answer to no flow");
     assert_eq!(ana.get("/ui/look/7a1f5c-none.css").await.status, 200);
     assert_eq!(ana.get("/ui/look/nothing").await.status, 404);
+    let worker = ana.get("/ui/worker.js?lang=pt").await;
+    assert_eq!(worker.header("content-security-policy"), "default-src 'none'; frame-ancestors 'none'");
+    assert!(worker.text().contains("Há algo à espera da sua decisão"), "{}", worker.text());
     let text = ana.visit("/ui/sign-in").await.1.text();
     for path in text.split('"').filter(|part| part.starts_with("/ui/assets/")) {
         assert_eq!(ana.get(path).await.status, 200, "{path}");

@@ -234,7 +234,7 @@ async fn write(
             audit_trail::record(app, &tx, context, organization, &event).await?;
         }
         announce::enqueue(app, &tx, new).await?;
-        Ok(notify::person(app, &tx, new.account).await?)
+        Ok(notify::person(app, &tx, new.account, new.seconds).await?)
     });
     match written.await {
         Ok(()) => Ok(()),

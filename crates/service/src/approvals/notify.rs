@@ -1,4 +1,4 @@
-//! Tells the person that something waits, never what: by mail, at most once in five minutes.
+//! Tells the person that something waits, never what: in their browsers, and by mail at most once in five minutes.
 
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use crate::{
     limits::{self, APPROVAL_MAIL, Bucket},
     mail::templates,
     store::{StoreError, Tx},
+    web_push,
 };
 
 const JOB: &str = "approvals.remind";
@@ -25,11 +26,12 @@ struct Later {
 }
 
 /// In the transaction that writes a request.
-pub(super) async fn person(app: &App, tx: &Tx, account: AccountId) -> Result<(), StoreError> {
+pub(super) async fn person(app: &App, tx: &Tx, account: AccountId, seconds: i32) -> Result<(), StoreError> {
     // What waits already was announced, and is seen together with it.
     if store::count_waiting(tx, account).await? != 1 {
         return Ok(());
     }
+    web_push::announce(app, tx, account, seconds).await?;
     let Some(limited) = limits::take_in(tx, &[bucket(app, account)]).await? else {
         return send(app, tx, account).await;
     };
