@@ -75,6 +75,7 @@ const HOUSES: &[House] = &[
                     "trusts",
                     "branding",
                     "invitations",
+                    "directories",
                     "platform",
                     "api_keys",
                 ],

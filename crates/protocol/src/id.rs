@@ -132,6 +132,7 @@ kinds! {
     Connection => ConnectionId,
     Credential => CredentialId,
     Delegation => DelegationId,
+    DirectoryIdentity => DirectoryIdentityId,
     ExternalIdentity => ExternalIdentityId,
     Flow => FlowId,
     Grant => GrantId,

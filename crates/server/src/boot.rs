@@ -96,6 +96,7 @@ pub async fn assemble(mut checked: Checked) -> Result<Arc<App>, Failure> {
     let policy = FetchPolicy {
         allowed_private_hosts: checked.settings.outbound_private_hosts.clone(),
         strangers_private_hosts: checked.settings.outbound_client_hosts.clone(),
+        organizations_private_hosts: checked.settings.outbound_organization_hosts.clone(),
         private_ca_file: checked.settings.outbound_ca_file.clone(),
         ..FetchPolicy::default()
     };

@@ -13,6 +13,7 @@ pub mod branding;
 pub mod client_policies;
 pub mod connections;
 pub mod credentials;
+pub mod directories;
 pub mod endings;
 pub mod flow;
 pub mod health;
@@ -76,6 +77,7 @@ pub fn table() -> Vec<http::Route> {
         management::members::routes(),
         management::roles::routes(),
         management::client_policies::routes(),
+        management::connections::routes(),
         management::delegations::routes(),
         management::authorization_servers::routes(),
         management::assertion_issuers::routes(),

@@ -258,6 +258,7 @@ impl TestAppBuilder {
         let sms = SmsProvider::open(&checked.settings.sms(), self.mode, |_| {})
             .expect("sms settings that are good");
         let policy = FetchPolicy {
+            organizations_private_hosts: self.private_hosts.clone(),
             allowed_private_hosts: self.private_hosts,
             strangers_private_hosts: checked.settings.outbound_client_hosts.clone(),
             private_ca_file: checked.settings.outbound_ca_file.clone(),

@@ -74,6 +74,7 @@ impl Scene {
             until: None,
             device: false,
             approval: None,
+            confined: false,
         };
         let new = &NewDerived {
             id,

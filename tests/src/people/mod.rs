@@ -3,6 +3,7 @@
 mod account;
 mod asvs;
 mod breached;
+mod directories;
 mod documented;
 mod engine;
 mod enumeration;

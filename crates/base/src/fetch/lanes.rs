@@ -49,12 +49,12 @@ impl Lanes {
     pub(super) async fn enter(&self, to: Destination, errand: Errand, host: &str) -> Option<Lane<'_>> {
         let at_host = self.host(host).acquire_owned().await.ok()?;
         let as_stranger = match (to, errand) {
-            (Destination::Strangers | Destination::Documents, Errand::Read) => {
-                Some(self.read.acquire().await.ok()?)
-            }
             (Destination::Strangers | Destination::Documents, Errand::Tell) => {
                 Some(self.told.acquire().await.ok()?)
             }
+            // A person waits for a directory, whatever the method.
+            (Destination::Strangers | Destination::Documents | Destination::Organizations, Errand::Read)
+            | (Destination::Organizations, Errand::Tell) => Some(self.read.acquire().await.ok()?),
             (Destination::Operators, Errand::Read | Errand::Tell) => None,
         };
         Some((at_host, as_stranger, self.together.acquire().await.ok()?))

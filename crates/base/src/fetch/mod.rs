@@ -252,11 +252,17 @@ impl Fetcher {
         let (url, way) = self.policy.judge(to, url).map_err(|why| failed(to, why))?;
         let deadline = Instant::now() + TOTAL;
         let client = match (way, to) {
-            (Way::Guarded, Destination::Strangers | Destination::Documents) => &self.strangers,
-            (Way::Guarded, Destination::Operators) => &self.operators,
-            (Way::Listed, Destination::Strangers | Destination::Documents | Destination::Operators) => {
-                &self.listed
+            (Way::Guarded, Destination::Strangers | Destination::Documents | Destination::Organizations) => {
+                &self.strangers
             }
+            (Way::Guarded, Destination::Operators) => &self.operators,
+            (
+                Way::Listed,
+                Destination::Strangers
+                | Destination::Documents
+                | Destination::Organizations
+                | Destination::Operators,
+            ) => &self.listed,
         };
         let attempt = async {
             let host = url.host_str().unwrap_or_default().to_owned();
@@ -272,7 +278,9 @@ impl Fetcher {
             Err(_) => "took too long",
         };
         match to {
-            Destination::Strangers | Destination::Documents => sleep_until(deadline).await,
+            Destination::Strangers | Destination::Documents | Destination::Organizations => {
+                sleep_until(deadline).await;
+            }
             Destination::Operators => {}
         }
         Err(failed(to, why))

@@ -17,6 +17,8 @@ pub enum Destination {
     /// The same people, for a document that one of them is known to ask for: a port that needs no privileges will do too
     /// (docs/decisions/0091).
     Documents,
+    /// Administrators of an organization, for its directory: whoever may create an organization.
+    Organizations,
     /// The operator, in the settings of this deployment.
     Operators,
 }
@@ -30,6 +32,8 @@ pub struct FetchPolicy {
     /// `host:port` as above that [`Destination::Strangers`] may reach, over https. Empty in production
     /// (docs/decisions/0038).
     pub strangers_private_hosts: Vec<String>,
+    /// `host:port` as above that [`Destination::Organizations`] may reach.
+    pub organizations_private_hosts: Vec<String>,
     /// Ports beside 443.
     pub allowed_ports: Vec<u16>,
     /// A PEM file of certificate authorities, trusted for listed hosts only.
@@ -63,7 +67,9 @@ impl FetchPolicy {
             let url = Url::parse(&format!("https://{entry}/")).ok()?;
             (url.host_str() == Some(host) && url.port_or_known_default() == Some(port)).then_some(())
         };
-        let mut entries = self.allowed_private_hosts.iter().chain(&self.strangers_private_hosts);
+        let lists =
+            [&self.allowed_private_hosts, &self.strangers_private_hosts, &self.organizations_private_hosts];
+        let mut entries = lists.into_iter().flatten();
         match entries.find(|entry| matches(entry).is_none()) {
             Some(entry) => Err(format!("{entry} is not a lower-case host:port such as sms.internal:8443")),
             None => Ok(()),
@@ -91,7 +97,7 @@ impl FetchPolicy {
         let listed = self.lists(to, &host, port);
         match url.scheme() {
             "https" => {}
-            "http" if listed && to == Destination::Operators && is_this_machine(&host) => {}
+            "http" if listed && may_be_plain(to) && is_this_machine(&host) => {}
             _ => return Err("is not https"),
         }
         if listed {
@@ -103,7 +109,7 @@ impl FetchPolicy {
         }
         let any_port = match to {
             Destination::Documents => port >= UNPRIVILEGED,
-            Destination::Strangers | Destination::Operators => false,
+            Destination::Strangers | Destination::Organizations | Destination::Operators => false,
         };
         if port != HTTPS && !any_port && !self.allowed_ports.contains(&port) {
             return Err("uses a port other than 443");
@@ -114,9 +120,18 @@ impl FetchPolicy {
     fn lists(&self, to: Destination, host: &Host<&str>, port: u16) -> bool {
         let list = match to {
             Destination::Strangers | Destination::Documents => &self.strangers_private_hosts,
+            Destination::Organizations => &self.organizations_private_hosts,
             Destination::Operators => &self.allowed_private_hosts,
         };
         list.contains(&format!("{host}:{port}"))
+    }
+}
+
+/// The operator listed the host for a service of theirs, which may be a directory.
+const fn may_be_plain(to: Destination) -> bool {
+    match to {
+        Destination::Organizations | Destination::Operators => true,
+        Destination::Strangers | Destination::Documents => false,
     }
 }
 

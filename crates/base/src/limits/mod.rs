@@ -59,6 +59,7 @@ pub const RULES: &[Rule] = &[
     RECOVERY_ADDRESS,
     PASSKEY_ADDRESS,
     FEDERATED_ADDRESS,
+    SSO_REJECTED,
     EMAIL_SUBJECT,
     EMAIL_SUBJECT_DAY,
     SMS_SUBJECT,
@@ -125,6 +126,8 @@ pub const RECOVERY_ADDRESS: Rule = rule("recovery_code.address", 30, 120.0);
 pub const PASSKEY_ADDRESS: Rule = rule("passkey.address", 300, 12.0);
 /// Answers of other providers: each is sent on to its provider.
 pub const FEDERATED_ADDRESS: Rule = rule("federated.address", 60, 20.0);
+/// Rejected sign-ins in the audit trail of one organization.
+pub const SSO_REJECTED: Rule = rule("sso.rejected", 100, 60.0);
 pub const EMAIL_SUBJECT: Rule = rule("email_send.subject", 5, 720.0);
 pub const EMAIL_SUBJECT_DAY: Rule = rule("email_send.subject_day", 10, 8_640.0);
 pub const SMS_SUBJECT: Rule = rule("sms_send.subject", 3, 1_200.0);

@@ -133,8 +133,11 @@ pub struct Settings {
     /// request objects, back-channel logout. For testing a client on the same machine.
     pub outbound_client_hosts: Vec<String>,
 
-    /// A PEM file of additional certificate authorities to trust for `outbound_private_hosts` and
-    /// `outbound_client_hosts`.
+    /// Directories on a private network, as `host:port`, to which any administrator of an organization can connect.
+    pub outbound_organization_hosts: Vec<String>,
+
+    /// A PEM file of additional certificate authorities to trust for `outbound_private_hosts`, `outbound_client_hosts`
+    /// and `outbound_organization_hosts`.
     pub outbound_ca_file: Option<PathBuf>,
 
     /// Whether the hosted screens are served. Every flow works without them.
@@ -336,6 +339,7 @@ impl Default for Settings {
             federation_page_path: None,
             outbound_private_hosts: Vec::new(),
             outbound_client_hosts: Vec::new(),
+            outbound_organization_hosts: Vec::new(),
             outbound_ca_file: None,
             screens: true,
             brand_logo_file: None,
@@ -385,16 +389,5 @@ impl Settings {
     /// Whether a client's certificate can reach us at all.
     pub const fn takes_client_certificates(&self) -> bool {
         self.mtls_listen.is_some() || self.client_certificate_header.is_some()
-    }
-
-    /// What the provider of text messages is made of.
-    pub fn sms(&self) -> SmsSettings<'_> {
-        SmsSettings {
-            provider: self.sms_provider,
-            url: self.sms_url.as_deref(),
-            account: self.sms_account.as_deref(),
-            secret: self.sms_secret.as_ref(),
-            from: self.sms_from.as_deref(),
-        }
     }
 }

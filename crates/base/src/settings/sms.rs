@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Sensitive;
+use super::{Sensitive, Settings};
 
 /// The setting `sms_provider`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -26,6 +26,19 @@ pub struct SmsSettings<'a> {
     pub account: Option<&'a str>,
     pub secret: Option<&'a Sensitive>,
     pub from: Option<&'a str>,
+}
+
+impl Settings {
+    /// What the provider of text messages is made of.
+    pub fn sms(&self) -> SmsSettings<'_> {
+        SmsSettings {
+            provider: self.sms_provider,
+            url: self.sms_url.as_deref(),
+            account: self.sms_account.as_deref(),
+            secret: self.sms_secret.as_ref(),
+            from: self.sms_from.as_deref(),
+        }
+    }
 }
 
 /// A plus sign and the first digits of numbers.

@@ -50,6 +50,7 @@ migrations! {
     20, "0020_lists_of_organizations", compatible from 1;
     21, "0021_connections", compatible from 1;
     22, "0022_push_subscriptions", compatible from 1;
+    23, "0023_directories", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

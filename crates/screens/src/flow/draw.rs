@@ -47,6 +47,7 @@ pages! {
     Identity = "flow/identity.html",
     Confirm = "flow/confirm.html",
     Choose = "flow/organization.html",
+    Claim = "flow/claim.html",
     Device = "flow/device.html",
     Consent = "flow/consent.html",
 }
@@ -83,6 +84,7 @@ enum Panel {
     Identity,
     Confirm,
     Choose,
+    Claim,
     Device,
     Consent,
 }
@@ -215,6 +217,7 @@ fn ask(
         Identity,
         Confirm,
         Choose,
+        Claim,
         Device,
         Consent
     )
@@ -231,6 +234,7 @@ fn panel(flow: &Flow, ways: &[Way], wished: Option<Way>, app_code: bool) -> Pane
         "profile" => Panel::Profile,
         "confirm" => Panel::Confirm,
         "organization" => Panel::Choose,
+        "claim" => Panel::Claim,
         "device" => Panel::Device,
         "consent" => Panel::Consent,
         "enrol" => enrol(flow, app_code),
@@ -293,6 +297,8 @@ fn title(shell: &Shell, flow: &Flow, panel: Panel, way: Option<Way>) -> String {
         Panel::Identity => shell.t("identity-title"),
         Panel::Confirm => shell.t("confirm-title"),
         Panel::Choose => shell.t("organization-title"),
+        Panel::Claim if flow.offers("claim/attach") => shell.t("claim-attach-title"),
+        Panel::Claim => shell.t("claim-title"),
         Panel::Device => shell.t("device-title"),
         Panel::Consent => match flow.request.as_ref() {
             Some(asked) if asked.device.is_some() => {

@@ -34,6 +34,8 @@ pub struct Flow {
     #[serde(default)]
     pub connections: Vec<Connection>,
     #[serde(default)]
+    pub claim: Option<Claim>,
+    #[serde(default)]
     pub user_code: Option<String>,
     #[serde(default)]
     pub branding: Option<Branding>,
@@ -162,6 +164,13 @@ pub struct Detail {
 pub struct Connection {
     pub id: String,
     pub name: String,
+}
+
+/// Whom a directory of the organization vouched for.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Claim {
+    pub connection: String,
+    pub identity: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -135,6 +135,7 @@ fn terms(approval: &Approval, me: &SignedIn) -> Terms {
         until: None,
         device: false,
         approval: Some(approval.id.uuid()),
+        confined: false,
     }
 }
 

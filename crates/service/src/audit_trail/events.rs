@@ -49,6 +49,8 @@ kinds! {
     ApprovalDecided = "approval.decided", "A member approved, denied or reported a request of a client.";
     ApprovalRedeemed = "approval.redeemed", "A client redeemed an approval for its one token.";
     ApprovalClientBlocked = "approval.client_blocked", "A client may not ask a member for a day: it was denied too often, or reported.";
+    ConnectionChanged = "connection.changed", "A connection to a directory of the organization was created, changed, disabled or deleted.";
+    SignInRejected = "sso.rejected", "The directory vouched for a person whom the organization does not admit; the reason says what to change.";
     AuthorizationServerAdded = "authorization_server.added", "A client may get assertions about members for another authorization server.";
     AuthorizationServerRemoved = "authorization_server.removed", "A client may not get assertions for an authorization server any more.";
     AssertionIssuerTrusted = "assertion_issuer.trusted", "A client may redeem another server's assertions about members.";

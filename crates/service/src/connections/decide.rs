@@ -19,6 +19,32 @@ pub struct Definition {
     pub enabled: bool,
 }
 
+/// How people enter an organization by its connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The claim that is the `external_id` of provisioned members.
+    pub subject_claim: String,
+    /// The role with which people join who are not members yet; none: nobody joins.
+    pub jit_role: Option<String>,
+    /// The addresses that it asserts count as verified although it does not say so.
+    pub authoritative: bool,
+}
+
+impl Entry {
+    /// # Errors
+    /// The first member that cannot be used.
+    pub fn check(&self) -> Result<(), Unfit> {
+        let is_claim = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
+        if self.subject_claim.is_empty()
+            || self.subject_claim.len() > 100
+            || !self.subject_claim.bytes().all(is_claim)
+        {
+            return Err(unfit("subject_claim", "must be the name of a claim, such as sub or oid"));
+        }
+        Ok(())
+    }
+}
+
 impl std::fmt::Debug for Definition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "<definition of {}>", self.name)

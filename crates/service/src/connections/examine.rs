@@ -59,7 +59,7 @@ async fn run(app: &App, connection: &Connection, steps: &mut Vec<Examined>) -> R
     steps.push(passed("metadata_content", "Issuer, endpoints and algorithm are as configured."));
 
     let uri = &provider.jwks_uri;
-    let keys = keys(app, &provider).await.map_err(|_| failed("keys", unreachable(uri)))?;
+    let keys = keys(app, connection, &provider).await.map_err(|_| failed("keys", unreachable(uri)))?;
     steps.push(passed("keys", format!("{} keys were fetched from {uri}", keys.len())));
 
     if !keys.iter().any(|key| may_verify(key, connection.algorithm)) {

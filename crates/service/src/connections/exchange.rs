@@ -15,7 +15,7 @@ use super::{
     providers::{Known, Want},
     redirect_uri,
 };
-use crate::{App, fetch::Destination, oauth::verifying};
+use crate::{App, oauth::verifying};
 
 const LARGEST: usize = 64 * 1024;
 const ASSERTION_SECONDS: Duration = Duration::seconds(60);
@@ -36,7 +36,20 @@ impl std::fmt::Debug for Answer<'_> {
     }
 }
 
-/// Whom the provider vouches for.
+/// Whom the provider vouches for, and what it says about them.
+pub struct Verified {
+    pub asserted: Asserted,
+    /// All claims of the ID token.
+    pub claims: Value,
+}
+
+impl std::fmt::Debug for Verified {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<verified>")
+    }
+}
+
+/// Exchanges the answer for an ID token.
 ///
 /// # Errors
 /// The rule that the answer breaks, in a fixed text for the log.
@@ -45,7 +58,7 @@ pub async fn exchange(
     connection: &Connection,
     secrets: &Secrets,
     answer: Answer<'_>,
-) -> Result<Asserted, &'static str> {
+) -> Result<Verified, &'static str> {
     let known = app.providers.get(app, connection, Want::Kept).await;
     let known = known.map_err(|_| "the provider's metadata or keys cannot be fetched")?;
     // RFC 9207 §2.4: before the code is sent anywhere.
@@ -60,7 +73,8 @@ pub async fn exchange(
         nonce: secrets.nonce(),
         now: app.clock.now(),
     };
-    check_id_token(&verified.payload, &expected).map_err(IdTokenError::as_str)
+    let asserted = check_id_token(&verified.payload, &expected).map_err(IdTokenError::as_str)?;
+    Ok(Verified { asserted, claims: verified.payload })
 }
 
 async fn redeem(
@@ -104,7 +118,7 @@ async fn redeem(
     }
     let basic = basic.as_ref().map(|(user, password)| (user.as_str(), password.as_str()));
     let url = &known.provider.token_endpoint;
-    let answer = app.fetcher.exchange_form(Destination::Operators, url, basic, &form, LARGEST).await;
+    let answer = app.fetcher.exchange_form(connection.destination(), url, basic, &form, LARGEST).await;
     let answer = answer.map_err(|_| "the provider did not exchange the code")?;
     let token = answer["id_token"].as_str().map(str::to_owned);
     token.ok_or("the provider returned no ID token")

@@ -1,13 +1,15 @@
-//! Connections to other OpenID providers, by which people sign in to their account (docs/enterprise.md, docs/decisions/0098).
+//! Connections to other OpenID providers, by which people sign in to their account, or to one organization
+//! (docs/enterprise.md, docs/decisions/0098 and 0120).
 //!
-//! 1. A platform administrator configures a connection: the provider's issuer, a client there, and the one algorithm of
-//!    its ID tokens ([`decide`]).
+//! 1. An administrator of the platform, or of an organization, configures a connection: the provider's issuer, a client
+//!    there, and the one algorithm of its ID tokens ([`decide`]).
 //! 2. Its metadata and keys are fetched and kept for a while ([`providers`]).
 //! 3. A person is sent there with a request of their flow ([`request`]); the answer is exchanged for an ID token, which
 //!    is verified ([`exchange`]).
 //! 4. A test runs the same steps and explains the first that fails ([`examine`]).
 //!
-//! What an identity leads to is not decided here: `credentials/federated` links it to an account.
+//! What an identity leads to is not decided here: `credentials/federated` links it to an account, `directories` to a
+//! member of an organization.
 
 mod decide;
 mod examine;
@@ -16,18 +18,22 @@ mod providers;
 mod request;
 mod store;
 
-use porteiro_protocol::{id::ConnectionId, jose::Algorithm};
+use porteiro_protocol::{
+    id::{ConnectionId, OrganizationId},
+    jose::Algorithm,
+};
 use zeroize::Zeroizing;
 
-pub use decide::{Definition, Unfit};
+pub use decide::{Definition, Entry, Unfit};
 pub use examine::{Examined, examine};
-pub use exchange::{Answer, exchange};
+pub use exchange::{Answer, Verified, exchange};
 pub use providers::{Providers, Unusable};
 pub use request::{Secrets, redirect_uri, request};
-pub use store::{find, insert, list, replace};
+pub use store::{find, insert, list, organizations, replace};
 
 use crate::{
     App,
+    fetch::Destination,
     secrets::MasterKeyError,
     store::{StoreError, text_enum},
 };
@@ -38,10 +44,23 @@ text_enum! {
                            PrivateKeyJwt = "private_key_jwt" }
 }
 
+/// Whose connection it is, which decides what an identity there is worth.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Owner {
+    /// An identity is a credential of an account.
+    Deployment,
+    /// An identity is that of a member, in this organization alone.
+    Organization(OrganizationId, Entry),
+}
+
+/// The largest number of connections of one organization.
+pub const MOST: i64 = 10;
+
 /// A connection, as stored.
 #[derive(Clone)]
 pub struct Connection {
     pub id: ConnectionId,
+    pub owner: Owner,
     pub name: String,
     pub issuer: String,
     pub client_id: String,
@@ -93,6 +112,23 @@ impl Connection {
     fn secret(&self, app: &App) -> Option<Zeroizing<String>> {
         let plain = app.secrets.open(&context(self.id), self.sealed_secret.as_deref()?).ok()?;
         String::from_utf8(plain.to_vec()).ok().map(Zeroizing::new)
+    }
+
+    /// Who chose its addresses.
+    const fn destination(&self) -> Destination {
+        match self.owner {
+            Owner::Deployment => Destination::Operators,
+            Owner::Organization(_, _) => Destination::Organizations,
+        }
+    }
+
+    /// What is asked for. Of the deployment's connections nothing but the subject is read; a directory also says how its
+    /// members are called.
+    const fn scope(&self) -> &'static str {
+        match self.owner {
+            Owner::Deployment => "openid",
+            Owner::Organization(_, _) => "openid profile email",
+        }
     }
 
     pub const fn has_secret(&self) -> bool {

@@ -18,13 +18,15 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 
 use super::Connection;
-use crate::{App, fetch::Destination};
+use crate::App;
 
 const BELIEVED: Duration = Duration::minutes(10);
 const BETWEEN_SEARCHES: Duration = Duration::seconds(30);
 const AFTER_FAILURE: Duration = Duration::seconds(5);
 const LARGEST: usize = 64 * 1024;
 const MOST_KEYS: usize = 50;
+/// So many are kept, unless they are in use.
+const MOST_SLOTS: usize = 2_000;
 
 /// What is known of a provider.
 #[derive(Debug)]
@@ -98,9 +100,11 @@ impl Providers {
         Ok(known)
     }
 
-    /// As many as there are connections, which only administrators make.
     fn slot(&self, id: ConnectionId) -> Arc<Mutex<Slot>> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        if slots.len() >= MOST_SLOTS {
+            slots.retain(|_, slot| Arc::strong_count(slot) > 1);
+        }
         Arc::clone(slots.entry(id).or_default())
     }
 }
@@ -108,7 +112,7 @@ impl Providers {
 async fn read(app: &App, connection: &Connection) -> Result<Known, Unusable> {
     let document = metadata(app, connection).await?;
     let provider = fit(&document, connection)?;
-    let keys = Arc::new(keys(app, &provider).await?);
+    let keys = Arc::new(keys(app, connection, &provider).await?);
     Ok(Known { provider, keys })
 }
 
@@ -118,7 +122,7 @@ pub(super) fn metadata_url(connection: &Connection) -> String {
 }
 
 pub(super) async fn metadata(app: &App, connection: &Connection) -> Result<Value, Unusable> {
-    let fetched = app.fetcher.get_json(Destination::Operators, &metadata_url(connection), LARGEST).await;
+    let fetched = app.fetcher.get_json(connection.destination(), &metadata_url(connection), LARGEST).await;
     fetched.map_err(|_| Unusable::Metadata)
 }
 
@@ -127,8 +131,12 @@ pub(super) fn fit(document: &Value, connection: &Connection) -> Result<Provider,
 }
 
 /// The keys of its set (RFC 7517 §5). Symmetric ones are dropped: a published key is not a shared secret.
-pub(super) async fn keys(app: &App, provider: &Provider) -> Result<Vec<Value>, Unusable> {
-    let set = app.fetcher.get_json(Destination::Operators, &provider.jwks_uri, LARGEST).await;
+pub(super) async fn keys(
+    app: &App,
+    connection: &Connection,
+    provider: &Provider,
+) -> Result<Vec<Value>, Unusable> {
+    let set = app.fetcher.get_json(connection.destination(), &provider.jwks_uri, LARGEST).await;
     let set = set.map_err(|_| Unusable::Keys)?;
     let keys = set["keys"].as_array().filter(|keys| keys.len() <= MOST_KEYS).ok_or(Unusable::Keys)?;
     Ok(keys.iter().filter(|key| key.is_object() && key["kty"] != "oct").cloned().collect())

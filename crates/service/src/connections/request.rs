@@ -73,7 +73,7 @@ pub async fn request(app: &App, connection: &Connection, secrets: &Secrets) -> R
         .append_pair("response_type", "code")
         .append_pair("client_id", &connection.client_id)
         .append_pair("redirect_uri", &redirect_uri)
-        .append_pair("scope", "openid")
+        .append_pair("scope", connection.scope())
         .append_pair("state", &secrets.state())
         .append_pair("nonce", &secrets.nonce)
         .append_pair("code_challenge", &URL_SAFE_NO_PAD.encode(verifier.challenge()))

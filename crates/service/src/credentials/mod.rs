@@ -19,7 +19,7 @@ pub use challenges::{
     Challenge, NewChallenge, Purpose, consume_challenge, drop_challenges, find_challenges, replace_challenge,
 };
 pub use kind::{KindInfo, Needs, Sent, is_strong, names_of};
-pub use step::{Effect, Letter, Occasion, Once, Pending, Step, Stopped, failed, refused, text};
+pub use step::{Effect, Letter, Occasion, Once, Pending, Rejected, Step, Stopped, failed, refused, text};
 pub use store::{
     Credential, CredentialState, NewCredential, advance_counter, count_failure, find_all, insert, remove,
     rename, replace_body, used,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use porteiro_protocol::{
     assurance::{Method, Proof},
-    id::{AccountId, ChallengeId, CredentialId, FlowId, Id},
+    id::{AccountId, ChallengeId, ConnectionId, CredentialId, FlowId, Id, OrganizationId},
     time::{Duration, OffsetDateTime},
 };
 use serde::{Deserialize, Serialize};
@@ -152,6 +152,11 @@ pub enum Stopped {
         field: &'static str,
         detail: String,
     },
+    /// The directory of an organization vouched for a person whom the organization does not admit.
+    Rejected {
+        by: Box<Rejected>,
+        reason: String,
+    },
     /// A new password that is not accepted.
     Password(Unfit),
     /// The hashing queue is full.
@@ -162,6 +167,14 @@ pub enum Stopped {
     },
     Store(StoreError),
     Internal(String),
+}
+
+/// Whom a directory vouched for.
+#[derive(Debug, Clone)]
+pub struct Rejected {
+    pub organization: OrganizationId,
+    pub connection: ConnectionId,
+    pub subject: String,
 }
 
 impl From<StoreError> for Stopped {

@@ -120,6 +120,7 @@ pub async fn sessions_ended(
         sessions::Ended::Recovered => (true, Why::Recovered),
         sessions::Ended::CredentialChanged => (true, Why::CredentialChanged),
         sessions::Ended::AccountDisabled => (true, Why::AccountDisabled),
+        sessions::Ended::MembershipEnded => (true, Why::MembershipEnded),
     };
     end(app, tx, context, Cause::Sessions { account, sessions: ended, offline_too, why }).await.map(|_| ())
 }

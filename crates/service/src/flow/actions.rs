@@ -5,6 +5,7 @@ use porteiro_protocol::plain_text;
 use serde_json::Value;
 
 use super::{
+    directory,
     purpose::{Looking, Purpose},
     step::{Effect, Step, Stopped, text},
 };
@@ -39,6 +40,10 @@ pub const ORGANIZATION_CHOOSE: Action = Action::new(&Definition {
     fields: &[field("organization", "text", "off")],
     limits: &[STEP_ADDRESS],
 });
+pub const CLAIM_EXISTING: Action =
+    Action::new(&Definition { path: "claim/existing", rank: 211, fields: &[], limits: &[STEP_ADDRESS] });
+pub const CLAIM_ATTACH: Action =
+    Action::new(&Definition { path: "claim/attach", rank: 212, fields: &[], limits: &[STEP_ADDRESS] });
 pub const CONSENT_ALLOW: Action =
     Action::new(&Definition { path: "consent/allow", rank: 220, fields: &[], limits: &[STEP_ADDRESS] });
 pub const CONSENT_DENY: Action =
@@ -52,6 +57,8 @@ const OWN: &[(Action, Run)] = &[
     (ACCOUNT_CONFIRM, |_, _| Box::pin(async { Ok(Effect::Confirm) })),
     (ACCOUNT_SWITCH, |_, _| Box::pin(async { Ok(Effect::Switch) })),
     (ORGANIZATION_CHOOSE, |step, input| Box::pin(async move { organization(step, input) })),
+    (CLAIM_EXISTING, |_, _| Box::pin(async { Ok(directory::Effect::HasAccount.into()) })),
+    (CLAIM_ATTACH, |_, _| Box::pin(async { Ok(directory::Effect::Attach.into()) })),
     (CONSENT_ALLOW, |_, _| Box::pin(async { Ok(Effect::Allow) })),
     (CONSENT_DENY, |_, _| Box::pin(async { Ok(Effect::Deny) })),
 ];
@@ -72,6 +79,11 @@ pub(super) async fn run(step: &Step<'_>, action: Action, input: &Value) -> Resul
     let openings = step.facts.opening.map_or(&[][..], |opening| opening.actions);
     if let Some((_, run)) = OWN.iter().chain(openings).find(|(known, _)| *known == action) {
         return run(step, input).await;
+    }
+    if let Some(place) = step.facts.directory
+        && let Some(run) = directory::handler(action)
+    {
+        return run(step, input, place).await;
     }
     let mut credentials = KINDS.iter().flat_map(|info| info.actions);
     match credentials.find(|(known, _)| *known == action) {

@@ -13,6 +13,7 @@ use super::{
     complete, decide,
     decide::Next,
     delivery::Delivery,
+    directory,
     facts::{self, Gathered},
     lifetime,
     mailbox::prove_mailbox,
@@ -84,7 +85,7 @@ pub async fn apply(
 /// Steps of one account wait for each other; before the account is known, steps of one flow do.
 fn turn(loaded: &Loaded) -> Turn {
     let flow = loaded.id.uuid();
-    Turn::new(loaded.state.account().map_or(flow, porteiro_protocol::id::Id::uuid), flow)
+    Turn::new(loaded.state.concerned().map_or(flow, porteiro_protocol::id::Id::uuid), flow)
 }
 
 async fn once(
@@ -100,7 +101,7 @@ async fn once(
     }
     // The action took time, and what allowed it may be gone. Changes of one account wait for each other here, and the
     // decision is made again from the present rows.
-    if let Some(account) = loaded.state.account() {
+    if let Some(account) = loaded.state.concerned() {
         accounts::lock(tx, account).await?;
     }
     let mut moved = reload(tx, loaded).await?;
@@ -117,14 +118,14 @@ async fn once(
     let binding =
         secret.as_ref().map_or_else(|| loaded.binding_hash.clone(), |it| sha256(it.as_bytes()).to_vec());
     // The step may have identified the account: it is locked from here on.
-    if let Some(account) = state.account() {
+    if let Some(account) = state.concerned() {
         accounts::lock(tx, account).await?;
     }
     let mut moved = reload(tx, loaded).await?;
     moved.state = state;
     // A step that identifies the person waits for their account's lock only here, and the client may have changed in the
     // meantime: the request is prepared again.
-    let waited = moved.state.account() != loaded.state.account();
+    let waited = moved.state.concerned() != loaded.state.concerned();
     let ready = before.ready.filter(|_| !waited);
     let gathered = facts::gather(app, Source::Tx(tx), &mut moved, ready).await?;
     let completion = match decide::next(&moved.state, &gathered.facts) {
@@ -251,6 +252,7 @@ async fn change(
             state.continuation = Some(continuation.clone());
             Ok(true)
         }
+        Effect::Directory(effect) => directory::change(app, tx, context, loaded, state, effect).await,
         Effect::Allow => {
             if let Some(continued) = &mut state.continuation {
                 continued.consented.clone_from(&continued.shown);

@@ -3,6 +3,7 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
     address::EmailAddress,
+    assurance::Level,
     id::{AccountId, Id, SessionId},
     time::OffsetDateTime,
 };
@@ -14,10 +15,12 @@ use super::{
     facts::Gathered,
     lost::remove_unproved_factors,
     notify::{happening, tell},
+    proofs::counted,
     purpose::{Authentication, Completing},
     representation::Answer,
     state::{Kind, Pending, Refusal, State, Transport},
     store::Loaded,
+    vouched,
 };
 use crate::{
     App,
@@ -38,10 +41,11 @@ use crate::{
 #[derive(Debug)]
 pub struct Completion {
     /// A new session token; `None` if the session did not change.
-    session: Option<Issued>,
-    device: Option<Issued>,
+    pub(super) session: Option<Issued>,
+    pub(super) device: Option<Issued>,
     /// The response to the client.
-    delivery: Option<Delivery>,
+    pub(super) delivery: Option<Delivery>,
+    pub(super) level: Level,
 }
 
 impl Completion {
@@ -61,6 +65,9 @@ pub async fn complete(
     loaded: &mut Loaded,
     gathered: &Gathered,
 ) -> Result<Option<Completion>, StoreError> {
+    if loaded.state.account().is_none() && gathered.facts.vouched.is_some() {
+        return vouched::complete(app, tx, context, loaded, gathered).await;
+    }
     let now = loaded.now;
     let state = &mut loaded.state;
     let account = match state.account() {
@@ -79,25 +86,40 @@ pub async fn complete(
             (new.id, Some(new.token))
         }
     };
+    if let Some(vouched) = state.vouched.as_ref().filter(|it| it.account == account && it.session.is_none()) {
+        let (place, proof) = (vouched.organization, &vouched.proof);
+        sessions::add_directory(tx, session_id, account, place, proof, None).await?;
+    }
     end_pointless_hold(app, tx, context, state, gathered, now).await?;
     let device = match (state.transport, &session) {
         (Transport::Browser, Some(_)) => Some(device(app, state, gathered, account)?),
         (Transport::Browser | Transport::Api, _) => None,
     };
-    let delivery = match (&state.continuation, &gathered.ready) {
+    let (level, proofs) = (decide::level_here(state, &gathered.facts), counted(state, &gathered.facts));
+    let proofs = &proofs;
+    let authentication =
+        Authentication { account, session: session_id, proofs, level, confined_to: None, now };
+    let delivery = deliver(app, tx, context, state, gathered, &authentication).await?;
+    Ok(Some(Completion { session, device, delivery, level }))
+}
+
+/// Completes the request of the flow, if it has one.
+pub(super) async fn deliver(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    state: &State,
+    gathered: &Gathered,
+    authentication: &Authentication<'_>,
+) -> Result<Option<Delivery>, StoreError> {
+    match (&state.continuation, &gathered.ready) {
         (Some(continuation), Some(ready)) => {
-            let level = decide::level(state, now);
-            let authentication =
-                &Authentication { account, session: session_id, proofs: &state.proofs, level, now };
             let completing = Completing { authentication, continuation, locale: &state.locale };
-            Some(ready.prepared.complete(app, tx, context, completing).await?)
+            ready.prepared.complete(app, tx, context, completing).await.map(Some)
         }
-        (Some(_), None) => {
-            return Err(StoreError::Inconsistent("a completion without its request".into()));
-        }
-        (None, _) => None,
-    };
-    Ok(Some(Completion { session, device, delivery }))
+        (Some(_), None) => Err(StoreError::Inconsistent("a completion without its request".into())),
+        (None, _) => Ok(None),
+    }
 }
 
 /// Creates the account with its credentials; `None` if another account took the address meanwhile.
@@ -204,6 +226,18 @@ fn sealed<T>(outcome: Result<T, crate::secrets::MasterKeyError>) -> Result<T, St
     outcome.map_err(|error| StoreError::Inconsistent(error.to_string()))
 }
 
+/// The token that the browser presented is invalidated, of whichever account it was (ASVS 7.2.4, CVE-2026-7507).
+pub(super) async fn end_presented(app: &App, tx: &Tx, context: &RequestContext) -> Result<(), StoreError> {
+    let old = context.session.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Session, text));
+    let Some(old) = old else { return Ok(()) };
+    let (account, session) = (old.route.owner.into(), old.route.row.into());
+    accounts::lock(tx, account).await?;
+    if sessions::end_presented(tx, &old, Ended::SignedOut).await? {
+        endings::sessions_ended(app, tx, context, account, &[session], Ended::SignedOut).await?;
+    }
+    Ok(())
+}
+
 async fn sign_in(
     app: &App,
     tx: &Tx,
@@ -212,17 +246,7 @@ async fn sign_in(
     account: AccountId,
     gathered: &Gathered,
 ) -> Result<sessions::NewSession, StoreError> {
-    // The token that the browser presented is invalidated, of whichever account it was (ASVS 7.2.4, CVE-2026-7507).
-    let old = context.session.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Session, text));
-    if let Some(old) = &old {
-        accounts::lock(tx, old.route.owner.into()).await?;
-    }
-    if let Some(old) = old
-        && sessions::end_presented(tx, &old, Ended::SignedOut).await?
-    {
-        let (account, session) = (old.route.owner.into(), old.route.row.into());
-        endings::sessions_ended(app, tx, context, account, &[session], Ended::SignedOut).await?;
-    }
+    end_presented(app, tx, context).await?;
     if state.kind == Kind::Recover {
         let ended = sessions::end_others(tx, account, None, Ended::Recovered).await?;
         let why = (Ended::Recovered, Why::Recovered);
@@ -322,7 +346,7 @@ pub fn result(loaded: &Loaded, completion: &Completion) -> Value {
         "kind": loaded.state.kind,
         "stage": "complete",
         "step": loaded.step,
-        "assurance": {"have": decide::level(&loaded.state, loaded.now)},
+        "assurance": {"have": completion.level},
         "actions": [],
         "notices": loaded.state.notices,
         "continue": told,

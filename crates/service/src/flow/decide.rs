@@ -7,6 +7,7 @@
 
 use porteiro_protocol::{
     assurance::{Decay, Level, Proof, event_level, helps, is_fresh},
+    id::OrganizationId,
     time::OffsetDateTime,
 };
 
@@ -17,11 +18,12 @@ use super::{
     purpose::{Opening, Standing},
     recovery::{recovery_actions, recovery_is_backed},
     second_factor::{lacks_second_factor, second_factor_actions},
-    state::{Kind, Refusal, Stage, State, Subject},
+    state::{Kind, Refusal, Stage, State},
+    vouched::{self, Vouched},
 };
 pub use super::{
     enrolment::raises_level,
-    proofs::{level, needed_level},
+    proofs::{level, level_here, needed_level, prove},
     recovery::HOLD_GOOD_FOR,
 };
 use crate::{
@@ -75,6 +77,10 @@ pub struct Facts {
     pub opening: Option<&'static Opening>,
     /// Connections by which a person may sign in.
     pub connections: Vec<Offered>,
+    /// The organization whose connections they are; none: they are the deployment's.
+    pub directory: Option<OrganizationId>,
+    /// The member for whom a directory of the request's organization vouches, while that counts.
+    pub vouched: Option<Vouched>,
     pub now: OffsetDateTime,
 }
 
@@ -130,7 +136,7 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     }
     // 1. An account is proved. Proofs by removed credentials no longer count.
     match (state.account(), &state.kind) {
-        (None, _) if state.proved_address.is_none() => return authenticate(state, facts),
+        (None, _) if state.proved_address.is_none() => return vouched::nobody(state, facts),
         (Some(_), Kind::SignIn | Kind::Register | Kind::Recover | Kind::Purpose(_))
             if state.proofs.is_empty() =>
         {
@@ -164,6 +170,10 @@ pub fn next(state: &State, facts: &Facts) -> Next {
     if state.kind == Kind::Recover && !recovery_is_backed(state, account, facts.now) {
         return raise(facts, recovery_actions(state, account, facts));
     }
+    // The person says which account the identity is that a directory vouched for.
+    if state.claim.is_some() {
+        return vouched::attach(state, account, facts);
+    }
     // The organization comes before the level: it may require more than the client does.
     if facts.standing.as_ref().is_some_and(|standing| !standing.choices.is_empty()) {
         let mut actions = vec![actions::ORGANIZATION_CHOOSE];
@@ -174,7 +184,7 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         return Next::Ask { stage: Stage::Organization, actions };
     }
     // 4. The level.
-    if level(state, facts.now) < needed_level(state, facts) || is_too_old(state, facts) {
+    if level_here(state, facts) < needed_level(state, facts) || is_too_old(state, facts) {
         return reach_level(state, account, facts);
     }
     // 5. Freshness, at the best level the account can reach (Kratos GHSA-wc43-73w7-x2f5). A credential that was just
@@ -234,7 +244,7 @@ fn find_request(state: &State, facts: &Facts) -> Next {
     Next::Ask { stage: opening.stage, actions }
 }
 
-fn authenticate(state: &State, facts: &Facts) -> Next {
+pub(super) fn authenticate(state: &State, facts: &Facts) -> Next {
     let mut actions = Vec::new();
     let waiting = facts.challenges.contains(&email::PROVE);
     match state.kind {
@@ -310,7 +320,7 @@ fn reach_level(state: &State, account: &AccountFacts, facts: &Facts) -> Next {
 
 /// What must be proved before a credential may be enrolled. Empty if an exhausted credential prevents it: that needs a
 /// recovery.
-fn binding_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
+pub(super) fn binding_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
     if has_only_mailboxes(&account.bound) || (state.kind == Kind::Reauthenticate && !state.has_new_proofs()) {
         return proving_actions(account, facts);
     }
@@ -318,7 +328,7 @@ fn binding_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<
     helpful_actions(&recent, best, account, facts)
 }
 
-fn raise_or_refuse(facts: &Facts, actions: Vec<Action>) -> Next {
+pub(super) fn raise_or_refuse(facts: &Facts, actions: Vec<Action>) -> Next {
     if actions.is_empty() { Next::Refuse(Refusal::UnmetRequirements) } else { raise(facts, actions) }
 }
 
@@ -386,15 +396,4 @@ pub fn can_lose(all: &[CredentialKind], lost: CredentialKind) -> bool {
     }
     // Recovery codes and second factors alone cannot sign in, and a password only together with its address.
     rest.iter().any(|kind| kind.info().can_sign_in_alone)
-}
-
-/// Records a proof for an account. The subject is set once and never changes to another account.
-pub fn prove(state: &mut State, account: porteiro_protocol::id::AccountId, proof: Proof) -> bool {
-    match state.subject {
-        Subject::Account(known) if known != account => return false,
-        Subject::Account(_) | Subject::None | Subject::Shadow => {}
-    }
-    state.subject = Subject::Account(account);
-    state.proofs.push(proof);
-    true
 }

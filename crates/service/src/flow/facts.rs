@@ -1,18 +1,19 @@
 //! Reads everything the decision needs from the database.
 
+use porteiro_protocol::id::AccountId;
 use serde_json::Value;
 
 use super::{
     decide::{AccountFacts, Facts, Policy},
-    purpose::{self, Ready, Source},
-    state::Transport,
+    purpose::{self, Ready, Source, Standing},
+    state::{State, Transport},
     store::Loaded,
+    vouched,
 };
 use crate::{
     App,
     accounts::{self, Account, AccountState},
-    branding,
-    connections::Offered,
+    branding, connections,
     credentials::{self, Challenge, Credential, CredentialState},
     mail::Mailer,
     sessions,
@@ -46,11 +47,25 @@ pub fn policy(app: &App) -> Policy {
 }
 
 /// Connections need a browser, and a page for the provider's answer.
-fn offered(app: &App, loaded: &Loaded) -> Vec<Offered> {
-    let has_page = app.checked.settings.federation_page_path.is_some();
+fn has_page(app: &App, loaded: &Loaded) -> bool {
     match loaded.state.transport {
-        Transport::Browser if has_page => loaded.connections.clone(),
-        Transport::Browser | Transport::Api => Vec::new(),
+        Transport::Browser => app.checked.settings.federation_page_path.is_some(),
+        Transport::Api => false,
+    }
+}
+
+/// What the flow's request requires of this account.
+async fn stand(
+    source: Source<'_>,
+    state: &State,
+    ready: &mut Option<Ready>,
+    account: Option<AccountId>,
+) -> Result<Option<Standing>, StoreError> {
+    match (&state.continuation, ready) {
+        (Some(continuation), Some(ready)) => {
+            ready.prepared.stand(source, continuation, account).await.map(Some)
+        }
+        (_, _) => Ok(None),
     }
 }
 
@@ -82,12 +97,22 @@ pub async fn gather(
     };
     let challenges = credentials::find_challenges(reader, loaded.id).await?;
     let mut ready = purpose::prepare(app, source, &loaded.state, kept).await?;
-    let standing = match (&loaded.state.continuation, &mut ready) {
-        (Some(continuation), Some(ready)) => {
-            Some(ready.prepared.stand(source, continuation, loaded.state.account()).await?)
-        }
-        (_, _) => None,
+    // A person who claims an identity may not be a member yet.
+    let member = loaded.state.account().filter(|_| loaded.state.claim.is_none());
+    let mut standing = stand(source, &loaded.state, &mut ready, member).await?;
+    let place = standing.as_ref().and_then(|standing| standing.organization);
+    let vouched = vouched::facts(source, &mut loaded.state, place).await?;
+    if let Some(vouched) = vouched.as_ref().filter(|_| loaded.state.account().is_none()) {
+        standing = stand(source, &loaded.state, &mut ready, Some(vouched.account)).await?;
+    }
+    let directory = match place.filter(|_| loaded.state.account().is_none()) {
+        Some(place) => Some((place, connections::organizations::offered(reader, place).await?)),
+        None => None,
     };
+    let directory = directory.filter(|(_, connections)| !connections.is_empty());
+    let (directory, theirs) = directory.unzip();
+    let offered =
+        if has_page(app, loaded) { theirs.unwrap_or_else(|| loaded.connections.clone()) } else { Vec::new() };
     let facts = Facts {
         standing,
         opening: purpose::opening_of(app, &loaded.state.kind),
@@ -103,7 +128,9 @@ pub async fn gather(
             hold_until: account.recovery_hold_until,
         }),
         session_alive,
-        connections: offered(app, loaded),
+        connections: offered,
+        directory,
+        vouched,
         challenges: challenges.iter().map(|challenge| challenge.module).collect(),
         now: loaded.now,
     };

@@ -16,6 +16,7 @@ mod complete;
 pub mod decide;
 mod delivery;
 mod describe;
+mod directory;
 mod endpoint;
 mod enrolment;
 mod facts;
@@ -34,6 +35,7 @@ mod start;
 pub mod state;
 pub mod step;
 pub mod store;
+mod vouched;
 
 use std::sync::Arc;
 
@@ -312,6 +314,12 @@ async fn stop(
             FlowError::UnknownPasskey { credential_id }
         }
         Stopped::Invalid { field, detail } => FlowError::Invalid { field, detail },
+        Stopped::Rejected { by, reason } => {
+            note_refusal(app, context, loaded, "the organization does not admit the identity", None, action)
+                .await?;
+            directory::reject(app, context, &by, &reason).await?;
+            FlowError::Refused(Box::new(refreshed(app, context, loaded.id, kept).await?))
+        }
         Stopped::Password(unfit) => FlowError::Password(unfit),
         // The queue is usually free again within two seconds.
         Stopped::Busy => FlowError::Early { seconds: 2 },

@@ -282,6 +282,8 @@ fn first_challenge(
         standing: None,
         opening: None,
         connections: Vec::new(),
+        directory: None,
+        vouched: None,
         now: app.clock.now(),
     };
     let step = Step {

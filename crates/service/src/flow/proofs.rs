@@ -2,10 +2,14 @@
 
 use porteiro_protocol::{
     assurance::{Decay, Level, Method, Proof, auth_time},
+    id::AccountId,
     time::{Duration, OffsetDateTime},
 };
 
-use super::{decide::Facts, state::State};
+use super::{
+    decide::Facts,
+    state::{State, Subject},
+};
 use crate::{
     credentials::CredentialKind,
     sessions::{self, FRESH},
@@ -22,13 +26,26 @@ pub(super) fn is_too_old(state: &State, facts: &Facts) -> bool {
     let Some(longest) = facts.standing.as_ref().and_then(|standing| standing.max_age) else {
         return false;
     };
-    let when = auth_time(&state.proofs, level(state, facts.now), facts.now, &Decay::default());
+    let when = auth_time(&counted(state, facts), level_here(state, facts), facts.now, &Decay::default());
     when.is_none_or(|when| facts.now - when > Duration::seconds(longest.into()))
 }
 
 /// The level that the flow's proofs reach now. A session that was idle reaches less until something new is proved.
 pub fn level(state: &State, now: OffsetDateTime) -> Level {
     sessions::level(&state.proofs, state.session_lapsed && !state.has_new_proofs(), now)
+}
+
+/// The proofs that count for the request: the account's, and what a directory of its organization vouches for.
+pub(super) fn counted(state: &State, facts: &Facts) -> Vec<Proof> {
+    let vouched = facts.vouched.as_ref();
+    let vouched = vouched.filter(|it| state.account().is_none_or(|account| account == it.account));
+    state.proofs.iter().chain(vouched.map(|it| &it.proof)).cloned().collect()
+}
+
+/// The level that those reach now.
+pub fn level_here(state: &State, facts: &Facts) -> Level {
+    let lapsed = state.session_lapsed && !state.has_new_proofs();
+    sessions::level(&counted(state, facts), lapsed, facts.now)
 }
 
 /// Whether the account has no credential of its own but mailboxes. What other providers vouch for is none.
@@ -40,4 +57,15 @@ pub(super) fn has_only_mailboxes(bound: &[CredentialKind]) -> bool {
 pub(super) fn recent(proofs: &[Proof], now: OffsetDateTime) -> Vec<Proof> {
     let own = proofs.iter().filter(|proof| proof.method != Method::Federated);
     own.filter(|proof| now - proof.at <= FRESH).cloned().collect()
+}
+
+/// Records a proof for an account. The subject is set once and never changes to another account.
+pub fn prove(state: &mut State, account: AccountId, proof: Proof) -> bool {
+    match state.subject {
+        Subject::Account(known) if known != account => return false,
+        Subject::Account(_) | Subject::None | Subject::Shadow => {}
+    }
+    state.subject = Subject::Account(account);
+    state.proofs.push(proof);
+    true
 }

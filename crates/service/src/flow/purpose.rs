@@ -286,6 +286,8 @@ pub struct Standing {
     /// The record of the refusal, if authority was refused.
     pub why: Option<Box<refusals::Refusal>>,
     pub needs_choice: bool,
+    /// The organization that the request is for, whoever the person is.
+    pub organization: Option<OrganizationId>,
     /// Organizations of which the person must choose one.
     pub choices: Vec<Choice>,
     /// The level that the organization requires.
@@ -303,6 +305,7 @@ impl Standing {
             refused: None,
             why: None,
             needs_choice: false,
+            organization: None,
             choices: Vec::new(),
             level: Level::None,
             max_age: None,
@@ -359,6 +362,8 @@ pub struct Authentication<'a> {
     pub session: SessionId,
     pub proofs: &'a [Proof],
     pub level: Level,
+    /// Only a directory of this organization vouches for the person: nothing is granted elsewhere.
+    pub confined_to: Option<OrganizationId>,
     pub now: OffsetDateTime,
 }
 

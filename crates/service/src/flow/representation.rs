@@ -7,8 +7,10 @@ use super::{
     actions::Action,
     decide::{self, Next},
     facts::{self, Gathered},
-    state::{Kind, State, Transport},
+    proofs,
+    state::{Kind, Stage, State, Transport},
     store::Loaded,
+    vouched,
 };
 use crate::{
     App,
@@ -72,7 +74,7 @@ pub fn present(loaded: &Loaded, gathered: &Gathered, show: &Value) -> Answer {
         Next::Refuse(refusal) => (Vec::new(), Some(*refusal)),
         Next::Complete | Next::Cancelled => (Vec::new(), None),
     };
-    let level = decide::level(state, loaded.now);
+    let level = decide::level_here(state, &gathered.facts);
     let mut body = json!({
         "id": loaded.id,
         "kind": state.kind,
@@ -85,7 +87,7 @@ pub fn present(loaded: &Loaded, gathered: &Gathered, show: &Value) -> Answer {
             "have": level,
             "need": decide::needed_level(state, &gathered.facts),
             "fresh": state.need.fresh,
-            "proved": state.proofs.iter().map(|proof| proof.method).collect::<Vec<_>>(),
+            "proved": proofs::counted(state, &gathered.facts).iter().map(|proof| proof.method).collect::<Vec<_>>(),
         },
         "actions": Value::Array(actions),
         "challenge": show,
@@ -100,6 +102,9 @@ pub fn present(loaded: &Loaded, gathered: &Gathered, show: &Value) -> Answer {
     }
     if next.offers(federated::BEGIN) || next.offers(federated::ENROL_BEGIN) {
         body["connections"] = json!(gathered.facts.connections);
+    }
+    if let Some(claim) = state.claim.as_ref().filter(|_| next.stage() == Stage::Claim) {
+        body["claim"] = json!({"connection": claim.connection_name, "identity": claim.label});
     }
     if let (Some(opening), Some(brought)) = (gathered.facts.opening, &state.brought)
         && next.stage() == opening.stage
@@ -129,7 +134,7 @@ fn account(state: &State, gathered: &Gathered) -> Value {
     let Some(account) =
         gathered.account.as_ref().filter(|_| !state.proofs.is_empty() || state.session.is_some())
     else {
-        return pending(state);
+        return gathered.facts.vouched.as_ref().map_or_else(|| pending(state), vouched::shown);
     };
     let address = gathered
         .credentials

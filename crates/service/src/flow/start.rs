@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     App, accounts,
+    directories::Vouched,
     http::RequestContext,
     limits::{self, AUTHORIZATION_SUBJECT, Bucket},
     mail::templates::Locale,
@@ -61,6 +62,8 @@ pub struct Beginning {
     /// The client whose grants without interaction are counted.
     pub client_id: String,
     pub signed_in: Option<SignedIn>,
+    /// What a directory of the request's organization vouches for in the session, if nobody is signed in.
+    pub vouched: Option<Vouched>,
 }
 
 pub async fn start(
@@ -105,7 +108,7 @@ const fn interaction_error(stage: Stage) -> ErrorCode {
     match stage {
         Stage::Consent => ErrorCode::ConsentRequired,
         Stage::Confirm => ErrorCode::AccountSelectionRequired,
-        Stage::Organization | Stage::Enrol => ErrorCode::InteractionRequired,
+        Stage::Organization | Stage::Enrol | Stage::Claim => ErrorCode::InteractionRequired,
         Stage::Authenticate
         | Stage::Challenge
         | Stage::Raise
@@ -177,6 +180,8 @@ fn begin(app: &App, context: &RequestContext, continuation: Continuation, beginn
             state.kind = Kind::Reauthenticate;
             state.need.fresh = true;
         }
+    } else {
+        state.vouched = beginning.vouched;
     }
     state
 }
@@ -198,7 +203,7 @@ async fn decided(
     client_id: &str,
     ready: Ready,
 ) -> Result<Decided, FlowError> {
-    let Some(account) = state.account() else {
+    let Some(account) = state.concerned() else {
         let source = Source::Store(&app.store);
         let mut loaded = unsaved(app, &source, state).await?;
         let gathered = facts::gather(app, source, &mut loaded, Some(ready)).await?;
@@ -208,28 +213,32 @@ async fn decided(
     let rule = AUTHORIZATION_SUBJECT;
     let whom = [account.uuid().as_bytes().as_slice(), client_id.as_bytes()].concat();
     let bucket = &Bucket { rule, key: app.secrets.limit_key(rule.name, &whom) };
-    let turn = Turn::new(account.uuid(), ("authorization", state.session));
+    let vouched = state.vouched.as_ref().and_then(|vouched| vouched.session.as_ref());
+    let session = state.session.or_else(|| vouched.map(|(session, _)| *session));
+    let turn = Turn::new(account.uuid(), ("authorization", session));
     let outcome = app
         .store
-        .run_tx_in_turn(turn, "flow.silent", |tx| async move {
-            accounts::lock(&tx, account).await?;
-            let mut loaded = unsaved(app, &tx, state).await?;
-            let gathered = facts::gather(app, Source::Tx(&tx), &mut loaded, None).await?;
-            let next = decide::next(&loaded.state, &gathered.facts);
-            // Only a new grant is counted, and for this client alone: a page that only tries takes nothing from the
-            // person's other clients.
-            if matches!(next, Next::Complete)
-                && let Some(limited) = limits::take_in(&tx, std::slice::from_ref(bucket)).await?
-            {
-                return Ok(Err(limited));
-            }
-            let delivery = match next {
-                Next::Complete => complete::complete(app, &tx, context, &mut loaded, &gathered)
-                    .await?
-                    .and_then(complete::Completion::into_delivery),
-                Next::Ask { .. } | Next::Refuse(_) | Next::Cancelled => None,
-            };
-            Ok(Ok(Decided { next, delivery, facts: gathered.facts, ready: gathered.ready }))
+        .run_tx_in_turn(turn, "flow.silent", |tx| {
+            Box::pin(async move {
+                accounts::lock(&tx, account).await?;
+                let mut loaded = unsaved(app, &tx, state).await?;
+                let gathered = facts::gather(app, Source::Tx(&tx), &mut loaded, None).await?;
+                let next = decide::next(&loaded.state, &gathered.facts);
+                // Only a new grant is counted, and for this client alone: a page that only tries takes nothing from the
+                // person's other clients.
+                if matches!(next, Next::Complete)
+                    && let Some(limited) = limits::take_in(&tx, std::slice::from_ref(bucket)).await?
+                {
+                    return Ok(Err(limited));
+                }
+                let delivery = match next {
+                    Next::Complete => complete::complete(app, &tx, context, &mut loaded, &gathered)
+                        .await?
+                        .and_then(complete::Completion::into_delivery),
+                    Next::Ask { .. } | Next::Refuse(_) | Next::Cancelled => None,
+                };
+                Ok(Ok(Decided { next, delivery, facts: gathered.facts, ready: gathered.ready }))
+            })
         })
         .await?;
     match outcome {

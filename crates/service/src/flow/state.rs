@@ -11,7 +11,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use crate::credentials::Pending;
 
 use super::purpose::Continuation;
-use crate::{credentials::CredentialKind, store::text_enum};
+use crate::{
+    credentials::CredentialKind,
+    directories::{Claim, Vouched},
+    store::text_enum,
+};
 
 /// What a flow is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +61,7 @@ impl<'de> Deserialize<'de> for Kind {
 text_enum! {
     /// What the engine asks for now. Derived after every step; never chosen by a client.
     Stage { Authenticate = "authenticate", Challenge = "challenge", Raise = "raise", Enrol = "enrol",
-            Profile = "profile", Confirm = "confirm", Device = "device", Organization = "organization", Consent = "consent", Complete = "complete", Denied = "denied", Cancelled = "cancelled" }
+            Profile = "profile", Confirm = "confirm", Device = "device", Organization = "organization", Claim = "claim", Consent = "consent", Complete = "complete", Denied = "denied", Cancelled = "cancelled" }
 }
 text_enum! {
     /// Who carries the flow: a browser with its cookie, or an app with a token that changes at every step.
@@ -131,6 +135,13 @@ pub struct State {
     #[serde(default)]
     pub invited: Option<Vec<u8>>,
     pub notices: Vec<Notice>,
+    /// A member for whom a directory of the organization vouches. It is no account of this flow: it counts in that
+    /// organization alone (docs/decisions/0097).
+    #[serde(default)]
+    pub vouched: Option<Vouched>,
+    /// An identity of a directory that nobody has yet.
+    #[serde(default)]
+    pub claim: Option<Claim>,
     /// What a link contained, such as a device's code: only for the person to compare.
     #[serde(default, rename = "user_code")]
     pub brought: Option<String>,
@@ -177,6 +188,8 @@ impl State {
             bootstrap: None,
             invited: None,
             notices: Vec::new(),
+            vouched: None,
+            claim: None,
             brought: None,
             continuation: None,
         }
@@ -224,6 +237,8 @@ impl State {
         self.proofs.clear();
         self.need.fresh = false;
         self.offer_dismissed = false;
+        self.vouched = None;
+        self.claim = None;
         if let Some(continued) = &mut self.continuation {
             continued.confirmed = true;
             continued.organization = None;
@@ -237,5 +252,11 @@ impl State {
             Subject::Account(id) => Some(id),
             Subject::None | Subject::Shadow => None,
         }
+    }
+
+    /// The account whose rows the flow changes: its own, or that of the member for whom a directory vouches. Only to lock
+    /// it.
+    pub fn concerned(&self) -> Option<AccountId> {
+        self.account().or_else(|| self.vouched.as_ref().map(|vouched| vouched.account))
     }
 }

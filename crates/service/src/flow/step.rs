@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{
     decide::Facts,
+    directory,
     purpose::Continuation,
     state::{Kind, State},
 };
@@ -98,6 +99,8 @@ pub enum Effect {
         level: Level,
         code: String,
     },
+    /// A directory of the organization vouched for somebody, or the person says who that is.
+    Directory(Box<directory::Effect>),
     Allow,
     Deny,
 }

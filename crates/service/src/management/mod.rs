@@ -13,6 +13,7 @@ pub mod branding;
 mod caller;
 pub mod changes;
 pub mod client_policies;
+pub mod connections;
 pub mod delegations;
 mod endpoint;
 pub mod external_identities;

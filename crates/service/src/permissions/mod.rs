@@ -70,6 +70,16 @@ pub const OWN: &[OwnPermission] = &[
         "Trust other servers to identify members, and stop",
         "Confiar em outros servidores para identificar membros, e deixar de confiar",
     ),
+    here(
+        "connections:read",
+        "See by which directories members sign in",
+        "Ver por quais diretórios os membros entram",
+    ),
+    here(
+        "connections:write",
+        "Connect the organization to its directories",
+        "Conectar a organização aos seus diretórios",
+    ),
     platform("platform.accounts:read", "See accounts", "Ver contas"),
     platform(
         "platform.accounts:write",

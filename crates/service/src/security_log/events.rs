@@ -38,14 +38,14 @@ events! {
     MembershipEnabled = "membership.enabled", "An organization enabled a member.", ["organization_id", "membership_id"];
     MembershipRemoved = "membership.removed", "A person left an organization or was removed from it.", ["organization_id", "membership_id"];
     MembershipChanged = "membership.changed", "An organization changed a member's roles.", ["organization_id", "membership_id", "roles"];
-    SignInSucceeded = "sign_in.succeeded", "A person signed in.", ["session_id", "methods", "level", "new_device"];
+    SignInSucceeded = "sign_in.succeeded", "A person signed in; with an organization, to that one alone.", ["session_id", "methods", "level", "new_device", "organization_id"];
     ProofRefused = "proof.refused", "A proof was presented and refused.", ["method", "flow_id", "reason"];
     ProofLimited = "proof.limited", "An attempt was refused because of a limit.", ["action", "rule"];
     CredentialAdded = "credential.added", "A credential or address was added.", ["credential_id", "kind"];
     CredentialChanged = "credential.changed", "A credential was renamed or replaced.", ["credential_id", "kind"];
     CredentialRemoved = "credential.removed", "A credential or address was removed.", ["credential_id", "kind"];
     CredentialExhausted = "credential.exhausted", "A credential failed too often and must be enrolled again.", ["credential_id", "kind"];
-    SessionRaised = "session.raised", "A session received a new proof and a new token.", ["session_id", "methods"];
+    SessionRaised = "session.raised", "A session received a new proof and a new token.", ["session_id", "methods", "organization_id"];
     SessionEnded = "session.ended", "A session ended.", ["session_id", "reason"];
     GrantIssued = "grant.issued", "A grant was issued to a client.", ["grant_id", "client_id", "audience", "scope", "consented", "device"];
     GrantRefused = "grant.refused", "A genuine code or token was presented too late, or by a client that may not use it.", ["grant_id", "client_id", "generation"];

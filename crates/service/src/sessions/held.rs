@@ -1,6 +1,9 @@
 //! The proofs of a session, by their reach: the account, or one organization (docs/decisions/0097). Pure.
 
-use porteiro_protocol::assurance::{DirectoryProof, Proof};
+use porteiro_protocol::{
+    assurance::{DirectoryProof, Proof},
+    id::OrganizationId,
+};
 use serde::{Deserialize, Serialize};
 
 /// All proofs of a session.
@@ -24,6 +27,15 @@ impl Held {
     pub fn is_confined(&self) -> bool {
         self.account.is_empty() && !self.directories.is_empty()
     }
+}
+
+/// The newest proof by a directory of this organization.
+pub(super) fn newest_within(
+    directories: &[DirectoryProof],
+    organization: OrganizationId,
+) -> Option<&DirectoryProof> {
+    let there = directories.iter().filter(|proof| proof.within(organization).is_some());
+    there.max_by_key(|proof| proof.within(organization).map(|proof| proof.at))
 }
 
 impl<'de> Deserialize<'de> for Held {

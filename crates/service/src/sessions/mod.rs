@@ -10,15 +10,16 @@ mod store;
 use std::sync::Arc;
 
 use porteiro_protocol::{
-    assurance::{Decay, Level, Proof, effective_level, is_fresh},
-    id::{AccountId, Id, SessionId},
+    assurance::{Decay, DirectoryProof, Level, Proof, effective_level, is_fresh},
+    id::{AccountId, Id, OrganizationId, SessionId},
     time::{Duration, OffsetDateTime},
 };
 
 pub(crate) use store::ALIVE;
+use store::Reach;
 pub use store::{
-    Ended, SessionRecord, end, end_others, end_presented, forget_credential, is_alive, is_open, list,
-    of_grant,
+    Ended, SessionRecord, add_directory, end, end_others, end_presented, forget_credential, forget_directory,
+    is_alive, is_open, list, of_grant,
 };
 
 use crate::{
@@ -105,8 +106,21 @@ pub async fn open(
     proofs: &[Proof],
     context: &RequestContext,
 ) -> Result<Vec<SessionId>, StoreError> {
-    store::insert(tx, account, session, proofs, &context.into()).await?;
-    store::end_beyond(tx, account, MOST).await
+    store::insert(tx, account, session, &proofs, &context.into()).await?;
+    store::end_beyond(tx, account, MOST, Reach::Account).await
+}
+
+/// Writes a session that only a directory vouches for. The limit is one of its own: whoever administers a directory ends
+/// no session of the account.
+pub async fn open_confined(
+    tx: &Tx,
+    account: AccountId,
+    session: &NewSession,
+    proof: &DirectoryProof,
+    context: &RequestContext,
+) -> Result<Vec<SessionId>, StoreError> {
+    store::insert(tx, account, session, &[proof], &context.into()).await?;
+    store::end_beyond(tx, account, MOST, Reach::Organizations).await
 }
 
 /// Replaces the token and the proofs of a valid session (ASVS 7.2.4); `false` if it ended meanwhile.
@@ -132,6 +146,37 @@ async fn check_presented(app: &Arc<App>, presented: &Presented) -> Result<Option
         store::touch(&app.store, presented).await?;
     }
     Ok(found.signed_in())
+}
+
+/// What a directory of one organization vouches for, in a valid session.
+#[derive(Debug, Clone)]
+pub struct Within {
+    pub session_id: SessionId,
+    pub token_hash: [u8; 32],
+    pub account_id: AccountId,
+    pub proof: DirectoryProof,
+    pub now: OffsetDateTime,
+}
+
+/// What the session of a token is worth in one organization, by its directory.
+pub async fn within(
+    app: &Arc<App>,
+    token: &str,
+    organization: OrganizationId,
+) -> Result<Option<Within>, StoreError> {
+    let Some(presented) = app.secrets.handles.open(HandleKind::Session, token) else { return Ok(None) };
+    let Some((found, stale)) = store::find(&app.store, &presented).await? else { return Ok(None) };
+    let Some(proof) = found.within(organization).cloned() else { return Ok(None) };
+    if stale {
+        store::touch(&app.store, &presented).await?;
+    }
+    Ok(Some(Within {
+        session_id: presented.route.row.into(),
+        token_hash: presented.hash,
+        account_id: presented.route.owner.into(),
+        proof,
+        now: found.now(),
+    }))
 }
 
 /// A valid session of any reach. Enough to end it, and for nothing else.

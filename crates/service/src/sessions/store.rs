@@ -1,11 +1,15 @@
 use porteiro_protocol::{
-    assurance::Proof,
-    id::{AccountId, SessionId},
+    assurance::{DirectoryProof, Proof},
+    id::{AccountId, OrganizationId, SessionId},
     time::OffsetDateTime,
 };
+use serde::Serialize;
 use uuid::Uuid;
 
-use super::{NewSession, SignedIn, TOUCH_SECONDS, held::Held};
+use super::{
+    NewSession, SignedIn, TOUCH_SECONDS,
+    held::{Held, newest_within},
+};
 use crate::{
     secrets::Presented,
     security_log::Origin,
@@ -16,7 +20,7 @@ text_enum! {
     /// Why a session ended.
     Ended { SignedOut = "signed_out", EndedByOwner = "ended_by_owner", TooMany = "too_many", Recovered = "recovered",
             CredentialChanged = "credential_changed", AccountDisabled = "account_disabled",
-            EndedByPlatform = "ended_by_platform" }
+            EndedByPlatform = "ended_by_platform", MembershipEnded = "membership_ended" }
 }
 
 /// A valid session, as its owner sees it.
@@ -35,12 +39,22 @@ pub struct SessionRecord {
 pub(super) struct Found {
     person: SignedIn,
     is_confined: bool,
+    directories: Vec<DirectoryProof>,
 }
 
 impl Found {
     /// The person, unless only an organization's directory vouches for them.
     pub fn signed_in(self) -> Option<SignedIn> {
         (!self.is_confined).then_some(self.person)
+    }
+
+    pub const fn now(&self) -> OffsetDateTime {
+        self.person.now
+    }
+
+    /// What a directory of this organization vouches for.
+    pub fn within(&self, organization: OrganizationId) -> Option<&DirectoryProof> {
+        newest_within(&self.directories, organization)
     }
 }
 
@@ -52,7 +66,7 @@ pub(crate) const ALIVE: &str = "ended_at IS NULL AND seen_at > now() - interval 
 /// NIST SP 800-63B-4 §2.2.3: an hour without use. Using the session again does not undo it.
 const LAPSED: &str = "(lapsed OR seen_at < now() - interval '1 hour')";
 
-fn json(proofs: &[Proof]) -> Result<serde_json::Value, StoreError> {
+fn json(proofs: &impl Serialize) -> Result<serde_json::Value, StoreError> {
     serde_json::to_value(proofs).map_err(|error| StoreError::Inconsistent(error.to_string()))
 }
 
@@ -60,7 +74,7 @@ pub(super) async fn insert(
     tx: &Tx,
     account: AccountId,
     session: &NewSession,
-    proofs: &[Proof],
+    proofs: &impl Serialize,
     origin: &Origin<'_>,
 ) -> Result<(), StoreError> {
     tx.execute(
@@ -103,7 +117,7 @@ pub(super) async fn find(store: &Store, presented: &Presented) -> Result<Option<
         lapsed: session.get("lapsed")?,
         now: session.get("now")?,
     };
-    Ok(Some((Found { person, is_confined }, session.get("stale")?)))
+    Ok(Some((Found { person, is_confined, directories: held.directories }, session.get("stale")?)))
 }
 
 /// The person of the valid session in which a grant was made.
@@ -133,7 +147,7 @@ pub async fn of_grant(
         lapsed: session.get("lapsed")?,
         now: session.get("now")?,
     };
-    Ok(Found { person, is_confined }.signed_in())
+    Ok(Found { person, is_confined, directories: held.directories }.signed_in())
 }
 
 /// Whether a session is valid with this token.
@@ -229,21 +243,85 @@ pub(super) async fn raise(
                                          WHERE proof ? 'organization'), '[]')
          WHERE session_id = $1 AND account_id = $2 AND {ALIVE}"
     );
-    let raised =
-        tx.execute(&sql, &[&session.uuid(), &account.uuid(), &token_hash.as_slice(), &json(proofs)?]).await?;
+    let raised = tx
+        .execute(&sql, &[&session.uuid(), &account.uuid(), &token_hash.as_slice(), &json(&proofs)?])
+        .await?;
     Ok(raised == 1)
 }
 
-/// Ends the sessions beyond the limit that were unused for longest.
-pub(super) async fn end_beyond(tx: &Tx, account: AccountId, most: i64) -> Result<Vec<SessionId>, StoreError> {
+/// Adds a proof by a directory to a valid session, in place of an earlier one of the same organization, and gives it a
+/// new token, if there is one. What the account proved there becomes neither fresher nor stronger. `false` if the session
+/// ended meanwhile.
+pub async fn add_directory(
+    tx: &Tx,
+    session: SessionId,
+    account: AccountId,
+    organization: OrganizationId,
+    proof: &DirectoryProof,
+    token_hash: Option<&[u8; 32]>,
+) -> Result<bool, StoreError> {
+    let sql = format!(
+        "UPDATE session SET token_hash = coalesce($3, token_hash), seen_at = now(), lapsed = {LAPSED},
+                proofs = $4 || coalesce((SELECT jsonb_agg(proof) FROM jsonb_array_elements(proofs) proof
+                                         WHERE proof->>'organization' IS DISTINCT FROM $5), '[]')
+         WHERE session_id = $1 AND account_id = $2 AND {ALIVE}"
+    );
+    let hash = token_hash.map(<[u8; 32]>::as_slice);
+    let (proofs, organization) = (json(&[proof])?, organization.to_string());
+    let added = tx.execute(&sql, &[&session.uuid(), &account.uuid(), &hash, &proofs, &organization]).await?;
+    Ok(added == 1)
+}
+
+/// Removes what directories of an organization vouch for from the sessions of an account. Those with no other proof end.
+pub async fn forget_directory(
+    tx: &Tx,
+    account: AccountId,
+    organization: OrganizationId,
+) -> Result<Vec<SessionId>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE session SET proofs = others.proofs,
+                    ended_at = CASE WHEN others.proofs = '[]' THEN now() END,
+                    end_reason = CASE WHEN others.proofs = '[]' THEN 'membership_ended' END
+             FROM (SELECT s.session_id, coalesce(jsonb_agg(proof) FILTER (
+                              WHERE proof->>'organization' IS DISTINCT FROM $2), '[]') AS proofs
+                   FROM session s CROSS JOIN jsonb_array_elements(s.proofs) proof
+                   WHERE s.account_id = $1 AND s.ended_at IS NULL
+                     AND s.proofs @> jsonb_build_array(jsonb_build_object('organization', $2::text))
+                   GROUP BY s.session_id) others
+             WHERE session.account_id = $1 AND session.session_id = others.session_id AND session.ended_at IS NULL
+             RETURNING session.session_id, ended_at IS NOT NULL AS ended",
+            &[&account.uuid(), &organization.to_string()],
+        )
+        .await?;
+    let ended: Vec<_> = rows.into_iter().filter(|row| row.get::<_, bool>("ended")).collect();
+    ids(&ended)
+}
+
+/// Which sessions are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    Account,
+    /// Only directories vouch for them.
+    Organizations,
+}
+
+/// Ends the sessions of a reach beyond the limit that were unused for longest.
+pub(super) async fn end_beyond(
+    tx: &Tx,
+    account: AccountId,
+    most: i64,
+    reach: Reach,
+) -> Result<Vec<SessionId>, StoreError> {
     let sql = format!(
         "UPDATE session SET ended_at = now(), end_reason = 'too_many'
          WHERE account_id = $1 AND session_id IN (
              SELECT session_id FROM session WHERE account_id = $1 AND {ALIVE}
+               AND (proofs @? '$[*].organization' AND NOT proofs @? '$[*].method') = $3
              ORDER BY seen_at DESC, session_id DESC OFFSET $2)
          RETURNING session_id"
     );
-    ids(&tx.query(&sql, &[&account.uuid(), &most]).await?)
+    ids(&tx.query(&sql, &[&account.uuid(), &most, &(reach == Reach::Organizations)]).await?)
 }
 
 fn ids(rows: &[tokio_postgres::Row]) -> Result<Vec<SessionId>, StoreError> {

@@ -136,6 +136,8 @@ fn facts(account: Option<AccountFacts>, challenges: &[&'static str]) -> Facts {
         session_alive: true,
         challenges: challenges.to_vec(),
         connections: vec![Offered { id: connection(), name: "Example".into() }],
+        directory: None,
+        vouched: None,
         now: now(),
     }
 }

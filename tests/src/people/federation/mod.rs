@@ -1,7 +1,7 @@
 //! Signing in by another OpenID provider, which may misbehave (docs/decisions/0098).
 
 mod managing;
-mod provider;
+pub mod provider;
 mod refused;
 
 use std::sync::Arc;
@@ -110,6 +110,7 @@ async fn a_linked_identity_signs_in_at_the_least_level() {
     assert_eq!(account["assurance"], json!({"have": "aal1", "fresh": false}));
     assert_eq!(account["id"], ana.get("/v1/account").await.json()["id"]);
     assert_eq!(world.provider.heard("/jwks"), 1, "metadata and keys are kept");
+    assert_eq!(world.provider.scope(), "openid", "nothing else is asked for");
 }
 
 /// The provider says that its person has Ana's verified address: nothing follows from that.

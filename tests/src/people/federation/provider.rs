@@ -67,6 +67,8 @@ struct Inside {
     /// Paths that were asked for.
     heard: Vec<String>,
     now: Option<OffsetDateTime>,
+    /// What was asked for last.
+    scope: String,
 }
 
 pub struct Provider {
@@ -135,6 +137,10 @@ impl Provider {
         self.inside.lock().unwrap().fault = fault;
     }
 
+    pub fn scope(&self) -> String {
+        self.inside.lock().unwrap().scope.clone()
+    }
+
     pub fn heard(&self, path: &str) -> usize {
         self.inside.lock().unwrap().heard.iter().filter(|heard| *heard == path).count()
     }
@@ -148,9 +154,10 @@ impl Provider {
             assert!(values.next().is_none());
             value.into_owned()
         };
-        assert_eq!((get("response_type"), get("scope")), ("code".into(), "openid".into()));
+        assert_eq!(get("response_type"), "code");
         assert_eq!((get("client_id"), get("code_challenge_method")), (CLIENT.into(), "S256".into()));
         let mut inside = self.inside.lock().unwrap();
+        inside.scope = get("scope");
         let code = format!("code-{}", inside.asked.len());
         let asked = Asked {
             nonce: get("nonce"),

@@ -177,6 +177,8 @@ impl World {
             session_alive: state.session.is_none() || self.session_is_alive,
             challenges: self.challenges.iter().map(|(module, _)| *module).collect(),
             connections: Vec::new(),
+            directory: None,
+            vouched: None,
             now: self.now,
         }
     }

@@ -89,6 +89,16 @@ const CHANGES: &[(&str, Result<Change, &str>)] = &[
         "DELETE /v1/organizations/{organization}/external-identities/{id}",
         Err("ends what was redeemed by it and nothing else; tests/src/agents/id_jag"),
     ),
+    ("POST /v1/organizations/{organization}/connections", Err("gives")),
+    (
+        "PUT /v1/organizations/{organization}/connections/{connection}",
+        Err("ends what a directory vouched for; tests/src/people/directories"),
+    ),
+    (
+        "DELETE /v1/organizations/{organization}/connections/{connection}",
+        Err("refused once a member signed in by it"),
+    ),
+    ("POST /v1/organizations/{organization}/connections/{connection}/test", Err("changes nothing")),
     ("POST /v1/platform/connections", Err("gives")),
     (
         "PUT /v1/platform/connections/{connection}",

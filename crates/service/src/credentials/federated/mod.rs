@@ -9,7 +9,6 @@
 use porteiro_protocol::{
     assurance::{Method, Proof},
     id::ConnectionId,
-    relying_party::Asserted,
 };
 use serde_json::{Value, json};
 
@@ -19,7 +18,7 @@ use super::{
 };
 use crate::{
     accounts::{self, IdentifierKind},
-    connections::{self, Answer, Connection, Secrets},
+    connections::{self, Answer, Connection, Secrets, Verified},
     limits::{FEDERATED_ADDRESS, STEP_ADDRESS},
     mail::templates::Change,
 };
@@ -74,9 +73,9 @@ pub const KIND: KindInfo = KindInfo {
         Method::Federated,
         [Change::IdentityLinked, Change::IdentityUnlinked],
         &[
-            (BEGIN, |step, input| Box::pin(begin(step, input, PROVE))),
+            (BEGIN, |step, input| Box::pin(begin_here(step, input, PROVE))),
             (FINISH, |step, input| Box::pin(finish(step, input))),
-            (ENROL_BEGIN, |step, input| Box::pin(begin(step, input, LINK))),
+            (ENROL_BEGIN, |step, input| Box::pin(begin_here(step, input, LINK))),
             (ENROL_FINISH, |step, input| Box::pin(enrol_finish(step, input))),
         ],
     )
@@ -90,19 +89,35 @@ fn identity(connection: &str, issuer: &str, subject: &str) -> String {
     format!("{connection} {issuer} {subject}")
 }
 
-async fn connection(step: &Step<'_>, id: &str) -> Result<Connection, Stopped> {
-    let unknown =
-        || Stopped::Invalid { field: "connection", detail: "is not one of the offered values".into() };
-    let id: ConnectionId = id.parse().map_err(|_| unknown())?;
+/// The connection that a person chose.
+pub fn chosen(input: &Value) -> Result<ConnectionId, Stopped> {
+    text(input, "connection")?.parse().map_err(|_| unknown())
+}
+
+/// The connection is not offered.
+pub fn unknown() -> Stopped {
+    Stopped::Invalid { field: "connection", detail: "is not one of the offered values".into() }
+}
+
+/// A connection of the deployment.
+async fn connection(step: &Step<'_>, id: ConnectionId) -> Result<Connection, Stopped> {
     let found = connections::find(&step.app.store, id).await?;
     found.filter(|connection| connection.enabled).ok_or_else(unknown)
 }
 
-async fn begin(step: &Step<'_>, input: &Value, module: &'static str) -> Result<Effect, Stopped> {
-    let connection = connection(step, text(input, "connection")?).await?;
+async fn begin_here(step: &Step<'_>, input: &Value, module: &'static str) -> Result<Effect, Stopped> {
+    begin(step, &connection(step, chosen(input)?).await?, module).await
+}
+
+/// Sends the person to the provider of a connection.
+pub async fn begin(
+    step: &Step<'_>,
+    connection: &Connection,
+    module: &'static str,
+) -> Result<Effect, Stopped> {
     let id = step.new_challenge_id();
     let secrets = Secrets::new(step.app, step.flow_id, id);
-    let to = connections::request(step.app, &connection, &secrets).await.map_err(|_| Stopped::Invalid {
+    let to = connections::request(step.app, connection, &secrets).await.map_err(|_| Stopped::Invalid {
         field: "connection",
         detail: "cannot be reached now; try again later or another way".into(),
     })?;
@@ -122,24 +137,30 @@ async fn begin(step: &Step<'_>, input: &Value, module: &'static str) -> Result<E
     })
 }
 
-/// The challenge that this answer belongs to, and whom its provider vouches for.
-async fn asserted<'a>(
-    step: &'a Step<'_>,
+/// The challenge that awaits an answer, and the connection that it was made for.
+pub fn awaited<'a>(step: &'a Step<'_>, module: &str) -> Result<(&'a Challenge, ConnectionId), Stopped> {
+    let nothing = || refused(Method::Federated, "no answer is awaited");
+    let challenge = step.challenge(module).ok_or_else(nothing)?;
+    let id = challenge.body["connection"].as_str().and_then(|id| id.parse().ok());
+    Ok((challenge, id.ok_or_else(nothing)?))
+}
+
+/// Whom the provider of a connection vouches for in this answer to the challenge.
+pub async fn verified(
+    step: &Step<'_>,
     input: &Value,
-    module: &str,
-) -> Result<(&'a Challenge, Connection, Asserted), Stopped> {
+    challenge: &Challenge,
+    connection: &Connection,
+) -> Result<Verified, Stopped> {
     let wrong = |reason| refused(Method::Federated, reason);
-    let challenge = step.challenge(module).ok_or_else(|| wrong("no answer is awaited"))?;
     let secrets = Secrets::new(step.app, step.flow_id, challenge.id);
     if !secrets.is_state(text(input, "state")?) {
         return Err(wrong("the answer belongs to another request"));
     }
     // Each connection has its own address: an answer that arrives at another one is a mix-up (RFC 9700 §4.4).
-    let asked = challenge.body["connection"].as_str().unwrap_or_default();
-    if text(input, "connection")? != asked {
+    if text(input, "connection")? != connection.id.to_string() {
         return Err(wrong("the answer arrived at the address of another connection"));
     }
-    let connection = connection(step, asked).await?;
     if !attempt(&step.app.store, step.flow_id, challenge.id).await? {
         return Err(wrong("the answer was used before"));
     }
@@ -147,12 +168,13 @@ async fn asserted<'a>(
         return Err(wrong("the provider refused"));
     };
     let answer = Answer { code, iss: input["iss"].as_str() };
-    let asserted = connections::exchange(step.app, &connection, &secrets, answer).await.map_err(wrong)?;
-    Ok((challenge, connection, asserted))
+    connections::exchange(step.app, connection, &secrets, answer).await.map_err(wrong)
 }
 
 async fn finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
-    let (challenge, connection, asserted) = asserted(step, input, PROVE).await?;
+    let (challenge, id) = awaited(step, PROVE)?;
+    let connection = connection(step, id).await?;
+    let asserted = verified(step, input, challenge, &connection).await?.asserted;
     let value = identity(&connection.id.to_string(), &connection.issuer, &asserted.subject);
     let unlinked = || refused(Method::Federated, "the identity is not linked to an account");
     let key = step.app.secrets.identifier_key(IDENTITY, value.as_bytes());
@@ -173,7 +195,9 @@ async fn finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
 }
 
 async fn enrol_finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
-    let (challenge, connection, asserted) = asserted(step, input, LINK).await?;
+    let (challenge, id) = awaited(step, LINK)?;
+    let connection = connection(step, id).await?;
+    let asserted = verified(step, input, challenge, &connection).await?.asserted;
     let value = identity(&connection.id.to_string(), &connection.issuer, &asserted.subject);
     let key = step.app.secrets.identifier_key(IDENTITY, value.as_bytes());
     if accounts::find_by_identifier(&step.app.store, &key).await?.is_some() {

@@ -184,6 +184,7 @@ async fn write(
         until: Some(numeric_date(impersonation.ends_at)),
         device: false,
         approval: None,
+        confined: false,
     };
     let acting = Acting::from(&member);
     let new = NewActing {

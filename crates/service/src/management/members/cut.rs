@@ -3,7 +3,8 @@
 //! 1. `grants_from` in the row invalidates everything issued earlier: keys, and tokens without a grant.
 //! 2. Its grants are revoked, its consents are deleted, and their clients are notified.
 //! 3. Its personal keys are revoked, and impersonations of this member end.
-//! 4. The organization's audit trail and the person's security log record it.
+//! 4. What the organization's directories vouch for is removed from the person's sessions.
+//! 5. The organization's audit trail and the person's security log record it.
 //!
 //! Enabling or adding the member again restores none of it.
 
@@ -18,6 +19,7 @@ use crate::{
     http::RequestContext,
     members::Member,
     security_log::{self, EventKind},
+    sessions,
     store::{StoreError, Tx},
 };
 
@@ -48,6 +50,8 @@ pub async fn cut(
     end_grants(app, tx, context, member, None, actor, Why::MembershipEnded).await?;
     end_dependents(app, tx, context, organization, member.id, actor, Why::MembershipEnded).await?;
     if let Some(account) = member.account {
+        let ended = sessions::forget_directory(tx, account, organization).await?;
+        endings::sessions_ended(app, tx, context, account, &ended, sessions::Ended::MembershipEnded).await?;
         let payload = json!({"organization_id": organization, "membership_id": member.id});
         security_log::record(
             app,

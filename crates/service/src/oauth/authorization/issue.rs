@@ -101,10 +101,16 @@ pub async fn admit(
         return Ok(Err(somebody_else()));
     }
     let terms = terms(prepared, authentication);
-    let acting = match acting(tx, prepared, &terms.proved(authentication.now)).await? {
+    let acting = match acting(tx, prepared, authentication.account, &terms.proved(authentication.now)).await?
+    {
         Ok(acting) => acting,
         Err(refused) => return Ok(Err(refused)),
     };
+    // What a directory vouches for is worth nothing outside its organization (docs/decisions/0097).
+    let acts_in = acting.as_ref().map(|(acting, _)| acting.organization);
+    if authentication.confined_to.is_some() && authentication.confined_to != acts_in {
+        return Ok(Err(refuse(ErrorCode::AccessDenied, "the organization is not available")));
+    }
     let subject =
         acting.as_ref().map_or(authentication.account.uuid(), |(acting, _)| acting.membership.uuid());
     if continued.subject.is_some_and(|named| named != subject) {
@@ -209,6 +215,7 @@ fn issue_code(
 async fn acting(
     tx: &Tx,
     prepared: &Prepared,
+    account: AccountId,
     proved: &Proved,
 ) -> Result<Result<Option<(Acting, i64)>, Refused>, StoreError> {
     let denied = || refuse(ErrorCode::AccessDenied, "the organization is not available");
@@ -217,7 +224,7 @@ async fn acting(
     };
     members::hold(tx, member.organization.id, member.id).await?;
     let member = members::find(tx, member.organization.id, Whom::Id(member.id)).await?;
-    let Some(member) = member else { return Ok(Err(denied())) };
+    let Some(member) = member.filter(|it| it.account == Some(account)) else { return Ok(Err(denied())) };
     if acting::check(&member, &prepared.authority, prepared.api.as_ref()).is_err() {
         return Ok(Err(denied()));
     }
@@ -261,6 +268,7 @@ fn terms(prepared: &Prepared, authentication: &Authentication<'_>) -> Terms {
         until: None,
         device: prepared.device.is_some(),
         approval: None,
+        confined: authentication.confined_to.is_some(),
     }
 }
 

@@ -265,6 +265,10 @@ pub async fn standing(
         return Ok(Standing::refused(decide::refuse(ErrorCode::LoginRequired, text)));
     }
     let mut choices = Vec::new();
+    let mut organization = None;
+    if account.is_none() {
+        organization = place::fixed(reader, prepared).await?;
+    }
     if let Some(account) = account {
         let place = place::find(reader, continuation.organization, prepared, account).await?;
         if continued.subject.is_some_and(|subject| !place.may_be(subject, account)) {
@@ -274,6 +278,7 @@ pub async fn standing(
         match place {
             Place::Nowhere => {}
             Place::Here(member) => {
+                organization = Some(member.organization.id);
                 prepared.authority = prepared.asked.clone().acting_for(member.organization.id);
                 prepared.member = Some(*member);
             }
@@ -314,6 +319,7 @@ pub async fn standing(
         refused: None,
         why: None,
         needs_choice,
+        organization,
         choices,
         level,
         max_age,

@@ -164,6 +164,20 @@ pub(super) async fn find(
     })
 }
 
+/// The organization that the request is for, whoever the person is.
+pub(super) async fn fixed(
+    reader: &impl Reader,
+    prepared: &Prepared,
+) -> Result<Option<OrganizationId>, StoreError> {
+    if !is_needed(prepared) {
+        return Ok(None);
+    }
+    Ok(match wanted(reader, None, prepared).await? {
+        Wanted::This(organization) => Some(organization),
+        Wanted::Any | Wanted::Unknown => None,
+    })
+}
+
 enum Wanted {
     This(OrganizationId),
     Any,

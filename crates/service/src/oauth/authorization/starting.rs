@@ -5,15 +5,19 @@ use std::sync::Arc;
 use porteiro_protocol::{
     assurance::{Decay, auth_time},
     authorization_request::Prompt,
-    time::Duration,
+    id::OrganizationId,
+    time::{Duration, OffsetDateTime},
 };
 
 use super::{AuthorizationPurpose, Continued, Prepared, Request, place};
 use crate::{
-    App,
+    App, connections,
+    directories::Vouched,
     flow::{self, Beginning, Continuation, FlowError, Ready, Started, state::Transport},
     http::RequestContext,
-    sessions::SignedIn,
+    members::{self, State, Whom},
+    sessions::{self, SignedIn},
+    store::StoreError,
 };
 
 /// Returns a response at once, or a flow for the person.
@@ -36,7 +40,23 @@ pub async fn start(
     let request = &prepared.request;
     let registers = request.prompts(Prompt::Create);
     let signed_in = signed_in.filter(|it| continued.hinted.is_none_or(|hinted| hinted == it.account_id));
-    let signed_in = signed_in.filter(|_| !registers);
+    let mut signed_in = signed_in.filter(|_| !registers);
+    let place = match transport {
+        Transport::Browser => place::fixed(&app.store, &prepared).await?,
+        Transport::Api => None,
+    };
+    let mut vouched = None;
+    if let Some(place) = place {
+        if let Some(it) = &signed_in
+            && may_come_by_directory(app, it, place).await?
+            && !request.prompts(Prompt::None)
+        {
+            signed_in = None;
+        }
+        if signed_in.is_none() {
+            vouched = vouched_for(app, context, &continued, &prepared, place).await?;
+        }
+    }
     let stale = |it: &SignedIn| request.prompts(Prompt::Login) || is_too_old(&prepared, it);
     let beginning = Beginning {
         transport,
@@ -47,20 +67,66 @@ pub async fn start(
         silent: request.prompts(Prompt::None),
         client_id: prepared.client.id.clone(),
         signed_in,
+        vouched,
     };
     let continuation = Continuation::new(AuthorizationPurpose::NAME, &continued)?;
     let ready = Ready::new(&continuation, Box::new(Request { continued, outcome: Ok(prepared) }));
     Box::pin(flow::start(app, context, continuation, ready, beginning)).await
 }
 
-/// OpenID Connect Core §3.1.2.1, `max_age`.
+/// Whether the person is no member of the organization, and could become one by its directory: then the account of the
+/// session has no part in the flow.
+async fn may_come_by_directory(
+    app: &App,
+    signed_in: &SignedIn,
+    place: OrganizationId,
+) -> Result<bool, StoreError> {
+    if connections::organizations::offered(&app.store, place).await?.is_empty() {
+        return Ok(false);
+    }
+    let member = members::find(&app.store, place, Whom::Account(signed_in.account_id)).await?;
+    Ok(member.is_none_or(|member| member.state == State::Removed))
+}
+
+/// What a directory of the organization vouches for in the session, unless the request wants the person to prove it
+/// again or to choose.
+async fn vouched_for(
+    app: &Arc<App>,
+    context: &RequestContext,
+    continued: &Continued,
+    prepared: &Prepared,
+    place: OrganizationId,
+) -> Result<Option<Vouched>, StoreError> {
+    let request = &prepared.request;
+    if [Prompt::Login, Prompt::SelectAccount, Prompt::Create].into_iter().any(|it| request.prompts(it)) {
+        return Ok(None);
+    }
+    let Some(token) = context.session.as_deref() else { return Ok(None) };
+    let Some(found) = sessions::within(app, token, place).await? else { return Ok(None) };
+    let when = found.proof.within(place).map(|proof| proof.at);
+    let is_hinted = continued.hinted.is_none_or(|hinted| hinted == found.account_id);
+    if !is_hinted
+        || is_older(prepared, when, found.now)
+        || !place::is_named(&app.store, continued, prepared, found.account_id).await?
+    {
+        return Ok(None);
+    }
+    let session = (found.session_id, found.token_hash.to_vec());
+    Ok(Vouched::of_session(place, found.account_id, found.proof, session))
+}
+
 fn is_too_old(prepared: &Prepared, signed_in: &SignedIn) -> bool {
-    let longest = prepared.request.max_age.or(prepared.client.metadata.default_max_age);
     let when = auth_time(&signed_in.proofs, signed_in.level(), signed_in.now, &Decay::default());
+    is_older(prepared, when, signed_in.now)
+}
+
+/// OpenID Connect Core §3.1.2.1, `max_age`.
+fn is_older(prepared: &Prepared, when: Option<OffsetDateTime>, now: OffsetDateTime) -> bool {
+    let longest = prepared.request.max_age.or(prepared.client.metadata.default_max_age);
     match (longest, when) {
         (None, _) => false,
         (Some(longest), Some(when)) => {
-            signed_in.now - when > Duration::seconds(i64::try_from(longest).unwrap_or(i64::MAX))
+            now - when > Duration::seconds(i64::try_from(longest).unwrap_or(i64::MAX))
         }
         (Some(_), None) => true,
     }

@@ -59,6 +59,7 @@ pub async fn sign_in_first(
         silent: raw.prompts(Prompt::None),
         client_id: client_id.to_owned(),
         signed_in: None,
+        vouched: None,
     };
     Box::pin(flow::start(app, context, continuation, ready, beginning)).await.map(Some)
 }

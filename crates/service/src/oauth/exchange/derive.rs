@@ -53,6 +53,7 @@ pub(super) async fn derive(
         until: Some(numeric_date(now) + i64::from(seconds)),
         device: false,
         approval: None,
+        confined: false,
     };
     let new = &NewDerived {
         id,

@@ -61,6 +61,9 @@ pub struct Terms {
     /// What was approved, for which it is good once: nothing is derived from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Uuid>,
+    /// Only a directory of the organization vouched for the person: nothing of their account is told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confined: bool,
 }
 
 impl Terms {

@@ -98,6 +98,7 @@ fn terms(request: TokenRequest<'_>, asserted: &Asserted, seconds: i32) -> Terms 
         until: Some(numeric_date(now) + i64::from(seconds)),
         device: false,
         approval: None,
+        confined: false,
     }
 }
 

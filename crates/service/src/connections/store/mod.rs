@@ -1,18 +1,22 @@
+//! Connections in the database: those of the deployment, and those of organizations ([`organizations`]).
+
+pub mod organizations;
+
 use porteiro_protocol::id::ConnectionId;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::{Connection, Definition};
+use super::{Connection, Definition, Owner};
 use crate::store::{Decode, Reader, RowError, StoreError, Tx};
 
 const COLUMNS: &str = "connection_id, name, issuer, client_id, client_authentication, client_secret, algorithm, enabled, version";
 
-impl TryFrom<&Row> for Connection {
-    type Error = RowError;
-    fn try_from(row: &Row) -> Result<Self, RowError> {
+impl Connection {
+    fn read(row: &Row, owner: Owner) -> Result<Self, RowError> {
         let (connection, id) = Decode::keyed::<Uuid>("connection", "connection_id", row)?;
         Ok(Self {
             id: id.into(),
+            owner,
             name: connection.get("name")?,
             issuer: connection.get("issuer")?,
             client_id: connection.get("client_id")?,
@@ -25,17 +29,19 @@ impl TryFrom<&Row> for Connection {
     }
 }
 
-/// All connections, by name.
+/// All connections of the deployment, by name.
 pub async fn list(reader: &impl Reader) -> Result<Vec<Connection>, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM connection ORDER BY name, connection_id");
     let rows = reader.rows("connections.list", &sql, &[]).await?;
-    rows.iter().map(|row| Connection::try_from(row).map_err(StoreError::from)).collect()
+    let read = |row| Connection::read(row, Owner::Deployment).map_err(StoreError::from);
+    rows.iter().map(read).collect()
 }
 
 pub async fn find(reader: &impl Reader, id: ConnectionId) -> Result<Option<Connection>, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM connection WHERE connection_id = $1");
     let rows = reader.rows("connections.find", &sql, &[&id.uuid()]).await?;
-    rows.first().map(Connection::try_from).transpose().map_err(Into::into)
+    let read = |row| Connection::read(row, Owner::Deployment);
+    rows.first().map(read).transpose().map_err(Into::into)
 }
 
 pub async fn insert(

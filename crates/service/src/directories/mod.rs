@@ -1,0 +1,72 @@
+//! Directories of organizations: which member an identity there is (docs/decisions/0120).
+//!
+//! 1. An identity is a connection of the organization and the subject there. It belongs to a membership and is no
+//!    credential of the account: no address is ever compared.
+//! 2. A member for whom a directory vouches ([`Vouched`]) acts in that organization, and nowhere else.
+//! 3. An identity that nobody has yet leads to a [`Claim`]: the person says which account they are, and proves it
+//!    ([`attach`]).
+
+mod claim;
+mod store;
+
+use porteiro_protocol::{
+    assurance::{DirectoryProof, Method, Proof},
+    id::{AccountId, ConnectionId, DirectoryIdentityId, MembershipId, OrganizationId, SessionId},
+    time::OffsetDateTime,
+};
+use serde::{Deserialize, Serialize};
+
+pub use claim::{Attached, Claim, attach, record_rejection};
+pub use store::{find, standing};
+
+use crate::members::State;
+
+/// An identity that a member has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    pub id: DirectoryIdentityId,
+    pub organization: OrganizationId,
+    pub connection: ConnectionId,
+    pub membership: MembershipId,
+    pub account: AccountId,
+    pub state: State,
+    /// How the organization calls the member.
+    pub display_name: String,
+}
+
+/// A member for whom a directory vouches, in a flow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Vouched {
+    pub organization: OrganizationId,
+    pub identity: DirectoryIdentityId,
+    pub account: AccountId,
+    pub proof: DirectoryProof,
+    /// The session in which the proof was made, and the hash of its token; none: it was made in this flow.
+    pub session: Option<(SessionId, Vec<u8>)>,
+}
+
+impl Vouched {
+    /// The directory vouched for the member just now, or longer ago, as it says itself.
+    pub fn now(identity: &Identity, at: OffsetDateTime) -> Self {
+        let credential = Some(identity.id.uuid());
+        let proof = Proof { method: Method::Federated, credential, at, user_verified: false };
+        Self {
+            organization: identity.organization,
+            identity: identity.id,
+            account: identity.account,
+            proof: DirectoryProof::new(identity.organization, proof),
+            session: None,
+        }
+    }
+
+    /// The proof of a session; `None` if it names no identity.
+    pub fn of_session(
+        organization: OrganizationId,
+        account: AccountId,
+        proof: DirectoryProof,
+        session: (SessionId, Vec<u8>),
+    ) -> Option<Self> {
+        let identity = proof.within(organization)?.credential?.into();
+        Some(Self { organization, identity, account, proof, session: Some(session) })
+    }
+}

@@ -1,0 +1,177 @@
+//! Sign-in by a directory of the organization that the request is for. The actions are those of other providers
+//! (`credentials/federated`); what an identity leads to is another thing: a member, never an account.
+
+use porteiro_protocol::{
+    id::{ChallengeId, OrganizationId},
+    plain_text,
+};
+use serde_json::Value;
+
+use super::{
+    actions::Action,
+    purpose::Looking,
+    state::State,
+    step::{self, Step, Stopped},
+    store::Loaded,
+};
+use crate::{
+    App,
+    connections::{self, Connection, Verified},
+    credentials::{self, Rejected, federated},
+    directories::{self, Attached, Claim, Vouched},
+    http::RequestContext,
+    members,
+    store::{StoreError, Tx},
+};
+
+/// What a directory's answer, or the person's, changes in the flow.
+#[derive(Debug)]
+pub enum Effect {
+    /// A directory of the organization vouches for a member.
+    Vouch { vouched: Vouched, challenge: ChallengeId },
+    /// A directory vouches for somebody whom the organization does not know. `rejected`: why nobody joins that way.
+    Claim { claim: Claim, challenge: ChallengeId, rejected: Option<String> },
+    /// The person already uses this service.
+    HasAccount,
+    /// The person links the identity to the account that they proved.
+    Attach,
+}
+
+impl From<Effect> for step::Effect {
+    fn from(effect: Effect) -> Self {
+        Self::Directory(Box::new(effect))
+    }
+}
+
+type Run = for<'a> fn(&'a Step<'a>, &'a Value, OrganizationId) -> Looking<'a>;
+
+/// The handler of an action, where connections of an organization are offered.
+pub(super) fn handler(action: Action) -> Option<Run> {
+    if action == federated::BEGIN {
+        return Some(|step, input, place| Box::pin(begin(step, input, place)));
+    }
+    if action == federated::FINISH {
+        return Some(|step, input, place| Box::pin(finish(step, input, place)));
+    }
+    None
+}
+
+async fn begin(step: &Step<'_>, input: &Value, place: OrganizationId) -> Result<step::Effect, Stopped> {
+    let connection = connection(step, place, federated::chosen(input)?).await?;
+    let effect = federated::begin(&step.of_credential(), &connection, federated::PROVE).await?;
+    Ok(step::Effect::Credential(Box::new(effect)))
+}
+
+async fn connection(
+    step: &Step<'_>,
+    place: OrganizationId,
+    id: porteiro_protocol::id::ConnectionId,
+) -> Result<Connection, Stopped> {
+    let found = connections::organizations::find(&step.app.store, place, id).await?;
+    found.filter(|connection| connection.enabled).ok_or_else(federated::unknown)
+}
+
+async fn finish(step: &Step<'_>, input: &Value, place: OrganizationId) -> Result<step::Effect, Stopped> {
+    let credential = step.of_credential();
+    let (challenge, id) = federated::awaited(&credential, federated::PROVE)?;
+    let connection = connection(step, place, id).await?;
+    let verified = federated::verified(&credential, input, challenge, &connection).await?;
+    let subject = &verified.asserted.subject;
+    // What the directory says about its own age can only make the proof older.
+    let at = verified.asserted.auth_time.map_or(step.now, |at| at.min(step.now));
+    let challenge = challenge.id;
+    let found = directories::find(&step.app.store, place, connection.id, subject).await?;
+    match found.as_ref().map(|identity| (identity.state, identity)) {
+        // A disabled member is refused as everywhere else, and the refusal is recorded.
+        Some((members::State::Active | members::State::Disabled, identity)) => {
+            Ok(Effect::Vouch { vouched: Vouched::now(identity, at), challenge }.into())
+        }
+        Some((members::State::Removed, _)) => Err(Stopped::Rejected {
+            by: Box::new(Rejected {
+                organization: place,
+                connection: connection.id,
+                subject: subject.clone(),
+            }),
+            reason: "the identity is that of a former member; add the person again".into(),
+        }),
+        None => {
+            let claim = Claim {
+                organization: place,
+                connection: connection.id,
+                connection_name: connection.name.clone(),
+                subject: subject.clone(),
+                label: label(&verified),
+                at,
+                has_account: false,
+            };
+            let rejected = Some("no member is linked to the identity".into());
+            Ok(Effect::Claim { claim, challenge, rejected }.into())
+        }
+    }
+}
+
+/// How the directory calls the person: only shown to them, to be compared.
+fn label(verified: &Verified) -> String {
+    let said = ["preferred_username", "email", "name"].into_iter();
+    let mut said = said.filter_map(|claim| plain_text::name(verified.claims[claim].as_str()?, 100));
+    said.next().unwrap_or(&verified.asserted.subject).to_owned()
+}
+
+/// Makes the change. `false` if the answer was used before, or somebody else has the identity.
+pub(super) async fn change(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    loaded: &Loaded,
+    state: &mut State,
+    effect: &Effect,
+) -> Result<bool, StoreError> {
+    match effect {
+        Effect::Vouch { vouched, challenge } => {
+            state.claim = None;
+            state.vouched = Some(vouched.clone());
+            credentials::consume_challenge(tx, loaded.id, *challenge).await
+        }
+        Effect::Claim { claim, challenge, rejected } => {
+            if let Some(reason) = rejected {
+                directories::record_rejection(app, tx, context, &claim.rejected(), reason).await?;
+            }
+            state.vouched = None;
+            state.claim = Some(claim.clone());
+            credentials::consume_challenge(tx, loaded.id, *challenge).await
+        }
+        Effect::HasAccount => {
+            if let Some(claim) = &mut state.claim {
+                claim.has_account = true;
+            }
+            Ok(true)
+        }
+        Effect::Attach => attach(app, tx, context, state).await,
+    }
+}
+
+/// Records a sign-in that the organization does not admit.
+pub(super) async fn reject(
+    app: &App,
+    context: &RequestContext,
+    by: &Rejected,
+    reason: &str,
+) -> Result<(), StoreError> {
+    app.store
+        .run_tx("flow.reject", |tx| async move {
+            directories::record_rejection(app, &tx, context, by, reason).await
+        })
+        .await
+}
+
+/// Links the claimed identity to the account that was proved in this flow.
+async fn attach(app: &App, tx: &Tx, context: &RequestContext, state: &mut State) -> Result<bool, StoreError> {
+    let (Some(claim), Some(account)) = (state.claim.take(), state.account()) else { return Ok(false) };
+    match directories::attach(app, tx, context, &claim, account).await? {
+        Attached::Linked(vouched) => state.vouched = Some(*vouched),
+        // The flow goes on with the account, which is no member.
+        Attached::Rejected => {}
+        Attached::Lost => return Ok(false),
+    }
+    Ok(true)
+}

@@ -1,0 +1,189 @@
+//! A member for whom only a directory vouches: what the flow asks of them, and what it completes with. Nothing here knows
+//! their account but by its id (docs/decisions/0097, docs/decisions/0120).
+
+use porteiro_protocol::{
+    assurance::Proof,
+    id::{AccountId, Id, OrganizationId, SessionId},
+};
+use serde_json::{Value, json};
+
+use super::{
+    actions,
+    complete::{Completion, deliver, end_presented},
+    decide::{AccountFacts, Facts, Next, authenticate, binding_actions, may_bind, raise_or_refuse},
+    facts::Gathered,
+    proofs::{is_too_old, level_here, needed_level},
+    purpose::{Authentication, Source},
+    state::{Stage, State},
+    store::Loaded,
+};
+use crate::{
+    App, directories, endings,
+    http::RequestContext,
+    secrets::{HandleKind, Issued},
+    security_log::{self, EventKind},
+    sessions::{self, Ended},
+    store::{StoreError, Tx},
+};
+
+/// A member for whom a directory of the request's organization vouches, as far as the flow knows them.
+#[derive(Debug, Clone)]
+pub struct Vouched {
+    pub account: AccountId,
+    /// The proof, in the organization of the request.
+    pub proof: Proof,
+    /// How the organization calls the member. Nothing else is known of them here.
+    pub display_name: String,
+}
+
+/// Reads whether the directory's word still counts for this request; if not, the flow forgets it.
+pub(super) async fn facts(
+    source: Source<'_>,
+    state: &mut State,
+    place: Option<OrganizationId>,
+) -> Result<Option<Vouched>, StoreError> {
+    let Some(vouched) = state.vouched.take() else { return Ok(None) };
+    // Who registers an account in this flow is somebody else.
+    if state.account().is_none() && state.proved_address.is_some() {
+        return Ok(None);
+    }
+    let Some(proof) = place.and_then(|place| vouched.proof.within(place)).cloned() else { return Ok(None) };
+    if let Some((session, token)) = &vouched.session
+        && !sessions::is_alive(&source, *session, vouched.account, token).await?
+    {
+        return Ok(None);
+    }
+    let identity = directories::standing(&source, vouched.organization, vouched.identity).await?;
+    let identity = identity.filter(|identity| identity.account == vouched.account);
+    let facts = identity.map(|identity| Vouched {
+        account: vouched.account,
+        proof,
+        display_name: identity.display_name,
+    });
+    state.vouched = facts.is_some().then_some(vouched);
+    Ok(facts)
+}
+
+/// What is shown of the member: what the organization knows, nothing of the account.
+pub(super) fn shown(vouched: &Vouched) -> Value {
+    json!({"display_name": vouched.display_name, "masked_address": null, "locale": null})
+}
+
+/// No account is proved. A directory may vouch for a member, or for somebody whom the organization does not know.
+pub(super) fn nobody(state: &State, facts: &Facts) -> Next {
+    match (&state.claim, &facts.vouched) {
+        (Some(claim), _) if !claim.has_account => {
+            Next::Ask { stage: Stage::Claim, actions: vec![actions::CLAIM_EXISTING] }
+        }
+        (None, Some(_)) => next(state, facts).unwrap_or_else(|| authenticate(state, facts)),
+        (Some(_), _) | (None, None) => authenticate(state, facts),
+    }
+}
+
+/// Links an identity as a credential is bound: after a recent proof, at the best level the account can reach.
+pub(super) fn attach(state: &State, account: &AccountFacts, facts: &Facts) -> Next {
+    if !may_bind(&state.proofs, &account.bound, facts.now) {
+        return raise_or_refuse(facts, binding_actions(state, account, facts));
+    }
+    let mut actions = vec![actions::CLAIM_ATTACH];
+    if state.session.is_some() {
+        actions.push(actions::ACCOUNT_SWITCH);
+    }
+    actions.sort();
+    Next::Ask { stage: Stage::Claim, actions }
+}
+
+/// Consent, or nothing; `None` if the request requires more than a directory's word. Whether the account has a second
+/// factor is not asked: what the organization requires of its members is its own decision.
+fn next(state: &State, facts: &Facts) -> Option<Next> {
+    let standing = facts.standing.as_ref()?;
+    if level_here(state, facts) < needed_level(state, facts) || is_too_old(state, facts) {
+        return None;
+    }
+    if !standing.needs_consent {
+        return Some(Next::Complete);
+    }
+    let mut actions = vec![actions::CONSENT_ALLOW, actions::CONSENT_DENY];
+    if state.vouched.as_ref().is_some_and(|vouched| vouched.session.is_some()) {
+        actions.push(actions::ACCOUNT_SWITCH);
+    }
+    actions.sort();
+    Some(Next::Ask { stage: Stage::Consent, actions })
+}
+
+/// Completes the flow: the session that results is worth something in the organization alone.
+pub(super) async fn complete(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    loaded: &mut Loaded,
+    gathered: &Gathered,
+) -> Result<Option<Completion>, StoreError> {
+    let (Some(vouched), Some(facts)) = (&loaded.state.vouched, &gathered.facts.vouched) else {
+        return Err(StoreError::Inconsistent("a completion for nobody".into()));
+    };
+    let (session, token) = if let Some((session, _)) = &vouched.session {
+        (*session, None)
+    } else {
+        let (session, token) = open(app, tx, context, vouched).await?;
+        (session, Some(token))
+    };
+    let level = level_here(&loaded.state, &gathered.facts);
+    let authentication = Authentication {
+        account: facts.account,
+        session,
+        proofs: std::slice::from_ref(&facts.proof),
+        level,
+        confined_to: Some(vouched.organization),
+        now: loaded.now,
+    };
+    let delivery = deliver(app, tx, context, &loaded.state, gathered, &authentication).await?;
+    Ok(Some(Completion { session: token, device: None, delivery, level }))
+}
+
+/// Adds the proof to the session of the same account that the browser has, or opens one for it. It is no known device of
+/// the account, and the account's owner gets no mail: they did not sign in to it.
+async fn open(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    vouched: &directories::Vouched,
+) -> Result<(SessionId, Issued), StoreError> {
+    let sealed = |outcome: Result<_, crate::secrets::MasterKeyError>| {
+        outcome.map_err(|error| StoreError::Inconsistent(error.to_string()))
+    };
+    let account = vouched.account;
+    let old = context.session.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Session, text));
+    if let Some(old) = old.filter(|old| old.route.owner == account.uuid()) {
+        let session = old.route.row.into();
+        if sessions::is_alive(tx, session, account, &old.hash).await? {
+            let token = sealed(sessions::issue(app, session, account))?;
+            let (place, proof) = (vouched.organization, &vouched.proof);
+            if sessions::add_directory(tx, session, account, place, proof, Some(&token.hash)).await? {
+                note(app, tx, context, vouched, EventKind::SessionRaised, session).await?;
+                return Ok((session, token));
+            }
+        }
+    }
+    end_presented(app, tx, context).await?;
+    let id = Id::ordered(app.clock.now(), &*app.entropy);
+    let session = sessions::NewSession { id, token: sealed(sessions::issue(app, id, account))? };
+    let ended = sessions::open_confined(tx, account, &session, &vouched.proof, context).await?;
+    endings::sessions_ended(app, tx, context, account, &ended, Ended::TooMany).await?;
+    note(app, tx, context, vouched, EventKind::SignInSucceeded, id).await?;
+    Ok((id, session.token))
+}
+
+async fn note(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    vouched: &directories::Vouched,
+    kind: EventKind,
+    session: SessionId,
+) -> Result<(), StoreError> {
+    let payload =
+        json!({"session_id": session, "methods": ["federated"], "organization_id": vouched.organization});
+    let event = security_log::Event { kind, subject: vouched.account.uuid(), payload };
+    security_log::record(app, tx, context, event).await
+}

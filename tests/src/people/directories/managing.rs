@@ -1,0 +1,98 @@
+//! Connections of an organization: who may configure them, and what is refused.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{connect, definition, world};
+use crate::organizations::driver::{call, get, organization, organization_key};
+
+#[tokio::test]
+async fn a_connection_is_created_shown_changed_tested_and_deleted() {
+    let world = world().await;
+    let all = format!("/v1/organizations/{}/connections", world.place);
+    let one = format!("{all}/{}", world.connection);
+    let listed = get(&world.app, &all, &world.key).await.json();
+    assert_eq!(listed["items"].as_array().unwrap().len(), 1);
+    let shown = get(&world.app, &one, &world.key).await;
+    assert!(!shown.text().contains(super::SECRET), "{}", shown.text());
+    let uri = format!("https://id.example.test/ui/federation/{}", world.connection);
+    assert_eq!(shown.json()["redirect_uri"], uri);
+    assert_eq!(shown.json()["subject_claim"], "sub");
+    let tested = call(&world.app, Method::POST, &format!("{one}/test"), &world.key, None, &[]).await;
+    assert_eq!(tested.json()["ok"], true, "{}", tested.text());
+    let changed =
+        world.change(json!({"name": "Renamed", "subject_claim": "oid", "jit_role": "member"})).await;
+    assert_eq!(changed.status, 200, "{}", changed.text());
+    assert_eq!((&changed.json()["name"], &changed.json()["jit_role"]), (&json!("Renamed"), &json!("member")));
+    let stale = call(
+        &world.app,
+        Method::PUT,
+        &one,
+        &world.key,
+        Some(&definition(&world.provider, &json!({}))),
+        &[("if-match", "\"1\"")],
+    )
+    .await;
+    assert_eq!(stale.status, 412, "{}", stale.text());
+    assert_eq!(world.change(json!({"issuer": "https://login.example.test"})).await.status, 422);
+    let trail = format!("/v1/organizations/{}/audit-events?type=connection.changed", world.place);
+    let trail = get(&world.app, &trail, &world.key).await;
+    assert_eq!(trail.json()["items"].as_array().unwrap().len(), 2);
+    assert!(!trail.text().contains(super::SECRET));
+    assert_eq!(call(&world.app, Method::DELETE, &one, &world.key, None, &[]).await.status, 204);
+    assert_eq!(get(&world.app, &one, &world.key).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_connection_by_which_members_signed_in_is_not_deleted() {
+    let world = world().await;
+    world.member("ana@example.test").await;
+    world.link("ana-there", "ana@example.test").await;
+    let one = format!("/v1/organizations/{}/connections/{}", world.place, world.connection);
+    assert_eq!(call(&world.app, Method::DELETE, &one, &world.key, None, &[]).await.status, 409);
+}
+
+#[tokio::test]
+async fn an_organization_has_ten_connections_at_most_and_sees_its_own_only() {
+    let world = world().await;
+    let body = definition(&world.provider, &json!({}));
+    for _ in 1..10 {
+        connect(&world.app, world.place, &world.key, &body).await;
+    }
+    let all = format!("/v1/organizations/{}/connections", world.place);
+    let full = call(&world.app, Method::POST, &all, &world.key, Some(&body), &[]).await;
+    assert_eq!(full.json()["code"], "quota", "{}", full.text());
+    let other = organization(&world.app, "other").await;
+    let key = organization_key(&world.app, other, &["connections:*"]).await;
+    let one = format!("/v1/organizations/{other}/connections/{}", world.connection);
+    assert_eq!(get(&world.app, &one, &key).await.status, 404);
+    let test = call(&world.app, Method::POST, &format!("{one}/test"), &key, None, &[]).await;
+    assert_eq!(test.status, 404);
+}
+
+/// Whoever configures a connection cannot let people in with more than they hold themselves.
+#[tokio::test]
+async fn people_join_with_no_more_than_their_administrator_holds() {
+    let world = world().await;
+    let all = format!("/v1/organizations/{}/connections", world.place);
+    let refused = |more: Value| {
+        let body = definition(&world.provider, &more);
+        let (world, all) = (&world, &all);
+        async move { call(&world.app, Method::POST, all, &world.key, Some(&body), &[]).await.json() }
+    };
+    assert_eq!(refused(json!({"jit_role": "owner"})).await["code"], "authority_exceeded");
+    assert_eq!(refused(json!({"jit_role": "nothing"})).await["status"], 422);
+    assert_eq!(refused(json!({"subject_claim": ""})).await["code"], "field_invalid");
+    assert_eq!(refused(json!({"issuer": "https://id.example.test"})).await["code"], "field_invalid");
+}
+
+/// An organization's administrator is no operator: their addresses reach nothing that is not public.
+#[tokio::test]
+async fn a_directory_on_a_private_network_is_reached_only_if_the_operator_lists_it() {
+    let world = world().await;
+    let body = definition(&world.provider, &json!({"issuer": "https://10.0.0.1"}));
+    let id = connect(&world.app, world.place, &world.key, &body).await;
+    let path = format!("/v1/organizations/{}/connections/{id}/test", world.place);
+    let tested = call(&world.app, Method::POST, &path, &world.key, None, &[]).await.json();
+    assert_eq!((&tested["ok"], &tested["steps"][1]["step"]), (&json!(false), &json!("metadata")));
+}
