@@ -31,6 +31,11 @@ fn spliced(statement: &str, parameters: &[String]) -> String {
     text
 }
 
+/// `pgbench` reads a colon and a name as a variable, also inside quotes.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace(':', "' || ':' || '"))
+}
+
 /// An odd family of such a holder ([`Holder::of`]): nobody else presents it.
 fn script(numbering: &Numbering, holder: Holder, statement: &str) -> String {
     let odd = match holder {
@@ -104,8 +109,8 @@ pub fn exchange(filled: &Filled) -> String {
                 agent,
                 hash_sql(":n::int8"),
                 "300".into(),
-                format!("'{SCOPE}'"),
-                format!("'{API}'"),
+                literal(SCOPE),
+                literal(API),
                 terms.into(),
                 delegation_sql(number),
                 new,

@@ -100,9 +100,7 @@ impl Bench {
         let poll = bare::poll(&self.filled);
         let requests = requests::all(&self.filled);
         let mut rows = Vec::new();
-        // The bare statements of agents do not run under pgbench yet.
-        let ready = |what: &&'static str| *what != report::GROUPED && !report::FOR_AGENTS.contains(what);
-        for (what, kind) in requests.iter().filter(|(what, _)| ready(what)) {
+        for (what, kind) in requests.iter().filter(|(what, _)| *what != report::GROUPED) {
             // What a ratio is to goes right before.
             rows.extend(match *what {
                 report::ORGANIZATION => Some((report::BARE_ORGANIZATION, Runner::Bare(&refresh))),
