@@ -3,6 +3,7 @@
 
 mod check;
 pub mod colour;
+mod defaults;
 mod described;
 mod sensitive;
 mod sms;
@@ -124,6 +125,11 @@ pub struct Settings {
     /// parameters of the answer to the flow. The hosted screens include one. Without a page, nobody signs in by a
     /// connection.
     pub federation_page_path: Option<String>,
+
+    /// The resolvers that look up the records of organizations' domains, as `address:port`: at least two, which validate
+    /// DNSSEC. Without this setting, those of the system (`/etc/resolv.conf`). With fewer than two, domains cannot be
+    /// verified.
+    pub dns_resolvers: Vec<SocketAddr>,
 
     /// Your own hosts that may be on a private network, as `host:port`: text message provider, webhooks. Addresses from
     /// client metadata never reach them.
@@ -308,81 +314,6 @@ pub enum Registration {
 pub enum LogFormat {
     Json,
     Text,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            database_url: Sensitive::default(),
-            database_ca_file: None,
-            database_pool_size: 16,
-            database_wait_milliseconds: 1_000,
-            group_statements: true,
-            base_url: String::new(),
-            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
-            tls_certificate_file: None,
-            tls_key_file: None,
-            mtls_listen: None,
-            mtls_ca_file: None,
-            mtls_base_url: None,
-            client_certificate_header: None,
-            trusted_proxies: Vec::new(),
-            metrics_listen: None,
-            master_key_file: None,
-            smtp_url: None,
-            smtp_ca_file: None,
-            mail_from: "Porteiro <no-reply@localhost>".into(),
-            service_name: "Porteiro".into(),
-            email_link_path: None,
-            invitation_link_path: None,
-            device_page_path: None,
-            federation_page_path: None,
-            outbound_private_hosts: Vec::new(),
-            outbound_client_hosts: Vec::new(),
-            outbound_organization_hosts: Vec::new(),
-            outbound_ca_file: None,
-            screens: true,
-            brand_logo_file: None,
-            brand_color: None,
-            brand_color_dark: None,
-            interaction_url: None,
-            registration: Registration::Closed,
-            client_registrations_per_hour: 10,
-            organizations_by_people: false,
-            api_reads_per_minute: 600,
-            api_writes_per_minute: 120,
-            api_flows: false,
-            password_floor_ms: 350,
-            send_floor_ms: 200,
-            passkey_domain: None,
-            passkey_origins: Vec::new(),
-            breached_password_check: false,
-            breached_password_url: "https://api.pwnedpasswords.com".into(),
-            sms_provider: SmsProviderName::None,
-            sms_url: None,
-            sms_account: None,
-            sms_secret: None,
-            sms_from: None,
-            sms_countries: Vec::new(),
-            sms_budget_per_day: 1_000,
-            approval_limit_factor: 1,
-            approval_webhook_url: None,
-            approval_webhook_secret: None,
-            web_push: true,
-            migrate_on_start: false,
-            key_rotation_seconds: 90 * 86_400,
-            key_publish_lead_seconds: 86_400,
-            key_verify_seconds: 3_600,
-            key_refresh_seconds: 5,
-            request_timeout_seconds: 15,
-            drain_timeout_seconds: 20,
-            max_connections: 10_000,
-            max_connections_per_address: 500,
-            log_format: LogFormat::Json,
-            log_filter: "info".into(),
-            otlp_endpoint: None,
-        }
-    }
 }
 
 impl Settings {
