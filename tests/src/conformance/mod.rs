@@ -54,6 +54,19 @@ pub fn header_of(token: &str) -> Value {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
 }
 
+fn now(app: &TestApp) -> i64 {
+    app.app.clock.now().unix_timestamp()
+}
+
+/// Replaces claims; null takes one away.
+fn changed(mut claims: Value, changes: &Value) -> Value {
+    for (name, value) in changes.as_object().unwrap() {
+        claims[name] = value.clone();
+    }
+    claims.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+    claims
+}
+
 pub async fn keys(app: &TestApp) -> Value {
     app.get("/.well-known/jwks.json").await.json()
 }

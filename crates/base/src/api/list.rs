@@ -84,6 +84,14 @@ impl Listing {
         self.after.as_ref().map(|(_, id)| parse(id)).transpose()
     }
 
+    /// Both together.
+    ///
+    /// # Errors
+    /// As [`Self::after_id`].
+    pub fn position<T: std::str::FromStr>(&self) -> Result<Option<(OffsetDateTime, T)>, Problem> {
+        Ok(self.after_time().zip(self.after_id()?))
+    }
+
     fn mac(&self, place: &[u8]) -> [u8; MAC] {
         let filters = serde_json::to_vec(&self.query.filters()).unwrap_or_default();
         let mac = self.core.secrets.cursor_mac(&[self.path.as_bytes(), &filters, place]);

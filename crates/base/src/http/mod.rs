@@ -21,6 +21,6 @@ pub use layers::{RequestInfo, Surroundings, build};
 pub use oauth_error::{OAuthError, unreadable_form};
 pub use operation::{Given, Operation, Parameter, REASON, Shape, Taken};
 pub use page::{form_post_page, plain_page, prefers_json};
-pub use problem::{Problem, ProblemCode, TxProblem};
+pub use problem::{Problem, ProblemCode, TxProblem, field_invalid};
 pub use resource_metadata::PATH as RESOURCE_METADATA;
 pub use route::{Access, Route, allow_client};

@@ -143,6 +143,11 @@ impl From<StoreError> for Problem {
 /// How a transaction with a refusal ends.
 pub type TxProblem = TxError<Problem>;
 
+/// Refuses a field of the request, inside a transaction.
+pub fn field_invalid(text: impl Into<String>) -> TxProblem {
+    Problem::new(ProblemCode::FieldInvalid, text).into()
+}
+
 impl From<Problem> for TxProblem {
     fn from(problem: Problem) -> Self {
         Self::Refused(problem)

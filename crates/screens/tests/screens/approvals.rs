@@ -150,7 +150,7 @@ async fn one_request_has_a_page_of_its_own_and_an_approval_can_be_taken_back() {
     let page = ana.get(&format!("{one}?lang=pt")).await;
     assert_eq!(title(&page), "Negado");
     assert!(page.text().contains("O aplicativo não pode fazer isto."), "{}", page.text());
-    // Nobody else's, and nothing that is no request.
+    // Another person's request, and a path that names no request.
     let mut bo = Person::new(&app);
     bo.register("bo@example.test").await;
     for path in [one.as_str(), "/ui/account/approvals/..%2fsessions"] {

@@ -230,7 +230,7 @@ pub async fn current_session(
     }
 }
 
-/// The request's session, of any reach: whoever can sign in can sign out.
+/// The request's session, also one that only a directory vouches for: such a session can be ended.
 pub async fn present_session(
     app: &Arc<App>,
     context: &RequestContext,

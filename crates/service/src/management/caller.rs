@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::presented::Presented;
 use crate::{
-    audit_trail::Actor,
+    audit_trail::{self, Actor, Target, TrailKind},
     http::{Problem, ProblemCode},
     organizations::{Organization, Proved},
     store::Turn,
@@ -54,6 +54,11 @@ impl Caller {
             By::Operator(account) => Some(account),
             By::Member { .. } | By::Key { .. } => None,
         }
+    }
+
+    /// A change that the caller made, for the audit trail.
+    pub fn did(&self, kind: TrailKind, target: Target) -> audit_trail::Event {
+        audit_trail::Event::done(kind, self.actor.clone(), target).because(self.reason.clone())
     }
 
     /// The part of `held` that the caller's token carries.

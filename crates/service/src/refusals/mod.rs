@@ -22,7 +22,7 @@ pub use store::Found;
 
 use crate::{
     App,
-    audit_trail::{self, Actor, Outcome, Target, TrailKind},
+    audit_trail::{self, Actor, ActorKind, Outcome, Target, TrailKind},
     http::RequestContext,
     limits::{self, Bucket, REFUSAL_SUBJECT},
     store::StoreError,
@@ -51,6 +51,27 @@ pub struct Refusal {
     pub holder: Holder,
     /// A sentence: what would have been accepted.
     pub would_pass: String,
+}
+
+impl Refusal {
+    /// Of a client that acts for a member.
+    pub fn of_member(
+        client_id: String,
+        member: (OrganizationId, MembershipId),
+        rule: Rule,
+        asked: &[String],
+        would_pass: &str,
+    ) -> Self {
+        Self {
+            organization: Some(member.0),
+            client_id: Some(client_id),
+            subject: Some(Actor { kind: ActorKind::Member, id: member.1.to_string(), act: None }),
+            rule,
+            asked: asked.to_vec(),
+            holder: Holder::Member(member.0, member.1),
+            would_pass: would_pass.into(),
+        }
+    }
 }
 
 /// The holder of the requested authority.

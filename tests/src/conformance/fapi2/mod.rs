@@ -21,7 +21,7 @@ use porteiro_service::{
 use porteiro_testkit::{Answer, Browser, Flow, TestApp, nothing, verify};
 use serde_json::{Map, Value, json};
 
-use super::{Callback, ISSUER, arrived, is_error};
+use super::{Callback, ISSUER, arrived, changed, is_error, now};
 use crate::oauth::{
     app,
     driver::{CALLBACK, agree, challenge, get_json, person, verifier},
@@ -77,19 +77,6 @@ impl Stage {
         }
         Self { app, browser, pairs }
     }
-}
-
-fn now(app: &TestApp) -> i64 {
-    app.app.clock.now().unix_timestamp()
-}
-
-/// Replaces claims; null takes one away.
-fn changed(mut claims: Value, changes: &Value) -> Value {
-    for (name, value) in changes.as_object().unwrap() {
-        claims[name] = value.clone();
-    }
-    claims.as_object_mut().unwrap().retain(|_, value| !value.is_null());
-    claims
 }
 
 impl Holder {

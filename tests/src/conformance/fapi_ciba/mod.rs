@@ -22,7 +22,7 @@ use porteiro_service::{
 use porteiro_testkit::{Answer, Browser, TestApp, TestAppBuilder};
 use serde_json::{Value, json};
 
-use super::ISSUER;
+use super::{ISSUER, changed, now};
 use crate::{
     agents::driver::{Asked, CIBA, asked, proved},
     oauth::{driver::verifier, encode, signing::ClientKey},
@@ -90,19 +90,6 @@ impl Stage {
         }
         Self { app, browser, pairs }
     }
-}
-
-fn now(app: &TestApp) -> i64 {
-    app.app.clock.now().unix_timestamp()
-}
-
-/// Replaces claims; null takes one away.
-fn changed(mut claims: Value, changes: &Value) -> Value {
-    for (name, value) in changes.as_object().unwrap() {
-        claims[name] = value.clone();
-    }
-    claims.as_object_mut().unwrap().retain(|_, value| !value.is_null());
-    claims
 }
 
 /// A certificate nobody signed, and its key as RFC 8705 §2.2.2 has a client register it.

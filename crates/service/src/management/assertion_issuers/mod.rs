@@ -11,7 +11,7 @@ use super::{Caller, change, standing};
 use crate::{
     App,
     audit_trail::{self, Target, TrailKind},
-    http::{Problem, ProblemCode, RequestContext, TxProblem},
+    http::{Problem, ProblemCode, RequestContext, TxProblem, field_invalid},
     oauth::{
         clients,
         grants::{self, Asserted},
@@ -32,15 +32,11 @@ struct Wanted {
     believes_authentication: bool,
 }
 
-fn invalid(text: impl Into<String>) -> TxProblem {
-    Problem::new(ProblemCode::FieldInvalid, text).into()
-}
-
 impl Wanted {
     fn checked(&self, app: &App, organization: OrganizationId) -> Result<AssertionIssuer, TxProblem> {
-        decide::check_issuer(&self.issuer, app.issuer()).map_err(invalid)?;
+        decide::check_issuer(&self.issuer, app.issuer()).map_err(field_invalid)?;
         if let Some(tenant) = &self.tenant {
-            decide::check_id("tenant", tenant).map_err(invalid)?;
+            decide::check_id("tenant", tenant).map_err(field_invalid)?;
         }
         let now = app.clock.now();
         Ok(AssertionIssuer {
@@ -49,7 +45,7 @@ impl Wanted {
             issuer: self.issuer.clone(),
             tenant: self.tenant.clone(),
             client_id: self.client_id.clone(),
-            algorithms: decide::algorithms(&self.algorithms).map_err(invalid)?,
+            algorithms: decide::algorithms(&self.algorithms).map_err(field_invalid)?,
             believes_authentication: self.believes_authentication,
             created_at: now,
         })
@@ -67,10 +63,10 @@ async fn trust(
         let new = wanted.checked(app, organization.id)?;
         let client = clients::find(&tx, &new.client_id).await?;
         let client = client.filter(|client| client.is_known_to(organization.id));
-        let client = client.ok_or_else(|| invalid("client_id is unknown"))?;
+        let client = client.ok_or_else(|| field_invalid("client_id is unknown"))?;
         if client.is_public() {
             let text = "the client is public, and only clients that can authenticate redeem assertions";
-            return Err(invalid(text));
+            return Err(field_invalid(text));
         }
         if issuers::are_many(&tx, organization.id).await? {
             let text = format!("an organization has at most {} assertion issuers", trusts::MOST);
@@ -124,8 +120,6 @@ async fn record(
     (before, after): (Value, Value),
 ) -> Result<(), StoreError> {
     let target = Target::new("assertion_issuer", issuer.id);
-    let event = audit_trail::Event::done(kind, caller.actor.clone(), target)
-        .because(caller.reason.clone())
-        .changing(before, after);
+    let event = caller.did(kind, target).changing(before, after);
     audit_trail::record(app, tx, context, issuer.organization, &event).await
 }

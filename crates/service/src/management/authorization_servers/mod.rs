@@ -11,7 +11,7 @@ use super::{Caller, change, standing};
 use crate::{
     App,
     audit_trail::{self, Target, TrailKind},
-    http::{Problem, ProblemCode, RequestContext, TxProblem},
+    http::{Problem, ProblemCode, RequestContext, TxProblem, field_invalid},
     oauth::clients,
     organizations::Organization,
     store::{StoreError, Tx},
@@ -30,22 +30,18 @@ struct Wanted {
     resources: Vec<String>,
 }
 
-fn invalid(text: impl Into<String>) -> TxProblem {
-    Problem::new(ProblemCode::FieldInvalid, text).into()
-}
-
 impl Wanted {
     fn checked(&self, app: &App) -> Result<AuthorizationServer, TxProblem> {
-        decide::check_issuer(&self.issuer, app.issuer()).map_err(invalid)?;
-        decide::check_id("remote_client_id", &self.remote_client_id).map_err(invalid)?;
-        decide::check_resources(&self.resources).map_err(invalid)?;
+        decide::check_issuer(&self.issuer, app.issuer()).map_err(field_invalid)?;
+        decide::check_id("remote_client_id", &self.remote_client_id).map_err(field_invalid)?;
+        decide::check_resources(&self.resources).map_err(field_invalid)?;
         let now = app.clock.now();
         Ok(AuthorizationServer {
             id: Id::ordered(now, &*app.entropy),
             issuer: self.issuer.clone(),
             client_id: self.client_id.clone(),
             remote_client_id: self.remote_client_id.clone(),
-            scope: self.scope.parse().map_err(|_| invalid("scope is malformed"))?,
+            scope: self.scope.parse().map_err(|_| field_invalid("scope is malformed"))?,
             resources: self.resources.clone(),
             created_at: now,
         })
@@ -63,9 +59,9 @@ async fn register(
         let new = wanted.checked(app)?;
         let client = clients::find(&tx, &new.client_id).await?;
         let client = client.filter(|client| client.is_known_to(organization.id));
-        let client = client.ok_or_else(|| invalid("client_id is unknown"))?;
+        let client = client.ok_or_else(|| field_invalid("client_id is unknown"))?;
         if client.is_public() {
-            return Err(invalid(
+            return Err(field_invalid(
                 "the client is public, and only clients that can authenticate get assertions",
             ));
         }
@@ -132,8 +128,6 @@ async fn record(
     (before, after): (Value, Value),
 ) -> Result<(), StoreError> {
     let target = Target::new("authorization_server", server.id);
-    let event = audit_trail::Event::done(kind, caller.actor.clone(), target)
-        .because(caller.reason.clone())
-        .changing(before, after);
+    let event = caller.did(kind, target).changing(before, after);
     audit_trail::record(app, tx, context, organization.id, &event).await
 }

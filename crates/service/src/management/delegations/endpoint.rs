@@ -9,7 +9,6 @@ use porteiro_protocol::id::{DelegationId, MembershipId, OrganizationId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use super::make::{self, Wanted};
 use crate::{
@@ -201,10 +200,7 @@ impl NewOwnDelegation {
 }
 
 async fn page(app: &App, listing: &Listing, whose: Whose) -> Result<Response, Problem> {
-    let after = match &listing.after {
-        Some((at, id)) => Some((*at, id.parse::<Uuid>().map_err(|_| ProblemCode::Malformed)?)),
-        None => None,
-    };
+    let after = listing.position()?;
     let apis = app.directory.apis(&app.store).await?;
     let mut views = Vec::new();
     for one in delegations::list(&app.store, whose, after, listing.rows()).await? {

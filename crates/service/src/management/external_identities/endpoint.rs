@@ -97,11 +97,8 @@ async fn list(
     Extension(caller): Extension<Caller>,
     listing: Listing,
 ) -> Result<Response, Problem> {
-    let after = match &listing.after {
-        Some((at, id)) => Some((*at, id.parse().map_err(|_| ProblemCode::Malformed)?)),
-        None => None,
-    };
-    let all = identities::list(&app.store, caller.organization()?.id, after, listing.rows()).await?;
+    let all =
+        identities::list(&app.store, caller.organization()?.id, listing.position()?, listing.rows()).await?;
     Ok(listing.page(all, |one| (one.created_at, one.id.to_string()), IdentityView::from))
 }
 

@@ -1,4 +1,4 @@
-//! Which member a subject of another server is. Whoever links one lets that server speak as the member: so it takes all
+//! Which member a subject of another server is. A link lets that server act as the member, so the caller must hold all
 //! permissions of the member (docs/decisions/0045). Removing a link ends the tokens that were issued by it.
 
 mod endpoint;
@@ -12,7 +12,7 @@ use super::{Caller, change, standing};
 use crate::{
     App,
     audit_trail::{self, Target, TrailKind},
-    http::{Problem, ProblemCode, RequestContext, TxProblem},
+    http::{Problem, ProblemCode, RequestContext, TxProblem, field_invalid},
     members::{self, Member, State, Whom},
     oauth::grants::{self, Asserted},
     security_log::{self, EventKind},
@@ -31,16 +31,12 @@ struct Wanted {
     membership: MembershipId,
 }
 
-fn invalid(text: impl Into<String>) -> TxProblem {
-    Problem::new(ProblemCode::FieldInvalid, text).into()
-}
-
 impl Wanted {
     fn checked(&self, app: &App) -> Result<ExternalIdentity, TxProblem> {
-        decide::check_issuer(&self.issuer, app.issuer()).map_err(invalid)?;
-        decide::check_id("subject", &self.subject).map_err(invalid)?;
+        decide::check_issuer(&self.issuer, app.issuer()).map_err(field_invalid)?;
+        decide::check_id("subject", &self.subject).map_err(field_invalid)?;
         if let Some(tenant) = &self.tenant {
-            decide::check_id("tenant", tenant).map_err(invalid)?;
+            decide::check_id("tenant", tenant).map_err(field_invalid)?;
         }
         let now = app.clock.now();
         Ok(ExternalIdentity {
@@ -66,7 +62,8 @@ async fn link(
         let new = wanted.checked(app)?;
         let member = members::find(&tx, place, Whom::Id(new.membership)).await?;
         let member = member.filter(|member| member.account.is_some() && member.state != State::Removed);
-        let member = member.ok_or_else(|| invalid("membership is not a person's in this organization"))?;
+        let member =
+            member.ok_or_else(|| field_invalid("membership is not a person's in this organization"))?;
         if !standing.held.covers_all(member.authority()) {
             let text = "this member holds permissions that you do not hold";
             return Err(Problem::new(ProblemCode::AuthorityExceeded, text).into());
@@ -142,8 +139,6 @@ async fn record(
         security_log::record(app, tx, context, event).await?;
     }
     let target = Target::new("external_identity", identity.id);
-    let event = audit_trail::Event::done(trail, caller.actor.clone(), target)
-        .because(caller.reason.clone())
-        .changing(before, after);
+    let event = caller.did(trail, target).changing(before, after);
     audit_trail::record(app, tx, context, member.organization.id, &event).await
 }

@@ -5,9 +5,8 @@ use porteiro_protocol::error::ErrorCode;
 
 use super::{super::token_request::TokenRequest, subject::Subject};
 use crate::{
-    audit_trail::{Actor, ActorKind},
     http::OAuthError,
-    refusals::{self, Holder, Refusal, Rule},
+    refusals::{self, Refusal, Rule},
 };
 
 pub async fn by_rule(
@@ -16,16 +15,9 @@ pub async fn by_rule(
     rule: Rule,
     asked: &[String],
 ) -> OAuthError {
-    let member = &subject.member;
-    let refusal = Refusal {
-        organization: Some(member.organization.id),
-        client_id: Some(request.client.id.clone()),
-        subject: Some(Actor { kind: ActorKind::Member, id: member.id.to_string(), act: None }),
-        rule,
-        asked: asked.to_vec(),
-        holder: Holder::Member(member.organization.id, member.id),
-        would_pass: "what the organization registered for this client and server, or less".into(),
-    };
+    let member = (subject.member.organization.id, subject.member.id);
+    let would_pass = "what the organization registered for this client and server, or less";
+    let refusal = Refusal::of_member(request.client.id.clone(), member, rule, asked, would_pass);
     let reference = refusals::record(request.app, request.context, &refusal).await;
     OAuthError::new(code(rule), rule.sentence()).with_reference(reference)
 }

@@ -95,7 +95,7 @@ async fn introspect(
     serde_json::to_value(&told).map_err(|error| OAuthError::new(ErrorCode::ServerError, error.to_string()))
 }
 
-/// RFC 7662 §2.1 allows parameters of one's own.
+/// An additional parameter, as RFC 7662 §2.1 allows (docs/decisions/0111).
 fn consumes(form: &Parameters) -> Result<bool, OAuthError> {
     match form.get("consume") {
         None | Some("false") => Ok(false),

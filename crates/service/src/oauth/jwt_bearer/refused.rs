@@ -5,7 +5,6 @@ use porteiro_protocol::error::ErrorCode;
 
 use super::super::token_request::TokenRequest;
 use crate::{
-    audit_trail::{Actor, ActorKind},
     http::OAuthError,
     members::Member,
     refusals::{self, Holder, Refusal, Rule},
@@ -28,15 +27,9 @@ pub async fn unlinked(request: TokenRequest<'_>, trust: &AssertionIssuer) -> OAu
 }
 
 pub async fn by_rule(request: TokenRequest<'_>, member: &Member, rule: Rule, asked: &[String]) -> OAuthError {
-    let refusal = Refusal {
-        organization: Some(member.organization.id),
-        client_id: Some(request.client.id.clone()),
-        subject: Some(Actor { kind: ActorKind::Member, id: member.id.to_string(), act: None }),
-        rule,
-        asked: asked.to_vec(),
-        holder: Holder::Member(member.organization.id, member.id),
-        would_pass: "permissions in the organization that the member holds and the client may have".into(),
-    };
+    let member = (member.organization.id, member.id);
+    let would_pass = "permissions in the organization that the member holds and the client may have";
+    let refusal = Refusal::of_member(request.client.id.clone(), member, rule, asked, would_pass);
     let reference = refusals::record(request.app, request.context, &refusal).await;
     let code = if rule == Rule::NotAPermission { ErrorCode::InvalidScope } else { ErrorCode::InvalidGrant };
     OAuthError::new(code, rule.sentence()).with_reference(reference)

@@ -33,8 +33,8 @@ pub struct NewAsserted<'a> {
 }
 
 /// Uses the assertion up and writes the grant, if everything that it rests on lives; `false` where it does not, or the
-/// assertion was used before, on any node. Trust, link and membership are locked, so that whoever ends one of them finds
-/// the grant.
+/// assertion was used before, on any node. The statement locks trust, link and membership: a
+/// transaction that ends one of them waits for this one, and then sees the grant.
 pub async fn insert_asserted(tx: &Tx, new: &NewAsserted<'_>) -> Result<bool, StoreError> {
     let terms =
         serde_json::to_value(new.terms).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
