@@ -32,7 +32,10 @@ const HOUSES: &[House] = &[
         folder: "crates/base/src",
         floors: &[Floor {
             name: "base",
-            rooms: &["settings", "store", "secrets", "jobs", "limits", "fetch", "mail", "sms", "http", "api"],
+            rooms: &[
+                "settings", "store", "secrets", "jobs", "limits", "dns", "fetch", "mail", "sms", "http",
+                "api",
+            ],
         }],
         open: &[("node", "the state every part of a node is handed")],
         top: &["lib"],
@@ -73,6 +76,7 @@ const HOUSES: &[House] = &[
                     "roles",
                     "client_policies",
                     "trusts",
+                    "domains",
                     "branding",
                     "invitations",
                     "directories",

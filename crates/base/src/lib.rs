@@ -2,6 +2,7 @@
 //! outgoing requests. It cannot name a feature, because the crate depends on none.
 
 pub mod api;
+pub mod dns;
 pub mod fetch;
 pub mod http;
 pub mod jobs;

@@ -130,6 +130,7 @@ kinds! {
     AuthorizationServer => AuthorizationServerId,
     Challenge => ChallengeId,
     Connection => ConnectionId,
+    Domain => DomainId,
     Credential => CredentialId,
     Delegation => DelegationId,
     DirectoryIdentity => DirectoryIdentityId,

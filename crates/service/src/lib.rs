@@ -14,6 +14,7 @@ pub mod client_policies;
 pub mod connections;
 pub mod credentials;
 pub mod directories;
+pub mod domains;
 pub mod endings;
 pub mod flow;
 pub mod health;
@@ -39,7 +40,7 @@ use std::sync::Arc;
 
 use axum::Router;
 
-pub use porteiro_base::{Core, api, fetch, jobs, limits, mail, secrets, settings, sms, store};
+pub use porteiro_base::{Core, api, dns, fetch, jobs, limits, mail, secrets, settings, sms, store};
 pub use registers::Registers;
 pub use state::{App, Parts};
 
@@ -82,6 +83,7 @@ pub fn table() -> Vec<http::Route> {
         management::authorization_servers::routes(),
         management::assertion_issuers::routes(),
         management::external_identities::routes(),
+        management::domains::routes(),
     ]
     .into_iter()
     .flatten()

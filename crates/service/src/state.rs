@@ -11,6 +11,7 @@ use crate::{
     Core,
     connections::Providers,
     credentials::{hashing::Hasher, passkey::RelyingParty},
+    dns::Dns,
     fetch::Fetcher,
     http::Document,
     limits::Empty,
@@ -42,6 +43,8 @@ pub struct App {
     pub providers: Providers,
     /// `None`: no client can authenticate with the subject of a certificate.
     pub client_authorities: Option<ClientAuthorities>,
+    /// Looks up the records of domains.
+    pub dns: Dns,
     pub hasher: Hasher,
     pub passkeys: RelyingParty,
     pub push_key: PushKey,
@@ -110,7 +113,9 @@ impl App {
         let push_key = PushKey::derive(parts.keys.master())?;
         let secrets = Secrets::derive(parts.keys.master()).map_err(|error| error.to_string())?;
         let presenter = Presenter::new(settings.group_statements);
+        let dns = Dns::new(&settings.dns_resolvers).map_err(|error| format!("dns_resolvers: {error}"))?;
         Ok(Self {
+            dns,
             hasher: Hasher::new(&*parts.entropy).map_err(|error| error.to_string())?,
             directory: Directory::default(),
             details: Details::default(),

@@ -6,6 +6,7 @@ mod branding;
 mod callers;
 mod client_policies;
 mod cuts;
+mod domains;
 pub mod driver;
 mod framework;
 mod histories;

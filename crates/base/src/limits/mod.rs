@@ -112,6 +112,7 @@ pub const RULES: &[Rule] = &[
     ASSERTION_SUBJECT,
     APPROVAL_ASK,
     APPROVAL_MAIL,
+    DOMAIN_VERIFY,
 ];
 
 pub const PASSWORD_SUBJECT: Rule = rule("password.subject", 10, 300.0);
@@ -247,6 +248,8 @@ pub const AUTHORIZATION_SUBJECT: Rule = rule("authorization.subject", 300, 10.0)
 pub const EXCHANGE_SUBJECT: Rule = rule("exchange.subject", 300, 0.2);
 /// Assertions about one subject that one client redeems: each is a grant.
 pub const ASSERTION_SUBJECT: Rule = rule("assertion.subject", 300, 0.2);
+/// Verifications of domains by one organization: each asks several resolvers.
+pub const DOMAIN_VERIFY: Rule = rule("domain_verify.organization", 10, 360.0);
 /// Requests for approval by one client to one person, granted or not: each waits for the account's lock.
 pub const APPROVAL_ASK: Rule = rule("approval_ask.subject", 60, 10.0);
 /// Mails to one person that something waits for their decision. One that is too soon is sent later, if anything still waits.

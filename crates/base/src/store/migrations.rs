@@ -51,6 +51,7 @@ migrations! {
     21, "0021_connections", compatible from 1;
     22, "0022_push_subscriptions", compatible from 1;
     23, "0023_directories", compatible from 1;
+    24, "0024_domains", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

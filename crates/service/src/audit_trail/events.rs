@@ -51,6 +51,11 @@ kinds! {
     ApprovalClientBlocked = "approval.client_blocked", "A client may not ask a member for a day: it was denied too often, or reported.";
     ConnectionChanged = "connection.changed", "A connection to a directory of the organization was created, changed, disabled or deleted.";
     SignInRejected = "sso.rejected", "The directory vouched for a person whom the organization does not admit; the reason says what to change.";
+    DomainAdded = "domain.added", "A domain was added; it counts for nothing before it is verified.";
+    DomainVerified = "domain.verified", "The record that proves a domain was found. The organization's directory may vouch for addresses there.";
+    DomainLapsed = "domain.lapsed", "The record of a verified domain was missing for seven days. The organization's directory vouches for no address there any more.";
+    DomainTakenOver = "domain.taken_over", "Another organization verified a domain that had lapsed here.";
+    DomainRemoved = "domain.removed", "A domain was removed.";
     AuthorizationServerAdded = "authorization_server.added", "A client may get assertions about members for another authorization server.";
     AuthorizationServerRemoved = "authorization_server.removed", "A client may not get assertions for an authorization server any more.";
     AssertionIssuerTrusted = "assertion_issuer.trusted", "A client may redeem another server's assertions about members.";

@@ -15,6 +15,7 @@ pub mod changes;
 pub mod client_policies;
 pub mod connections;
 pub mod delegations;
+pub mod domains;
 mod endpoint;
 pub mod external_identities;
 mod guard;

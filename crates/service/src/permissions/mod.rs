@@ -64,6 +64,12 @@ pub const OWN: &[OwnPermission] = &[
         "See what agents ask members to approve",
         "Ver o que agentes pedem que os membros aprovem",
     ),
+    here("domains:read", "See the organization's domains", "Ver os domínios da organização"),
+    here(
+        "domains:write",
+        "Add, verify and remove the organization's domains",
+        "Adicionar, verificar e remover os domínios da organização",
+    ),
     here("trusts:read", "See which other servers are trusted", "Ver em quais outros servidores se confia"),
     here(
         "trusts:write",

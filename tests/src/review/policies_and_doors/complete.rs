@@ -99,6 +99,12 @@ const CHANGES: &[(&str, Result<Change, &str>)] = &[
         Err("refused once a member signed in by it"),
     ),
     ("POST /v1/organizations/{organization}/connections/{connection}/test", Err("changes nothing")),
+    ("POST /v1/organizations/{organization}/domains", Err("gives nothing before it is verified")),
+    ("POST /v1/organizations/{organization}/domains/{id}/verify", Err("gives")),
+    (
+        "DELETE /v1/organizations/{organization}/domains/{id}",
+        Err("stops new members by it, and memberships stay; tests/src/organizations/domains"),
+    ),
     ("POST /v1/platform/connections", Err("gives")),
     (
         "PUT /v1/platform/connections/{connection}",
