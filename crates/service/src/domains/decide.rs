@@ -3,9 +3,13 @@
 use data_encoding::BASE32_NOPAD;
 use url::Host;
 
-/// The longest name (RFC 1035 §2.3.4), in the form that is written.
-const LONGEST: usize = 253;
+/// The longest name (RFC 1035 §2.3.4), in the form that is written, without the label and its dot.
+const LONGEST: usize = 253 - LABEL.len() - 1;
 const LABEL: &str = "_idp-challenge";
+/// Names outside the public system (RFC 6761, RFC 6762, RFC 7686, RFC 8375, RFC 9476) and those that many networks use
+/// for themselves. Looking one up would tell strangers about the operator's network.
+const SPECIAL: &[&str] =
+    &["alt", "arpa", "corp", "home", "internal", "invalid", "lan", "local", "localhost", "onion"];
 
 /// Everybody can have an address there, so nobody's directory can vouch for one. The owners could prove the name, and
 /// have no use for it here.
@@ -88,6 +92,9 @@ pub fn normalize(name: &str) -> Result<String, &'static str> {
     if name.len() > LONGEST || !name.contains('.') || !name.split('.').all(fits) {
         return Err(malformed);
     }
+    if name.rsplit('.').next().is_some_and(|last| SPECIAL.contains(&last)) {
+        return Err("name is not one of the public domain name system");
+    }
     if psl::domain_str(&name).is_none() {
         return Err("name is a public suffix, under which others have domains of their own");
     }
@@ -130,6 +137,10 @@ mod tests {
     fn a_name_that_nobody_owns_alone_cannot_be_claimed() {
         for name in [
             "com",
+            "db.corp.internal",
+            "a.svc.cluster.local",
+            "1.0.0.127.in-addr.arpa",
+            "www.localhost",
             "co.uk",
             "com.br",
             "github.io",

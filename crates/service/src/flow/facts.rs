@@ -1,11 +1,10 @@
 //! Reads everything the decision needs from the database.
 
-use porteiro_protocol::id::AccountId;
 use serde_json::Value;
 
 use super::{
     decide::{AccountFacts, Facts, Policy},
-    purpose::{self, Ready, Source, Standing},
+    purpose::{self, Person, Ready, Source, Standing},
     state::{State, Transport},
     store::Loaded,
     vouched,
@@ -59,11 +58,11 @@ async fn stand(
     source: Source<'_>,
     state: &State,
     ready: &mut Option<Ready>,
-    account: Option<AccountId>,
+    person: Option<Person>,
 ) -> Result<Option<Standing>, StoreError> {
     match (&state.continuation, ready) {
         (Some(continuation), Some(ready)) => {
-            ready.prepared.stand(source, continuation, account).await.map(Some)
+            ready.prepared.stand(source, continuation, person).await.map(Some)
         }
         (_, _) => Ok(None),
     }
@@ -99,11 +98,13 @@ pub async fn gather(
     let mut ready = purpose::prepare(app, source, &loaded.state, kept).await?;
     // A person who claims an identity may not be a member yet.
     let member = loaded.state.account().filter(|_| loaded.state.claim.is_none());
+    let member = member.map(|account| Person { account, confined: false });
     let mut standing = stand(source, &loaded.state, &mut ready, member).await?;
     let place = standing.as_ref().and_then(|standing| standing.organization);
     let vouched = vouched::facts(source, &mut loaded.state, place).await?;
     if let Some(vouched) = vouched.as_ref().filter(|_| loaded.state.account().is_none()) {
-        standing = stand(source, &loaded.state, &mut ready, Some(vouched.account)).await?;
+        let member = Person { account: vouched.account, confined: true };
+        standing = stand(source, &loaded.state, &mut ready, Some(member)).await?;
     }
     let directory = match place.filter(|_| loaded.state.account().is_none()) {
         Some(place) => Some((place, connections::organizations::offered(reader, place).await?)),

@@ -46,8 +46,8 @@ pub use apply::HOLD;
 pub use delivery::Delivery;
 pub use open::OpenRequest;
 pub use purpose::{
-    Authentication, Choice, Completing, Continuation, Opening, Prepared, Purpose, Ready, Source, Standing,
-    Work,
+    Authentication, Choice, Completing, Continuation, Opening, Person, Prepared, Purpose, Ready, Source,
+    Standing, Work,
 };
 pub use representation::Answer;
 pub use state::{Kind, Stage, State};

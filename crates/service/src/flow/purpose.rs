@@ -90,14 +90,23 @@ pub trait Purpose: Debug + Sync {
     }
 }
 
+/// The person of a flow.
+#[derive(Debug, Clone, Copy)]
+pub struct Person {
+    pub account: AccountId,
+    /// Only a directory vouches for them: what their account allowed before is not theirs to use, nor the reverse
+    /// (docs/decisions/0120).
+    pub confined: bool,
+}
+
 /// A request as its purpose read it from the database.
 pub trait Prepared: Debug + Send + Sync {
-    /// What the request requires of the flow's account.
+    /// What the request requires of the flow's person.
     fn stand<'a>(
         &'a mut self,
         source: Source<'a>,
         continuation: &'a Continuation,
-        account: Option<AccountId>,
+        person: Option<Person>,
     ) -> Work<'a, Standing>;
 
     /// Whether the request can still be granted.

@@ -211,7 +211,10 @@ async fn decided(
         return Ok(Decided { next, delivery: None, facts: gathered.facts, ready: gathered.ready });
     };
     let rule = AUTHORIZATION_SUBJECT;
-    let whom = [account.uuid().as_bytes().as_slice(), client_id.as_bytes()].concat();
+    // A directory takes nothing from what the account may ask for elsewhere.
+    let confined = state.vouched.as_ref().filter(|_| state.account().is_none());
+    let confined = confined.map_or([0; 16], |vouched| vouched.organization.uuid().into_bytes());
+    let whom = [account.uuid().as_bytes().as_slice(), client_id.as_bytes(), &confined].concat();
     let bucket = &Bucket { rule, key: app.secrets.limit_key(rule.name, &whom) };
     let vouched = state.vouched.as_ref().and_then(|vouched| vouched.session.as_ref());
     let session = state.session.or_else(|| vouched.map(|(session, _)| *session));

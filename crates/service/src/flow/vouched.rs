@@ -168,7 +168,8 @@ async fn open(
     end_presented(app, tx, context).await?;
     let id = Id::ordered(app.clock.now(), &*app.entropy);
     let session = sessions::NewSession { id, token: sealed(sessions::issue(app, id, account))? };
-    let ended = sessions::open_confined(tx, account, &session, &vouched.proof, context).await?;
+    let ended =
+        sessions::open_confined(tx, account, vouched.organization, &session, &vouched.proof, context).await?;
     endings::sessions_ended(app, tx, context, account, &ended, Ended::TooMany).await?;
     note(app, tx, context, vouched, EventKind::SignInSucceeded, id).await?;
     Ok((id, session.token))

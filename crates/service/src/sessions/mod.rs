@@ -16,7 +16,6 @@ use porteiro_protocol::{
 };
 
 pub(crate) use store::ALIVE;
-use store::Reach;
 pub use store::{
     Ended, SessionRecord, add_directory, end, end_others, end_presented, forget_credential, forget_directory,
     is_alive, is_open, list, of_grant,
@@ -107,20 +106,21 @@ pub async fn open(
     context: &RequestContext,
 ) -> Result<Vec<SessionId>, StoreError> {
     store::insert(tx, account, session, &proofs, &context.into()).await?;
-    store::end_beyond(tx, account, MOST, Reach::Account).await
+    store::end_beyond(tx, account, MOST, None).await
 }
 
-/// Writes a session that only a directory vouches for. The limit is one of its own: whoever administers a directory ends
-/// no session of the account.
+/// Writes a session that only a directory vouches for. Each organization has a limit of its own: a directory ends no
+/// session of the account, nor one of another organization.
 pub async fn open_confined(
     tx: &Tx,
     account: AccountId,
+    place: OrganizationId,
     session: &NewSession,
     proof: &DirectoryProof,
     context: &RequestContext,
 ) -> Result<Vec<SessionId>, StoreError> {
     store::insert(tx, account, session, &[proof], &context.into()).await?;
-    store::end_beyond(tx, account, MOST, Reach::Organizations).await
+    store::end_beyond(tx, account, MOST, Some(place)).await
 }
 
 /// Replaces the token and the proofs of a valid session (ASVS 7.2.4); `false` if it ended meanwhile.

@@ -298,30 +298,24 @@ pub async fn forget_directory(
     ids(&ended)
 }
 
-/// Which sessions are counted together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
-    Account,
-    /// Only directories vouch for them.
-    Organizations,
-}
-
-/// Ends the sessions of a reach beyond the limit that were unused for longest.
+/// Ends the sessions beyond the limit that were unused for longest: those of the account, or those that only directories
+/// vouch for, among them one of `place`. None ends those of another organization.
 pub(super) async fn end_beyond(
     tx: &Tx,
     account: AccountId,
     most: i64,
-    reach: Reach,
+    place: Option<OrganizationId>,
 ) -> Result<Vec<SessionId>, StoreError> {
     let sql = format!(
         "UPDATE session SET ended_at = now(), end_reason = 'too_many'
          WHERE account_id = $1 AND session_id IN (
              SELECT session_id FROM session WHERE account_id = $1 AND {ALIVE}
-               AND (proofs @? '$[*].organization' AND NOT proofs @? '$[*].method') = $3
+               AND (proofs @? '$[*].organization' AND NOT proofs @? '$[*].method') = ($3::text IS NOT NULL)
+               AND ($3::text IS NULL OR proofs @> jsonb_build_array(jsonb_build_object('organization', $3::text)))
              ORDER BY seen_at DESC, session_id DESC OFFSET $2)
          RETURNING session_id"
     );
-    ids(&tx.query(&sql, &[&account.uuid(), &most, &(reach == Reach::Organizations)]).await?)
+    ids(&tx.query(&sql, &[&account.uuid(), &most, &place.map(|place| place.to_string())]).await?)
 }
 
 fn ids(rows: &[tokio_postgres::Row]) -> Result<Vec<SessionId>, StoreError> {

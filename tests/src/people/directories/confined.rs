@@ -172,3 +172,72 @@ async fn whoever_registers_in_the_flow_is_not_the_member_for_whom_the_directory_
     }
     assert_eq!(parameter(&flow.now, "error").as_deref(), Some("access_denied"), "{}", flow.now);
 }
+
+/// What a directory's administrator allows as the member is not what the account allowed.
+#[tokio::test]
+async fn consent_given_by_a_directory_is_not_the_accounts() {
+    let world = world().await;
+    let (mut own, ..) = world.member("ana@example.test").await;
+    world.link("ana-there", "ana@example.test").await;
+    let here = [("organization", "acme"), ("prompt", "none")];
+    let answer = asks(&world, &mut own, &here).await;
+    assert_eq!(parameter(&answer, "error").as_deref(), Some("consent_required"), "{answer}");
+    let mut browser = confined(&world).await;
+    let answer = asks(&world, &mut browser, &here).await;
+    assert!(parameter(&answer, "code").is_some(), "{answer}");
+    let answer = asks(&world, &mut own, &here).await;
+    assert_eq!(parameter(&answer, "error").as_deref(), Some("consent_required"), "{answer}");
+    let delegations = "SELECT count(*) FROM delegation";
+    assert_eq!(world.app.count(delegations).await, 0);
+}
+
+#[tokio::test]
+async fn what_was_granted_by_a_connection_ends_when_it_is_disabled() {
+    let world = linked().await;
+    let mut asked = world.vouched("ana-there", &[("scope", "openid offline_access")]).await;
+    let tokens = world.tokens(&mut asked).await;
+    let refresh = tokens["refresh_token"].as_str().unwrap();
+    assert_eq!(world.change(json!({"enabled": false})).await.status, 200);
+    assert_eq!(world.client.refresh(&world.app, refresh, &[]).await.status, 400);
+}
+
+/// Each organization counts its own: a directory signs nobody out elsewhere.
+#[tokio::test]
+async fn many_sign_ins_by_one_directory_end_no_session_of_another_organization() {
+    let world = linked().await;
+    let mut browser = confined(&world).await;
+    world
+        .app
+        .sql(
+            "UPDATE session SET proofs = replace(proofs::text, (SELECT organization_id::text FROM organization
+                 WHERE slug = 'acme'), '00000000-0000-4000-8000-000000000001')::jsonb
+             WHERE NOT proofs @? '$[*].method'",
+        )
+        .await;
+    let elsewhere = browser.session().unwrap().to_owned();
+    for _ in 0..52 {
+        confined(&world).await;
+    }
+    let left = "SELECT count(*) FROM session WHERE ended_at IS NULL AND NOT proofs @? '$[*].method'";
+    assert_eq!(world.app.count(left).await, 51);
+    assert_eq!(*browser.session().unwrap(), elsewhere);
+    let there = "SELECT count(*) FROM session WHERE ended_at IS NULL
+                 AND proofs::text LIKE '%00000000-0000-4000-8000-000000000001%'";
+    assert_eq!(world.app.count(there).await, 1);
+    asks(&world, &mut browser, &[("organization", "acme"), ("prompt", "none")]).await;
+}
+
+#[tokio::test]
+async fn a_removed_member_who_is_added_again_links_the_identity_again() {
+    let world = world().await;
+    let (_, account, member) = world.member("ana@example.test").await;
+    world.link("ana-there", "ana@example.test").await;
+    let key = organization_key(&world.app, world.place, &["members:*", "organization:*"]).await;
+    let one = format!("/v1/organizations/{}/members/{member}", world.place);
+    let tag = get(&world.app, &one, &key).await.headers["etag"].to_str().unwrap().to_owned();
+    let gone = call(&world.app, Method::DELETE, &one, &key, None, &[("if-match", &tag)]).await;
+    assert!(gone.status.is_success(), "{}", gone.text());
+    join(&world.app, world.place, account, "member").await;
+    let asked = world.vouched("ana-there", &[]).await;
+    assert_eq!(asked.flow.stage(), "claim", "{}", asked.flow.now);
+}

@@ -3,7 +3,8 @@
 //! 1. `grants_from` in the row invalidates everything issued earlier: keys, and tokens without a grant.
 //! 2. Its grants are revoked, its consents are deleted, and their clients are notified.
 //! 3. Its personal keys are revoked, and impersonations of this member end.
-//! 4. What the organization's directories vouch for is removed from the person's sessions.
+//! 4. What the organization's directories vouch for is removed from the person's sessions; a removed member's identities
+//!    there are unlinked.
 //! 5. The organization's audit trail and the person's security log record it.
 //!
 //! Enabling or adding the member again restores none of it.
@@ -15,6 +16,7 @@ use super::store::{self, End};
 use crate::{
     App,
     audit_trail::{self, Actor, Target, TrailKind},
+    directories,
     endings::{self, Cause, Gone, Membership, Why},
     http::RequestContext,
     members::Member,
@@ -49,6 +51,11 @@ pub async fn cut(
     audit_trail::record(app, tx, context, organization, &event).await?;
     end_grants(app, tx, context, member, None, actor, Why::MembershipEnded).await?;
     end_dependents(app, tx, context, organization, member.id, actor, Why::MembershipEnded).await?;
+    match end {
+        // Whoever is added again links their identity again.
+        End::Removed => directories::unlink(tx, organization, member.id).await?,
+        End::Disabled => 0,
+    };
     if let Some(account) = member.account {
         let ended = sessions::forget_directory(tx, account, organization).await?;
         endings::sessions_ended(app, tx, context, account, &ended, sessions::Ended::MembershipEnded).await?;

@@ -27,7 +27,7 @@ use crate::{
     App,
     audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     client_policies,
-    flow::{Authentication, Completing, Delivery},
+    flow::{Authentication, Completing, Delivery, Person},
     http::RequestContext,
     members::{self, Whom},
     organizations::Proved,
@@ -72,8 +72,13 @@ pub(super) async fn issue(
     };
     let consented = completing.continuation.consented.is_some();
     if consented {
-        store::remember(tx, authentication.account, client, &prepared.authority).await?;
-        delegate(app, tx, context, prepared, authentication.account, &admitted).await?;
+        let person =
+            Person { account: authentication.account, confined: authentication.confined_to.is_some() };
+        store::remember(tx, person, client, &prepared.authority).await?;
+        // Whom only a directory vouches for makes no delegation: it would outlive the directory's word.
+        if !person.confined {
+            delegate(app, tx, context, prepared, authentication.account, &admitted).await?;
+        }
     }
     let id: GrantId = Id::ordered(app.clock.now(), &*app.entropy);
     let (text, code) = issue_code(app, authentication.account, id)?;

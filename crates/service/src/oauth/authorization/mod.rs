@@ -34,7 +34,6 @@ use porteiro_protocol::{
     authority::Authority,
     authorization_request::{AuthorizationRequest, Prompt, RawRequest, Refused, ResponseMode, Undeliverable},
     error::ErrorCode,
-    id::AccountId,
 };
 use serde_json::json;
 
@@ -56,7 +55,7 @@ use super::{
 };
 use crate::{
     App,
-    flow::{Choice, Continuation, Standing},
+    flow::{Choice, Continuation, Person, Standing},
     http::{OAuthError, Route},
     members::Member,
     secrets::sha256,
@@ -248,8 +247,9 @@ pub async fn standing(
     continued: &Continued,
     continuation: &Continuation,
     prepared: &mut Result<Box<Prepared>, Stopped>,
-    account: Option<AccountId>,
+    person: Option<Person>,
 ) -> Result<Standing, StoreError> {
+    let account = person.map(|person| person.account);
     let prepared = match prepared {
         Ok(prepared) => prepared,
         Err(Stopped::Page { code, detail }) => return Ok(Standing::refused(decide::refuse(*code, detail))),
@@ -295,11 +295,11 @@ pub async fn standing(
     let usual = prepared.client.metadata.default_max_age.filter(|_| prepared.device.is_some());
     let usual = usual.map(|usual| u32::try_from(usual).unwrap_or(u32::MAX));
     let max_age = max_age.into_iter().chain(usual).min();
-    let before = match account {
-        Some(account) => {
+    let before = match person {
+        Some(person) => {
             let authority = &prepared.authority;
-            remembered(reader, account, &prepared.client, authority.audience(), authority.organization())
-                .await?
+            let place = authority.organization();
+            remembered(reader, person, &prepared.client, authority.audience(), place).await?
         }
         None => None,
     };

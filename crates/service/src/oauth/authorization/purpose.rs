@@ -1,6 +1,6 @@
 //! The flow purpose of an authorization request.
 
-use porteiro_protocol::{authorization_request::Refused, id::AccountId};
+use porteiro_protocol::authorization_request::Refused;
 use serde_json::Value;
 
 use super::{
@@ -9,7 +9,9 @@ use super::{
 use crate::{
     App,
     branding::Audience,
-    flow::{self, Completing, Continuation, Delivery, Purpose, Source, Standing, Work, state::Refusal},
+    flow::{
+        self, Completing, Continuation, Delivery, Person, Purpose, Source, Standing, Work, state::Refusal,
+    },
     http::RequestContext,
     store::{StoreError, Tx},
 };
@@ -82,10 +84,10 @@ impl flow::Prepared for Request {
         &'a mut self,
         source: Source<'a>,
         continuation: &'a Continuation,
-        account: Option<AccountId>,
+        person: Option<Person>,
     ) -> Work<'a, Standing> {
         Box::pin(
-            async move { standing(&source, &self.continued, continuation, &mut self.outcome, account).await },
+            async move { standing(&source, &self.continued, continuation, &mut self.outcome, person).await },
         )
     }
 

@@ -6,28 +6,40 @@ use porteiro_protocol::{
 use uuid::Uuid;
 
 use super::super::clients::Client;
-use crate::store::{Decode, Reader, StoreError, Tx};
+use crate::{
+    flow::Person,
+    store::{Decode, Reader, StoreError, Tx},
+};
 
 /// The key of the organization in a consent; nil for the account itself.
 fn acting_for(organization: Option<OrganizationId>) -> Uuid {
     organization.map_or(Uuid::nil(), porteiro_protocol::id::Id::uuid)
 }
 
+/// What a member allowed for whom a directory vouched counts for such sign-ins alone, and what an account allowed for
+/// the account's (docs/decisions/0120).
+const fn table(person: Person) -> &'static str {
+    if person.confined { "directory_consent" } else { "consent" }
+}
+
 /// The scopes the person consented to before, for this client, API and organization.
 pub async fn remembered(
     reader: &impl Reader,
-    account: AccountId,
+    person: Person,
     client: &Client,
     audience: &str,
     organization: Option<OrganizationId>,
 ) -> Result<Option<Scope>, StoreError> {
+    let sql = format!(
+        "SELECT scope FROM {} WHERE account_id = $1 AND client_id = $2 AND audience = $3 AND given_at >= $4
+           AND organization_id = $5",
+        table(person)
+    );
     let rows = reader
         .rows(
             "authorization.remembered",
-            "SELECT scope FROM consent
-             WHERE account_id = $1 AND client_id = $2 AND audience = $3 AND given_at >= $4
-               AND organization_id = $5",
-            &[&account.uuid(), &client.id, &audience, &client.grants_from, &acting_for(organization)],
+            &sql,
+            &[&person.account.uuid(), &client.id, &audience, &client.grants_from, &acting_for(organization)],
         )
         .await?;
     let read = |row| Decode::new("consent", &client.id, row).parsed("scope");
@@ -37,19 +49,24 @@ pub async fn remembered(
 /// Adds to the scopes of earlier consent.
 pub async fn remember(
     tx: &Tx,
-    account: AccountId,
+    person: Person,
     client: &Client,
     authority: &Authority,
 ) -> Result<(), StoreError> {
     let organization = acting_for(authority.organization());
-    tx.execute(
-        "INSERT INTO consent (account_id, client_id, audience, scope, organization_id) VALUES ($1, $2, $3, $4, $6)
+    let sql = format!(
+        "INSERT INTO {} AS given (account_id, client_id, audience, scope, organization_id)
+         VALUES ($1, $2, $3, $4, $6)
          ON CONFLICT (account_id, client_id, audience, organization_id) DO UPDATE SET given_at = now(),
-             scope = CASE WHEN consent.given_at < $5 THEN excluded.scope ELSE (
+             scope = CASE WHEN given.given_at < $5 THEN excluded.scope ELSE (
                  SELECT string_agg(DISTINCT name, ' ') FROM unnest(
-                     string_to_array(consent.scope, ' ') || string_to_array(excluded.scope, ' ')) name) END",
+                     string_to_array(given.scope, ' ') || string_to_array(excluded.scope, ' ')) name) END",
+        table(person)
+    );
+    tx.execute(
+        &sql,
         &[
-            &account.uuid(),
+            &person.account.uuid(),
             &client.id,
             &authority.audience(),
             &authority.scope().to_string(),
@@ -63,8 +80,12 @@ pub async fn remember(
 
 /// Deletes the person's consent for a client.
 pub async fn forget(tx: &Tx, account: AccountId, client_id: &str) -> Result<u64, StoreError> {
-    tx.execute("DELETE FROM consent WHERE account_id = $1 AND client_id = $2", &[&account.uuid(), &client_id])
-        .await
+    tx.execute(
+        "WITH confined AS (DELETE FROM directory_consent WHERE account_id = $1 AND client_id = $2)
+         DELETE FROM consent WHERE account_id = $1 AND client_id = $2",
+        &[&account.uuid(), &client_id],
+    )
+    .await
 }
 
 /// Deletes the consent a person gave for an organization: for one client, or for all.
@@ -75,7 +96,9 @@ pub async fn forget_in_organization(
     client_id: Option<&str>,
 ) -> Result<u64, StoreError> {
     tx.execute(
-        "DELETE FROM consent
+        "WITH confined AS (DELETE FROM directory_consent
+             WHERE account_id = $1 AND organization_id = $2 AND ($3::text IS NULL OR client_id = $3))
+         DELETE FROM consent
          WHERE account_id = $1 AND organization_id = $2 AND ($3::text IS NULL OR client_id = $3)",
         &[&account.uuid(), &organization.uuid(), &client_id],
     )

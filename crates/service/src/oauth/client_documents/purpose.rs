@@ -6,7 +6,6 @@ use std::sync::Arc;
 use porteiro_protocol::{
     assurance::Level,
     authorization_request::{AuthorizationResponse, Prompt, RawRequest, Refused},
-    id::AccountId,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,8 +14,8 @@ use crate::{
     App,
     branding::Audience,
     flow::{
-        self, Beginning, Completing, Continuation, Delivery, FlowError, Purpose, Ready, Source, Standing,
-        Started, Work,
+        self, Beginning, Completing, Continuation, Delivery, FlowError, Person, Purpose, Ready, Source,
+        Standing, Started, Work,
         state::{Refusal, Transport},
     },
     http::RequestContext,
@@ -84,7 +83,7 @@ impl flow::Prepared for Waiting {
         &'a mut self,
         _source: Source<'a>,
         _continuation: &'a Continuation,
-        _account: Option<AccountId>,
+        _person: Option<Person>,
     ) -> Work<'a, Standing> {
         Box::pin(async { Ok(Standing::met()) })
     }

@@ -11,8 +11,8 @@ use crate::{
     branding::Audience,
     credentials::{Action, Definition, field},
     flow::{
-        self, Authentication, Completing, Continuation, Delivery, Opening, Purpose, Source, Standing, Work,
-        happening,
+        self, Authentication, Completing, Continuation, Delivery, Opening, Person, Purpose, Source, Standing,
+        Work, happening,
         state::{Refusal, Stage},
         tell,
     },
@@ -116,9 +116,9 @@ impl flow::Prepared for DeviceRequest {
         &'a mut self,
         source: Source<'a>,
         continuation: &'a Continuation,
-        account: Option<AccountId>,
+        person: Option<Person>,
     ) -> Work<'a, Standing> {
-        self.request.stand(source, continuation, account)
+        self.request.stand(source, continuation, person)
     }
 
     fn is_good(&self) -> bool {
