@@ -12,6 +12,8 @@ async fn fapi_ciba_id1_multiple_call_to_token_endpoint() {
             refused(&one.poll(&app, &asked).await, &["slow_down"], "too soon");
         }
         approve(&mut browser, &asked).await;
+        // A client that polls again within a second of `slow_down` is not looked up (docs/decisions/0094).
+        app.clock.advance(porteiro_protocol::time::Duration::seconds(1));
         assert_eq!(one.poll(&app, &asked).await.status, 200);
     }
 }
