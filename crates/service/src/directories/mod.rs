@@ -17,7 +17,7 @@ use porteiro_protocol::{
 use serde::{Deserialize, Serialize};
 
 pub use claim::{Attached, Claim, attach, record_rejection};
-pub use store::{end_grants, find, standing, unlink};
+pub use store::{find, standing, unlink};
 
 use crate::members::State;
 

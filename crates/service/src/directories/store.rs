@@ -63,20 +63,6 @@ pub async fn unlink(tx: &Tx, organization: OrganizationId, member: MembershipId)
     .await
 }
 
-/// Ends the grants of all members with an identity of the connection, however they were made.
-pub async fn end_grants(
-    tx: &Tx,
-    organization: OrganizationId,
-    connection: ConnectionId,
-) -> Result<u64, StoreError> {
-    tx.execute(
-        "UPDATE membership SET grants_from = clock_timestamp() WHERE organization_id = $1 AND membership_id IN (
-             SELECT membership_id FROM directory_identity WHERE organization_id = $1 AND connection_id = $2)",
-        &[&organization.uuid(), &connection.uuid()],
-    )
-    .await
-}
-
 /// `false` if the identity is somebody's already.
 pub(super) async fn link(
     tx: &Tx,

@@ -191,16 +191,6 @@ async fn consent_given_by_a_directory_is_not_the_accounts() {
     assert_eq!(world.app.count(delegations).await, 0);
 }
 
-#[tokio::test]
-async fn what_was_granted_by_a_connection_ends_when_it_is_disabled() {
-    let world = linked().await;
-    let mut asked = world.vouched("ana-there", &[("scope", "openid offline_access")]).await;
-    let tokens = world.tokens(&mut asked).await;
-    let refresh = tokens["refresh_token"].as_str().unwrap();
-    assert_eq!(world.change(json!({"enabled": false})).await.status, 200);
-    assert_eq!(world.client.refresh(&world.app, refresh, &[]).await.status, 400);
-}
-
 /// Each organization counts its own: a directory signs nobody out elsewhere.
 #[tokio::test]
 async fn many_sign_ins_by_one_directory_end_no_session_of_another_organization() {

@@ -17,7 +17,6 @@ use crate::{
     api::stale,
     audit_trail::{self, Target, TrailKind},
     connections::{self, Connection, Definition, Entry, MOST, Owner, organizations as stored},
-    directories,
     http::{Problem, ProblemCode, RequestContext, TxProblem},
     roles,
     store::{StoreError, Tx},
@@ -95,9 +94,6 @@ async fn replace(
             return Err(stale().into());
         }
         let new = kept(&tx, place, id).await?;
-        if old.enabled && !new.enabled {
-            directories::end_grants(&tx, place, id).await?;
-        }
         record(app, &tx, context, caller, place, id, (said(&old), said(&new))).await?;
         Ok(new)
     })
