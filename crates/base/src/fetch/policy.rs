@@ -17,7 +17,7 @@ pub enum Destination {
     /// The same people, for a document that one of them is known to ask for: a port that needs no privileges will do too
     /// (docs/decisions/0091).
     Documents,
-    /// Administrators of an organization, for its directory: whoever may create an organization.
+    /// Administrators of an organization, for its directory. They are strangers where people may create organizations.
     Organizations,
     /// The operator, in the settings of this deployment.
     Operators,

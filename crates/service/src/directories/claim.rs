@@ -114,8 +114,8 @@ async fn link(
     Ok(Attached::Linked(Box::new(Vouched::now(&identity, claim.at))))
 }
 
-/// Tells the organization's administrators whom it did not admit, and why. A number of entries at a time: whoever can
-/// sign in to the directory can cause them.
+/// Records in the organization's audit trail who was not admitted, and why. The number of entries is limited, because
+/// everybody who can sign in to the directory can cause them.
 pub async fn record_rejection(
     app: &App,
     tx: &Tx,

@@ -169,7 +169,7 @@ async fn attach(app: &App, tx: &Tx, context: &RequestContext, state: &mut State)
     let (Some(claim), Some(account)) = (state.claim.take(), state.account()) else { return Ok(false) };
     match directories::attach(app, tx, context, &claim, account).await? {
         Attached::Linked(vouched) => state.vouched = Some(*vouched),
-        // The flow goes on with the account, which is no member.
+        // The flow goes on with the account, which is not a member.
         Attached::Rejected => {}
         Attached::Lost => return Ok(false),
     }

@@ -295,7 +295,7 @@ pub struct Standing {
     /// The record of the refusal, if authority was refused.
     pub why: Option<Box<refusals::Refusal>>,
     pub needs_choice: bool,
-    /// The organization that the request is for, whoever the person is.
+    /// The organization that the request is for. It does not depend on the person.
     pub organization: Option<OrganizationId>,
     /// Organizations of which the person must choose one.
     pub choices: Vec<Choice>,

@@ -135,8 +135,8 @@ pub struct State {
     #[serde(default)]
     pub invited: Option<Vec<u8>>,
     pub notices: Vec<Notice>,
-    /// A member for whom a directory of the organization vouches. It is no account of this flow: it counts in that
-    /// organization alone (docs/decisions/0097).
+    /// A member for whom a directory of the organization vouches. This is not the account of the flow: it counts only in
+    /// that organization (docs/decisions/0097).
     #[serde(default)]
     pub vouched: Option<Vouched>,
     /// An identity of a directory that nobody has yet.

@@ -141,8 +141,8 @@ pub(super) async fn complete(
     Ok(Some(Completion { session: token, device: None, delivery, level }))
 }
 
-/// Adds the proof to the session of the same account that the browser has, or opens one for it. It is no known device of
-/// the account, and the account's owner gets no mail: they did not sign in to it.
+/// Adds the proof to the browser's session, if that is of the same account, or opens a new session. The browser does not
+/// become a known device, and the owner of the account gets no mail, because nobody signed in to the account.
 async fn open(
     app: &App,
     tx: &Tx,

@@ -46,7 +46,7 @@ pub struct Subscription {
     pub created_at: OffsetDateTime,
 }
 
-/// Whoever knows the address can tell browsers apart, so it is not printed.
+/// The address identifies a browser, so it is not printed.
 impl std::fmt::Debug for Subscription {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "<push subscription {}>", self.id)

@@ -70,7 +70,7 @@ async fn an_organization_has_ten_connections_at_most_and_sees_its_own_only() {
     assert_eq!(test.status, 404);
 }
 
-/// Whoever configures a connection cannot let people in with more than they hold themselves.
+/// A role that exceeds the caller's own permissions is refused.
 #[tokio::test]
 async fn people_join_with_no_more_than_their_administrator_holds() {
     let world = world().await;

@@ -39,7 +39,7 @@ pub fn routes() -> Vec<Route> {
                 .takes::<Document>()
                 .example(json!({"name": "Example", "issuer": "https://login.example.org", "client_id": "porteiro",
                     "client_authentication": "client_secret_basic", "client_secret": "…", "algorithm": "RS256",
-                    "subject_claim": "sub", "jit_role": "member"}))
+                    "subject_claim": "sub"}))
                 .creates::<Shown>()
                 .refuses(&[ProblemCode::FieldInvalid, ProblemCode::Quota]),
         ),
@@ -96,15 +96,16 @@ struct Document {
     /// Whether members can sign in by it; true by default.
     #[serde(default = "yes")]
     enabled: bool,
-    /// The claim of its ID tokens that provisioned members have as `externalId`: `sub` by default, `oid` for Microsoft
-    /// Entra ID.
+    /// The claim of its ID tokens that is compared with the `externalId` of provisioned members: `sub` by default, `oid`
+    /// for Microsoft Entra ID. It is stored and has no effect yet.
     #[serde(default = "sub")]
     subject_claim: String,
     /// The role with which people join at their first sign-in, if a verified domain of the organization vouches for their
-    /// address; null: nobody joins that way.
+    /// address; null: nobody joins that way. It is stored and has no effect yet: only members sign in.
     #[serde(default)]
     jit_role: Option<String>,
-    /// Whether the addresses that it asserts count as verified although it does not say `email_verified`.
+    /// Whether the addresses that it asserts count as verified although it does not say `email_verified`. It is stored and
+    /// has no effect yet.
     #[serde(default)]
     authoritative: bool,
 }

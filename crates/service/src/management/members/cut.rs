@@ -52,7 +52,7 @@ pub async fn cut(
     end_grants(app, tx, context, member, None, actor, Why::MembershipEnded).await?;
     end_dependents(app, tx, context, organization, member.id, actor, Why::MembershipEnded).await?;
     match end {
-        // Whoever is added again links their identity again.
+        // A member who is added again has to link their identity again.
         End::Removed => directories::unlink(tx, organization, member.id).await?,
         End::Disabled => 0,
     };

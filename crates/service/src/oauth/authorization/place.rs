@@ -164,7 +164,7 @@ pub(super) async fn find(
     })
 }
 
-/// The organization that the request is for, whoever the person is.
+/// The organization that the request is for. It does not depend on the person.
 pub(super) async fn fixed(
     reader: &impl Reader,
     prepared: &Prepared,

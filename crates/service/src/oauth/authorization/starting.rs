@@ -74,8 +74,8 @@ pub async fn start(
     Box::pin(flow::start(app, context, continuation, ready, beginning)).await
 }
 
-/// Whether the person is no member of the organization, and could become one by its directory: then the account of the
-/// session has no part in the flow.
+/// Whether the person is not a member of the organization, and its directory may vouch for another one: then the flow
+/// does not use the account of the session.
 async fn may_come_by_directory(
     app: &App,
     signed_in: &SignedIn,
