@@ -16,29 +16,23 @@ use crate::{
     people,
 };
 
-const HERE: &[&str] = &[
-    "organization:*",
-    "members:*",
-    "roles:*",
-    "invitations:*",
-    "client-policies:*",
-    "api-keys:*",
-    "audit:*",
-    "delegations:*",
-    "approvals:*",
-    "trusts:*",
-];
-const PLATFORM: &[&str] = &[
-    "platform.accounts:*",
-    "platform.organizations:*",
-    "platform.clients:*",
-    "platform.apis:*",
-    "platform.connections:*",
-    "platform.api-keys:*",
-    "platform.log:*",
-    "organizations:administer",
-    "members:impersonate",
-];
+/// Every permission a route of an organization asks for.
+fn of_organizations() -> Vec<&'static str> {
+    let asked = |route: Route| match route.access {
+        Access::Organization(permission) => Some(permission),
+        _ => None,
+    };
+    porteiro_service::table().into_iter().filter_map(asked).collect()
+}
+
+/// Every permission a route of the platform asks for.
+fn of_the_platform() -> Vec<&'static str> {
+    let asked = |route: Route| match route.access {
+        Access::Platform(permission) => Some(permission),
+        _ => None,
+    };
+    porteiro_service::table().into_iter().filter_map(asked).collect()
+}
 
 /// Queries an operation must refuse: each of its parameters without a value, and with one it does not know.
 fn wrong(operation: &Operation) -> Vec<String> {
@@ -94,8 +88,8 @@ async fn every_operation_refuses_a_query_parameter_without_a_value_or_with_one_i
     let here = organization(&app, "here").await;
     let mut browser = people::register_with_password(&app, "ana@example.test").await;
     join(&app, here, account_of(&mut browser).await, "owner").await;
-    let organization = organization_key(&app, here, HERE).await;
-    let platform = platform_key(&app, PLATFORM).await;
+    let organization = organization_key(&app, here, &of_organizations()).await;
+    let platform = platform_key(&app, &of_the_platform()).await;
     let mut callers = Callers { browser, organization, platform };
     let nobody = "00000000-0000-4000-8000-000000000000";
     let mut asked = 0;
@@ -126,7 +120,7 @@ async fn an_empty_dry_run_changes_nothing() {
     let app = TestApp::new().await;
     let here = organization(&app, "here").await;
     role(&app, here, "clerk", &["members:read"]).await;
-    let key = organization_key(&app, here, HERE).await;
+    let key = organization_key(&app, here, &of_organizations()).await;
     let policy = format!("/v1/organizations/{here}/policy");
     let clerk = format!("/v1/organizations/{here}/roles/clerk");
     for (method, path, body) in [
