@@ -10,7 +10,7 @@ import { issuer, launch, newcomer, signIn } from './browser.mjs'
 export const port = Number(process.env.PORTEIRO_APP_PORT)
 
 /** Starts it and waits until it listens at `address`. What it prints is shown only if something goes wrong. */
-export async function start(command, parameters, env = {}, address = env.APP_URL) {
+export async function start(command, parameters, env = {}, address = env.APP_URL, seconds = 20) {
   const child = spawn(command, parameters, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (more) => (said += more))
@@ -23,7 +23,7 @@ export async function start(command, parameters, env = {}, address = env.APP_URL
   const listening = () => fetch(address, { redirect: 'manual' }).then(() => true, () => false)
   for (let tries = 0; !(await listening()); tries += 1) {
     if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}: ${said}`)
-    if (tries === 200) {
+    if (tries === seconds * 10) {
       await stop()
       throw new Error(`${command} does not listen: ${said}`)
     }

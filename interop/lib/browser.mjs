@@ -18,11 +18,14 @@ export const launch = () =>
     ],
   })
 
+/** Where people make an account unless told otherwise: the server of this run, and the file to which it prints its mail. */
+const here = { at: issuer, output: process.env.PORTEIRO_OUTPUT }
+
 /**
- * Somebody with an account and no session. `how` they will sign in: `password`, `code` (by mail) or `passkey`.
- * Gives back the person and the page they sit at.
+ * Somebody with an account and no session, unless they `stay` signed in. `how` they will sign in: `password`, `code` (by
+ * mail) or `passkey`. Gives back the person and the page they sit at.
  */
-export async function newcomer(browser, name, how = 'password') {
+export async function newcomer(browser, name, how = 'password', { stay = false, ...where } = {}) {
   const context = await browser.newContext({ locale: 'en-US' })
   context.setDefaultTimeout(30_000)
   const page = await context.newPage()
@@ -32,10 +35,12 @@ export async function newcomer(browser, name, how = 'password') {
     address: `${name.split(' ')[0].toLowerCase()}.${randomUUID().slice(0, 8)}@example.test`,
     password: `${randomUUID()} by the river`,
     mails: 0,
+    ...here,
+    ...where,
   }
   if (how === 'passkey') await authenticator(context, page)
 
-  await page.goto(`${issuer}/ui/register`)
+  await page.goto(`${person.at}/ui/register`)
   await page.fill('#identifier', person.address)
   await press(page, 'email_code/send')
   await typeCode(page, person)
@@ -48,8 +53,8 @@ export async function newcomer(browser, name, how = 'password') {
     await page.fill('#new_password', person.password)
     await press(page, 'password/set')
   }
-  await page.waitForURL(`${issuer}/ui/account/**`)
-  await context.clearCookies()
+  await page.waitForURL(`${person.at}/ui/account/**`)
+  if (!stay) await context.clearCookies()
   return { page, person }
 }
 
@@ -57,7 +62,7 @@ export async function newcomer(browser, name, how = 'password') {
 export async function signIn(page, person, answer = 'allow') {
   const steps = []
   for (;;) {
-    const screen = await look(page)
+    const screen = await look(page, person.at)
     if (!screen) return steps
     const name = nextStep(screen, person, answer)
     if (!name) throw new Error(`nothing to do at ${page.url()} after ${steps}: ${await page.innerText('body')}`)
@@ -67,11 +72,11 @@ export async function signIn(page, person, answer = 'allow') {
   }
 }
 
-/** What a screen offers: its buttons, its fields, a passkey. Nothing where it is no screen of ours. */
-async function look(page) {
+/** What a screen offers: its buttons, its fields, a passkey. Nothing where it is no screen of that server. */
+async function look(page, at) {
   for (;;) {
     await page.waitForLoadState('load')
-    if (new URL(page.url()).origin !== issuer) return null
+    if (new URL(page.url()).origin !== at) return null
     const seen = page.evaluate(() => ({
       origin: location.origin,
       href: location.href,
@@ -83,13 +88,14 @@ async function look(page) {
     // It may have gone on while it was looked at.
     const screen = await seen.catch(() => null)
     if (screen?.leaving) await page.waitForURL((url) => url.href !== screen.href)
-    else if (screen?.origin === issuer) return screen
+    else if (screen?.origin === at) return screen
   }
 }
 
 function nextStep({ buttons, fields, passkey }, person, answer) {
-  const plain = [`consent/${answer}`, 'enrol/skip', 'account/confirm'].find((name) => buttons.includes(name))
-  if (plain) return plain
+  const plain = [`consent/${answer}`, 'enrol/skip', 'account/confirm', 'claim/attach', 'claim/existing']
+  const offered = plain.find((name) => buttons.includes(name))
+  if (offered) return offered
   if (passkey && person.how === 'passkey') return 'passkey'
   return ['code', 'password', 'identifier'].find((name) => fields.includes(name))
 }
@@ -115,7 +121,7 @@ const button = (page, action) => page.locator(`button[name=action][value="${acti
 
 const navigated = (page, doing) => Promise.all([page.waitForNavigation(), doing()])
 
-const press = (page, action) => navigated(page, () => button(page, action).click())
+export const press = (page, action) => navigated(page, () => button(page, action).click())
 
 /** Six digits, and the page goes on by itself. */
 async function typeCode(page, person) {
@@ -126,7 +132,7 @@ async function typeCode(page, person) {
 /** The next code to this person, from what `porteiro serve --dev` prints where it has no mail server. */
 async function mailed(person) {
   for (let tries = 0; tries < 600; tries += 1) {
-    const output = await readFile(process.env.PORTEIRO_OUTPUT, 'utf8')
+    const output = await readFile(person.output, 'utf8')
     const mails = output.split(`--- mail to ${person.address} ---\nSubject: `).slice(1)
     const codes = mails.map((mail) => /^\d{6}/.exec(mail)?.[0]).filter(Boolean)
     if (codes.length > person.mails) {
