@@ -1,0 +1,6 @@
+// Another Porteiro as the directory of an organization, in a real browser. interop/run runs it.
+
+import { walkDirectory } from '../lib/directory.mjs'
+import { upstream } from './upstream.mjs'
+
+walkDirectory('another Porteiro is the directory of an organization', upstream)
