@@ -43,7 +43,7 @@ export const walkDirectory = (name, open) =>
       directory = await open(browser)
       app = await application()
       place = await found(browser)
-      ;({ page, person } = await join(browser, place, 'Ana Souza'))
+      ;({ page, person } = await join(browser, place, 'Ana Souza', 'passkey'))
     })
     after(async () => {
       await browser?.close()
@@ -89,7 +89,7 @@ export const walkDirectory = (name, open) =>
       await enter(page, 'member', request)
       assert.match(await page.innerText('main'), /Acme directory signed you in as /)
       const steps = await signIn(page, person)
-      for (const one of ['claim/existing', 'password', 'claim/attach']) assert.ok(steps.includes(one), `${steps}`)
+      for (const one of ['claim/existing', 'passkey', 'claim/attach']) assert.ok(steps.includes(one), `${steps}`)
       linked = await app.redeemed(page, request)
       assert.equal(linked.organization, place.id)
     })
@@ -109,6 +109,19 @@ export const walkDirectory = (name, open) =>
       await page.goto(again.url)
       assert.equal(claims((await app.redeemed(page, again)).id_token).sub, said.sub)
       assert.equal((await page.request.get(`${issuer}/v1/account`)).status(), 401)
+    })
+
+    step('where more is required than the word of a directory, they also prove their account', async () => {
+      const level = 'http://idmanagement.gov/ns/assurance/aal/2'
+      await page.goto(ask({ acr_values: level, prompt: 'none' }).url)
+      assert.equal((await app.answered(page)).get('error'), 'login_required')
+      const request = ask({ acr_values: level })
+      await page.goto(request.url)
+      assert.ok((await signIn(page, person)).includes('passkey'))
+      const tokens = await app.redeemed(page, request)
+      const said = claims(tokens.id_token)
+      assert.deepEqual([said.acr, said.sub], [level, claims(linked.id_token).sub])
+      linked = tokens
     })
 
     step('they sign out', async () => {

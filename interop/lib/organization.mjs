@@ -43,8 +43,8 @@ export async function found(browser, permissions = usual) {
 }
 
 /** Somebody with an account who was invited and accepted. Nobody is signed in at their page. */
-export async function join(browser, place, name) {
-  const { page, person } = await newcomer(browser, name, 'password', { stay: true })
+export async function join(browser, place, name, how) {
+  const { page, person } = await newcomer(browser, name, how, { stay: true })
   await place.manage('POST', '/invitations', { email: person.address, role: 'member' })
   const { items } = await asPerson(page, 'GET', '/v1/account/invitations')
   await asPerson(page, 'POST', '/v1/account/invitations/accept', { id: items[0].id })
