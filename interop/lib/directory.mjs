@@ -87,7 +87,7 @@ export const walkDirectory = (name, open) =>
     step('a member signs in by it for the first time, and links the identity by a proof of their own', async () => {
       const request = ask()
       await enter(page, 'member', request)
-      assert.match(await page.innerText('main'), /Acme directory signed you in as /)
+      assert.match(await page.innerText('main'), /Acme directory.* signed you in as /)
       const steps = await signIn(page, person)
       for (const one of ['claim/existing', 'passkey', 'claim/attach']) assert.ok(steps.includes(one), `${steps}`)
       linked = await app.redeemed(page, request)

@@ -109,8 +109,10 @@ describe('a directory that misbehaves (oidc-provider)', () => {
       providers[honest].fault = fault
       const { ok, steps } = await place.manage('POST', `/connections/${connections[honest].id}/test`)
       providers[honest].fault = {}
-      assert.deepEqual([ok, steps.at(-1).step], [false, step], JSON.stringify(steps))
-      assert.match(steps.at(-1).explanation, words)
+      const last = steps.at(-1)
+      assert.equal(ok, false, JSON.stringify(steps))
+      assert.match(last.step, new RegExp(`^(${step})$`))
+      assert.match(last.explanation, words)
     })
   }
 
