@@ -42,18 +42,6 @@ CREATE TABLE directory_identity (
 CREATE INDEX directory_identity_of ON directory_identity (organization_id, membership_id);
 COMMENT ON TABLE directory_identity IS 'shard: organization_id. Which member a subject of an organization''s directory is.';
 
--- Apart from the consent of accounts.
-CREATE TABLE directory_consent (
-    account_id uuid NOT NULL,
-    client_id text NOT NULL,
-    audience text NOT NULL,
-    organization_id uuid NOT NULL,
-    scope text NOT NULL,
-    given_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (account_id, client_id, audience, organization_id)
-);
-COMMENT ON TABLE directory_consent IS 'shard: account_id. What a member allowed a client while only a directory vouched for them.';
-
 ALTER TABLE membership DROP CONSTRAINT membership_source_check;
 ALTER TABLE membership ADD CONSTRAINT membership_source_check
     CHECK (source IN ('invitation', 'admin', 'founder', 'scim', 'jit'));

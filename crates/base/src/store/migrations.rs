@@ -52,6 +52,7 @@ migrations! {
     22, "0022_push_subscriptions", compatible from 1;
     23, "0023_directories", compatible from 1;
     24, "0024_domains", compatible from 1;
+    25, "0025_directory_consent", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

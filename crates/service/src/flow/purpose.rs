@@ -94,8 +94,8 @@ pub trait Purpose: Debug + Sync {
 #[derive(Debug, Clone, Copy)]
 pub struct Person {
     pub account: AccountId,
-    /// Only a directory vouches for them: what their account allowed before is not theirs to use, nor the reverse
-    /// (docs/decisions/0120).
+    /// Only a directory vouches for them. Consent of their account does not count here, and consent given here does not
+    /// count for the account (docs/decisions/0120).
     pub confined: bool,
 }
 

@@ -298,8 +298,8 @@ pub async fn forget_directory(
     ids(&ended)
 }
 
-/// Ends the sessions beyond the limit that were unused for longest: those of the account, or those that only directories
-/// vouch for, among them one of `place`. None ends those of another organization.
+/// Ends the sessions beyond the limit that were unused for longest. Without a `place`, sessions of the account are
+/// counted; with one, those for which only directories vouch, that of `place` among them.
 pub(super) async fn end_beyond(
     tx: &Tx,
     account: AccountId,
