@@ -185,12 +185,20 @@ impl Proof {
 pub struct DirectoryProof {
     organization: OrganizationId,
     proof: Proof,
+    /// The epoch of the connection by which it was made. It ends when the connection is disabled.
+    #[serde(default)]
+    epoch: i64,
 }
 
 impl DirectoryProof {
     #[must_use]
-    pub const fn new(organization: OrganizationId, proof: Proof) -> Self {
-        Self { organization, proof }
+    pub const fn new(organization: OrganizationId, proof: Proof, epoch: i64) -> Self {
+        Self { organization, proof, epoch }
+    }
+
+    #[must_use]
+    pub const fn epoch(&self) -> i64 {
+        self.epoch
     }
 
     /// The proof, in the organization whose directory made it.

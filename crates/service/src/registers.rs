@@ -1,7 +1,7 @@
 //! Lists that grow with the features, for floors that must not import them. One line per entry.
 
 use crate::{
-    App, Core, api_keys, approvals, domains,
+    App, Core, api_keys, approvals, directories, domains,
     endings::Dependent,
     flow::{self, Purpose},
     impersonation,
@@ -55,6 +55,7 @@ pub const JOBS: &[JobKind<App>] = &[
     jobs::maintenance(),
     jobs::sweep(),
     limits::sweeping(),
+    directories::ENDING,
     domains::CHECKING,
     approvals::ANNOUNCE,
     approvals::PING,

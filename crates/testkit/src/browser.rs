@@ -93,6 +93,11 @@ impl Browser {
     pub fn session(&self) -> Option<&String> {
         self.cookies.get("__Host-session")
     }
+
+    /// The session that only a directory vouches for.
+    pub fn confined_session(&self) -> Option<&String> {
+        self.cookies.get("__Host-directory")
+    }
 }
 
 /// A flow, as its owner sees it.

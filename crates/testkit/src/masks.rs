@@ -67,6 +67,7 @@ impl Masks {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let kind = match name {
             "__Host-session" => "session",
+            "__Host-directory" => "directory",
             "__Host-device" => "device",
             _ => "bind",
         };

@@ -75,6 +75,7 @@ impl Scene {
             device: false,
             approval: None,
             confined: false,
+            directory_epoch: None,
         };
         let new = &NewDerived {
             id,

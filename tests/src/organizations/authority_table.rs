@@ -106,6 +106,11 @@ const TABLE: &[(&str, &str)] = &[
     ("DELETE /v1/organizations/{organization}/members/{member}", "members:write"),
     ("POST /v1/organizations/{organization}/members/{member}/disable", "members:write"),
     ("POST /v1/organizations/{organization}/members/{member}/enable", "members:write"),
+    ("GET /v1/organizations/{organization}/members/{member}/directory-identities", "members:read"),
+    (
+        "DELETE /v1/organizations/{organization}/members/{member}/directory-identities/{identity}",
+        "members:write",
+    ),
     ("GET /v1/organizations/{organization}/members/{member}/grants", "members:read"),
     ("DELETE /v1/organizations/{organization}/members/{member}/grants", "members:write"),
     ("DELETE /v1/organizations/{organization}/members/{member}/grants/{client_id}", "members:write"),

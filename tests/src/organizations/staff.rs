@@ -57,6 +57,7 @@ pub fn context() -> RequestContext {
         locale: None,
         bind: None,
         session: None,
+        directory: None,
         device: None,
         authorization: None,
         dpop: Vec::new(),

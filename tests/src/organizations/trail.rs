@@ -215,6 +215,7 @@ fn context() -> porteiro_service::http::RequestContext {
         locale: None,
         bind: None,
         session: None,
+        directory: None,
         device: None,
         authorization: None,
         dpop: Vec::new(),

@@ -23,6 +23,8 @@ pub struct RequestContext {
     pub locale: Option<String>,
     pub bind: Option<String>,
     pub session: Option<String>,
+    /// The token of a session that only a directory vouches for. It is apart, so that neither replaces the other.
+    pub directory: Option<String>,
     pub device: Option<String>,
     /// Scheme and credentials of `Authorization`.
     pub authorization: Option<(String, String)>,
@@ -40,8 +42,32 @@ impl std::fmt::Debug for RequestContext {
     }
 }
 
+impl RequestContext {
+    /// That of a job: no browser sent it. `request`: the one that caused the job.
+    pub const fn of_job(request: RequestId) -> Self {
+        Self {
+            request_id: request,
+            address: IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED),
+            user_agent: String::new(),
+            origin: None,
+            fetch_site: None,
+            accept_language: String::new(),
+            locale: None,
+            bind: None,
+            session: None,
+            directory: None,
+            device: None,
+            authorization: None,
+            dpop: Vec::new(),
+            has_cookies: false,
+            certificate: None,
+        }
+    }
+}
+
 pub const BIND_COOKIE: &str = "__Host-bind";
 pub const SESSION_COOKIE: &str = "__Host-session";
+pub const DIRECTORY_COOKIE: &str = "__Host-directory";
 pub const DEVICE_COOKIE: &str = "__Host-device";
 
 impl<S: Sync> FromRequestParts<S> for RequestContext {
@@ -83,6 +109,7 @@ impl<S: Sync> FromRequestParts<S> for RequestContext {
             }),
             bind: cookie(&parts.headers, BIND_COOKIE),
             session: cookie(&parts.headers, SESSION_COOKIE),
+            directory: cookie(&parts.headers, DIRECTORY_COOKIE),
             device: cookie(&parts.headers, DEVICE_COOKIE),
             authorization,
             dpop: parts
@@ -113,10 +140,14 @@ fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     }
 }
 
-/// Removes the session cookie and the flow binding at sign-out, so that the next person at this browser cannot continue a
+/// Removes the session cookies and the flow binding at sign-out, so that the next person at this browser cannot continue a
 /// session or an open flow. The device cookie stays: it identifies no person.
 pub fn forget_person(headers: &mut HeaderMap) {
-    for name in [SESSION_COOKIE, BIND_COOKIE] {
+    forget_cookies(headers, &[SESSION_COOKIE, DIRECTORY_COOKIE, BIND_COOKIE]);
+}
+
+pub fn forget_cookies(headers: &mut HeaderMap, names: &[&str]) {
+    for name in names {
         if let Ok(gone) = HeaderValue::from_str(&set_cookie(name, "", 0)) {
             headers.append(header::SET_COOKIE, gone);
         }

@@ -53,6 +53,7 @@ migrations! {
     23, "0023_directories", compatible from 1;
     24, "0024_domains", compatible from 1;
     25, "0025_directory_consent", compatible from 1;
+    26, "0026_directory_epochs", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

@@ -169,8 +169,17 @@ pub struct Connection {
 /// Whom a directory of the organization vouched for.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Claim {
-    pub connection: String,
+    connection: String,
+    /// Whoever configured the connection chose its name, but not this.
+    issuer_host: String,
     pub identity: String,
+}
+
+impl Claim {
+    /// The connection, by both.
+    pub fn connection(&self) -> String {
+        format!("{} ({})", self.connection, self.issuer_host)
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]

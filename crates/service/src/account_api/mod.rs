@@ -4,6 +4,7 @@
 //! level of the account (ASVS 7.5.1). Otherwise the answer is `step_up_required`.
 
 mod endpoint;
+mod identities;
 mod organizations;
 mod view;
 
@@ -24,7 +25,7 @@ use crate::{
 };
 
 pub fn routes() -> Vec<Route> {
-    endpoint::routes().into_iter().chain(organizations::routes()).collect()
+    [endpoint::routes(), identities::routes(), organizations::routes()].into_iter().flatten().collect()
 }
 
 /// Changes of one account wait for each other; each session has its own queue.

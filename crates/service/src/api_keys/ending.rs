@@ -24,6 +24,7 @@ async fn end(app: &App, tx: &Tx, context: &RequestContext, cause: Cause<'_>) -> 
         Cause::Sessions { .. }
         | Cause::Account { .. }
         | Cause::Credential { .. }
+        | Cause::Directory(_)
         | Cause::Consent { .. }
         | Cause::Grant { .. }
         | Cause::MemberGrants { .. }

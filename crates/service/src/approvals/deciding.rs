@@ -136,6 +136,7 @@ fn terms(approval: &Approval, me: &SignedIn) -> Terms {
         device: false,
         approval: Some(approval.id.uuid()),
         confined: false,
+        directory_epoch: None,
     }
 }
 

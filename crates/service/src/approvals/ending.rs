@@ -25,6 +25,12 @@ async fn end(tx: &Tx, cause: Cause<'_>) -> Result<Gone, StoreError> {
             let credential = Some((credential.uuid(), keep.map(SessionId::uuid)));
             close(tx, account, Which { credential, ..all }).await?;
         }
+        Cause::Directory(gone) => {
+            let ended: Option<Vec<_>> =
+                gone.sessions.map(|all| all.iter().copied().map(SessionId::uuid).collect());
+            let credential = Some((gone.identity.uuid(), None));
+            close(tx, gone.account, Which { sessions: ended.as_deref(), credential, ..all }).await?;
+        }
         Cause::Consent { account, client_id } => {
             close(tx, account, Which { client_id: Some(client_id), ..all }).await?;
         }

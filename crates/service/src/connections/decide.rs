@@ -1,6 +1,7 @@
 //! Which connections may be configured. Pure.
 
 use porteiro_protocol::{jose::Algorithm, plain_text};
+use url::{Host, Url};
 
 use super::ClientAuthentication;
 
@@ -97,9 +98,59 @@ impl Definition {
     }
 }
 
+/// Endpoints that a provider has outside its issuer's domain. Google's are documented and have been the same for years.
+const ELSEWHERE: &[(&str, &[&str])] =
+    &[("accounts.google.com", &["oauth2.googleapis.com", "www.googleapis.com"])];
+
+/// Whether an endpoint may be one of the directory with this issuer: at the issuer's own host and port, or at the usual
+/// port of a host under the same registrable domain. An organization's administrator chose the issuer, so its metadata
+/// must not lead us to the directory of another organization on the operator's network (docs/decisions/0123).
+pub fn is_own_endpoint(issuer: &str, endpoint: &str) -> bool {
+    let (Ok(issuer), Ok(endpoint)) = (Url::parse(issuer), Url::parse(endpoint)) else { return false };
+    if issuer.origin() == endpoint.origin() {
+        return true;
+    }
+    let (Some(Host::Domain(own)), Some(Host::Domain(there))) = (issuer.host(), endpoint.host()) else {
+        return false;
+    };
+    let known = ELSEWHERE.iter().any(|(host, others)| *host == own && others.contains(&there));
+    // Where the suffix is not public, one domain may hold the directories of several organizations.
+    let registrable = |host| psl::domain(host).filter(|domain| domain.suffix().is_known());
+    let related = registrable(own.as_bytes()).is_some_and(|it| registrable(there.as_bytes()) == Some(it));
+    endpoint.port().is_none() && issuer.scheme() == endpoint.scheme() && (known || related)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_endpoints_of_a_directory_are_at_its_issuers_domain() {
+        let google = "https://accounts.google.com";
+        for (issuer, endpoint) in [
+            ("https://login.example.com", "https://login.example.com/token"),
+            ("https://login.example.com:8443/a", "https://login.example.com:8443/token"),
+            ("https://login.example.com", "https://keys.id.example.com/jwks"),
+            ("https://10.0.0.1", "https://10.0.0.1/token"),
+            (google, "https://oauth2.googleapis.com/token"),
+            (google, "https://www.googleapis.com/oauth2/v3/certs"),
+        ] {
+            assert!(is_own_endpoint(issuer, endpoint), "{issuer} {endpoint}");
+        }
+        for (issuer, endpoint) in [
+            ("https://login.example.com", "https://example.org/token"),
+            ("https://login.example.com", "https://login.example.com:8443/token"),
+            ("https://login.example.com", "https://keys.example.com:8443/jwks"),
+            ("https://login.example.com", "http://keys.example.com/jwks"),
+            ("https://a.co.uk", "https://b.co.uk/token"),
+            ("https://login.example.com", "https://oauth2.googleapis.com/token"),
+            ("https://10.0.0.1", "https://10.0.0.2/token"),
+            ("https://a.corp.internal", "https://b.corp.internal/token"),
+            (google, "https://storage.googleapis.com/token"),
+        ] {
+            assert!(!is_own_endpoint(issuer, endpoint), "{issuer} {endpoint}");
+        }
+    }
 
     fn definition() -> Definition {
         Definition {

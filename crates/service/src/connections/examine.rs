@@ -83,7 +83,20 @@ fn unreachable(url: &str) -> String {
 
 /// What does not fit, and both values where they differ.
 fn unfit(why: &Unusable, document: &Value, connection: &Connection) -> String {
-    let Unusable::Unfit(error) = why else { return unreachable(&metadata_url(connection)) };
+    let error = match why {
+        Unusable::Unfit(error) => error,
+        Unusable::Elsewhere(name) => {
+            let said: String = document[*name].as_str().unwrap_or("none").chars().take(200).collect();
+            return format!(
+                "The metadata names {said:?} as {name}. It must be at the host of the issuer {:?}, or at the usual port \
+                 of a host under the same domain. Create the connection with the issuer to which the endpoint belongs.",
+                connection.issuer
+            );
+        }
+        Unusable::Metadata | Unusable::Keys | Unusable::JustTried => {
+            return unreachable(&metadata_url(connection));
+        }
+    };
     let said: String = document["issuer"].as_str().unwrap_or("none").chars().take(200).collect();
     match error {
         porteiro_protocol::relying_party::MetadataError::Issuer => format!(

@@ -15,6 +15,7 @@ mod decide;
 mod examine;
 mod exchange;
 mod providers;
+mod recency;
 mod request;
 mod store;
 
@@ -28,6 +29,7 @@ pub use decide::{Definition, Entry, Unfit};
 pub use examine::{Examined, examine};
 pub use exchange::{Answer, Verified, exchange};
 pub use providers::{Providers, Unusable};
+pub use recency::{Recency, Requested};
 pub use request::{Secrets, redirect_uri, request};
 pub use store::{find, insert, list, organizations, replace};
 
@@ -69,6 +71,8 @@ pub struct Connection {
     sealed_secret: Option<Vec<u8>>,
     pub algorithm: Algorithm,
     pub enabled: bool,
+    /// Of an organization's connection: raised when it is disabled, which ends what it vouched for before.
+    pub epoch: i64,
     pub version: i64,
 }
 
@@ -128,6 +132,17 @@ impl Connection {
         match self.owner {
             Owner::Deployment => "openid",
             Owner::Organization(_, _) => "openid profile email",
+        }
+    }
+
+    /// The host of the issuer, and its port if that is not the usual one.
+    pub fn issuer_host(&self) -> String {
+        let url = url::Url::parse(&self.issuer).ok();
+        let host = |url: &url::Url| Some((url.host_str()?.to_owned(), url.port()));
+        match url.as_ref().and_then(host) {
+            Some((host, None)) => host,
+            Some((host, Some(port))) => format!("{host}:{port}"),
+            None => String::new(),
         }
     }
 

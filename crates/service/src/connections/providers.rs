@@ -17,7 +17,7 @@ use porteiro_protocol::{
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use super::Connection;
+use super::{Connection, Owner, decide::is_own_endpoint};
 use crate::App;
 
 const BELIEVED: Duration = Duration::minutes(10);
@@ -40,6 +40,8 @@ pub struct Known {
 pub enum Unusable {
     Metadata,
     Unfit(MetadataError),
+    /// The named endpoint is not the directory's own.
+    Elsewhere(&'static str),
     Keys,
     /// It was tried a moment ago.
     JustTried,
@@ -127,7 +129,20 @@ pub(super) async fn metadata(app: &App, connection: &Connection) -> Result<Value
 }
 
 pub(super) fn fit(document: &Value, connection: &Connection) -> Result<Provider, Unusable> {
-    Provider::parse(document, &connection.issuer, connection.algorithm).map_err(Unusable::Unfit)
+    let provider =
+        Provider::parse(document, &connection.issuer, connection.algorithm).map_err(Unusable::Unfit)?;
+    let endpoints = [
+        ("authorization_endpoint", &provider.authorization_endpoint),
+        ("token_endpoint", &provider.token_endpoint),
+        ("jwks_uri", &provider.jwks_uri),
+    ];
+    // The operator knows the endpoints of the deployment's connections.
+    let foreign = |(_, endpoint): &(&str, &String)| match connection.owner {
+        Owner::Deployment => false,
+        Owner::Organization(_, _) => !is_own_endpoint(&connection.issuer, endpoint),
+    };
+    let elsewhere = endpoints.into_iter().find(foreign).map(|(name, _)| name);
+    elsewhere.map_or(Ok(provider), |name| Err(Unusable::Elsewhere(name)))
 }
 
 /// The keys of its set (RFC 7517 §5). Symmetric ones are dropped: a published key is not a shared secret.

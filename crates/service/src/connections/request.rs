@@ -8,7 +8,7 @@ use porteiro_protocol::{
 use subtle::ConstantTimeEq;
 use url::Url;
 
-use super::{Connection, Unusable, providers::Want};
+use super::{Connection, Requested, Unusable, providers::Want};
 use crate::App;
 
 /// The address that the provider sends people back to. Each connection has its own: an answer at the address of another
@@ -64,7 +64,12 @@ impl Secrets {
 ///
 /// # Errors
 /// Why the provider cannot be used now.
-pub async fn request(app: &App, connection: &Connection, secrets: &Secrets) -> Result<String, Unusable> {
+pub async fn request(
+    app: &App,
+    connection: &Connection,
+    secrets: &Secrets,
+    requested: Option<Requested>,
+) -> Result<String, Unusable> {
     let known = app.providers.get(app, connection, Want::Kept).await?;
     let redirect_uri = redirect_uri(app, connection.id).ok_or(Unusable::JustTried)?;
     let verifier = CodeVerifier::parse(&secrets.verifier).map_err(|_| Unusable::JustTried)?;
@@ -78,5 +83,11 @@ pub async fn request(app: &App, connection: &Connection, secrets: &Secrets) -> R
         .append_pair("nonce", &secrets.nonce)
         .append_pair("code_challenge", &URL_SAFE_NO_PAD.encode(verifier.challenge()))
         .append_pair("code_challenge_method", "S256");
+    if let Some(requested) = requested {
+        url.query_pairs_mut().append_pair("max_age", &requested.max_age.to_string());
+        if requested.login {
+            url.query_pairs_mut().append_pair("prompt", "login");
+        }
+    }
     Ok(url.into())
 }

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     App,
     accounts::{Account, IdentifierKind},
+    connections::Recency,
     mail::Mail,
     sms::Sms,
     store::StoreError,
@@ -68,6 +69,8 @@ pub struct Step<'a> {
     pub invited: Option<&'a [u8]>,
     pub credentials: &'a [Credential],
     pub challenges: &'a [Challenge],
+    /// How recently another provider must have authenticated the person.
+    pub recency: Recency,
     /// Mails and messages sent in this flow.
     pub sends: u8,
     /// Whether text messages can be sent.

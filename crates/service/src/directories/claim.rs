@@ -27,11 +27,17 @@ pub struct Claim {
     pub organization: OrganizationId,
     pub connection: ConnectionId,
     pub connection_name: String,
+    /// The host of its issuer. Whoever configured the connection chose the name, but not this.
+    #[serde(default)]
+    pub issuer_host: String,
     pub subject: String,
     /// How the directory calls the person, for them to compare.
     pub label: String,
     #[serde(with = "time::serde::timestamp")]
     pub at: OffsetDateTime,
+    /// The epoch of the connection.
+    #[serde(default)]
+    pub epoch: i64,
     /// The person said that they use this service already.
     pub has_account: bool,
 }
@@ -74,7 +80,8 @@ pub async fn attach(
 ) -> Result<Attached, StoreError> {
     let Some(place) = organizations::lock(tx, claim.organization).await? else { return Ok(Attached::Lost) };
     let connection = connections::organizations::find(tx, place.id, claim.connection).await?;
-    let Some(connection) = connection.filter(|it| it.enabled && place.status == Status::Enabled) else {
+    let counts = |it: &Connection| it.enabled && it.epoch == claim.epoch && place.status == Status::Enabled;
+    let Some(connection) = connection.filter(counts) else {
         return Ok(Attached::Lost);
     };
     let member = members::find(tx, place.id, Whom::Account(account)).await?;
@@ -109,7 +116,7 @@ async fn link(
     let kind = EventKind::ExternalIdentityLinked;
     let event = security_log::Event { kind, subject: account.uuid(), payload };
     security_log::record(app, tx, context, event).await?;
-    let identity = store::standing(tx, place, id).await?;
+    let identity = store::standing(tx, place, id, claim.epoch).await?;
     let identity = identity.ok_or_else(|| StoreError::Inconsistent("an identity is gone".into()))?;
     Ok(Attached::Linked(Box::new(Vouched::now(&identity, claim.at))))
 }

@@ -5,8 +5,12 @@
 //! 2. A member for whom a directory vouches ([`Vouched`]) acts in that organization, and nowhere else.
 //! 3. An identity that nobody has yet leads to a [`Claim`]: the person says which account they are, and proves it
 //!    ([`attach`]).
+//! 4. Disabling the connection ends all of it, for ever: its epoch is part of every proof, and is over
+//!    (docs/decisions/0121). [`ENDING`] then ends the rows.
 
 mod claim;
+mod ending;
+mod linked;
 mod store;
 
 use porteiro_protocol::{
@@ -17,7 +21,9 @@ use porteiro_protocol::{
 use serde::{Deserialize, Serialize};
 
 pub use claim::{Attached, Claim, attach, record_rejection};
-pub use store::{find, standing, unlink};
+pub use ending::{ENDING, end_epoch};
+pub use linked::{Linked, unlink_one};
+pub use store::{find, list_of_account, list_of_member, standing, unlink};
 
 use crate::members::State;
 
@@ -32,6 +38,8 @@ pub struct Identity {
     pub state: State,
     /// How the organization calls the member.
     pub display_name: String,
+    /// The present epoch of the connection.
+    pub epoch: i64,
 }
 
 /// A member for whom a directory vouches, in a flow.
@@ -54,7 +62,7 @@ impl Vouched {
             organization: identity.organization,
             identity: identity.id,
             account: identity.account,
-            proof: DirectoryProof::new(identity.organization, proof),
+            proof: DirectoryProof::new(identity.organization, proof, identity.epoch),
             session: None,
         }
     }

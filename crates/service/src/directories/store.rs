@@ -1,8 +1,8 @@
-use porteiro_protocol::id::{ConnectionId, DirectoryIdentityId, MembershipId, OrganizationId};
+use porteiro_protocol::id::{AccountId, ConnectionId, DirectoryIdentityId, MembershipId, OrganizationId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::Identity;
+use super::{Identity, Linked};
 use crate::store::{Decode, Reader, RowError, StoreError, Tx};
 
 impl TryFrom<&Row> for Identity {
@@ -17,6 +17,7 @@ impl TryFrom<&Row> for Identity {
             account: identity.get::<Uuid>("account_id")?.into(),
             state: identity.parsed("state")?,
             display_name: identity.get("display_name")?,
+            epoch: identity.get("epoch")?,
         })
     }
 }
@@ -24,7 +25,7 @@ impl TryFrom<&Row> for Identity {
 /// Identities of enabled connections, with their members. `WHERE` continues.
 const IDENTITIES: &str =
     "SELECT i.identity_id, i.organization_id, i.connection_id, i.membership_id, m.account_id,
-        m.state, m.display_name
+        m.state, m.display_name, c.epoch
      FROM directory_identity i
      JOIN organization_connection c USING (organization_id, connection_id)
      JOIN membership m USING (organization_id, membership_id)
@@ -43,15 +44,107 @@ pub async fn find(
     rows.first().map(Identity::try_from).transpose().map_err(Into::into)
 }
 
-/// The identity that a proof names, while it counts: its connection is enabled, and a member has it.
+/// The identity that a proof names, while it counts: its connection is in the epoch in which it vouched, and a member
+/// has it.
 pub async fn standing(
     reader: &impl Reader,
     organization: OrganizationId,
     id: DirectoryIdentityId,
+    epoch: i64,
 ) -> Result<Option<Identity>, StoreError> {
-    let sql = format!("{IDENTITIES} AND i.identity_id = $2");
-    let rows = reader.rows("directories.standing", &sql, &[&organization.uuid(), &id.uuid()]).await?;
+    let sql = format!("{IDENTITIES} AND i.identity_id = $2 AND c.epoch = $3");
+    let rows = reader.rows("directories.standing", &sql, &[&organization.uuid(), &id.uuid(), &epoch]).await?;
     rows.first().map(Identity::try_from).transpose().map_err(Into::into)
+}
+
+/// The identities of a connection after one of them, in the order of their ids, with the account of the member.
+pub(super) async fn after(
+    tx: &Tx,
+    organization: OrganizationId,
+    connection: ConnectionId,
+    last: Uuid,
+    most: i64,
+) -> Result<Vec<(DirectoryIdentityId, AccountId)>, StoreError> {
+    let rows = tx
+        .query(
+            "SELECT i.identity_id, m.account_id FROM directory_identity i
+             JOIN membership m USING (organization_id, membership_id)
+             WHERE i.organization_id = $1 AND i.connection_id = $2 AND i.identity_id > $3
+               AND m.account_id IS NOT NULL
+             ORDER BY i.identity_id LIMIT $4",
+            &[&organization.uuid(), &connection.uuid(), &last, &most],
+        )
+        .await?;
+    rows.iter()
+        .map(|row| {
+            let (identity, id) = Decode::keyed::<Uuid>("directory_identity", "identity_id", row)?;
+            Ok((id.into(), identity.get::<Uuid>("account_id")?.into()))
+        })
+        .collect()
+}
+
+impl TryFrom<&Row> for Linked {
+    type Error = RowError;
+    fn try_from(row: &Row) -> Result<Self, RowError> {
+        let (identity, id) = Decode::keyed::<Uuid>("directory_identity", "identity_id", row)?;
+        Ok(Self {
+            id: id.into(),
+            organization: identity.get::<Uuid>("organization_id")?.into(),
+            membership: identity.get::<Uuid>("membership_id")?.into(),
+            account: identity.get::<Uuid>("account_id")?.into(),
+            connection: identity.get::<Uuid>("connection_id")?.into(),
+            connection_name: identity.get("name")?,
+            issuer: identity.get("issuer")?,
+            subject: identity.get("subject")?,
+            created_at: identity.get("created_at")?,
+        })
+    }
+}
+
+/// `WHERE` continues.
+const LINKED: &str =
+    "SELECT i.identity_id, i.organization_id, i.membership_id, m.account_id, i.connection_id, c.name, c.issuer, i.subject,
+        i.created_at
+     FROM membership m
+     JOIN directory_identity i USING (organization_id, membership_id)
+     JOIN organization_connection c USING (organization_id, connection_id)
+     WHERE m.account_id IS NOT NULL";
+
+/// The identities of a member, the oldest first.
+pub async fn list_of_member(
+    reader: &impl Reader,
+    organization: OrganizationId,
+    member: MembershipId,
+) -> Result<Vec<Linked>, StoreError> {
+    let sql = format!(
+        "{LINKED} AND m.organization_id = $1 AND m.membership_id = $2 ORDER BY i.created_at, i.identity_id"
+    );
+    let rows =
+        reader.rows("directories.list_of_member", &sql, &[&organization.uuid(), &member.uuid()]).await?;
+    rows.iter().map(|row| Linked::try_from(row).map_err(Into::into)).collect()
+}
+
+/// The identities of a person in all organizations, the oldest first.
+pub async fn list_of_account(reader: &impl Reader, account: AccountId) -> Result<Vec<Linked>, StoreError> {
+    let sql = format!("{LINKED} AND m.account_id = $1 ORDER BY i.created_at, i.identity_id");
+    let rows = reader.rows("directories.list_of_account", &sql, &[&account.uuid()]).await?;
+    rows.iter().map(|row| Linked::try_from(row).map_err(Into::into)).collect()
+}
+
+/// `false` if the member does not have it.
+pub(super) async fn delete(
+    tx: &Tx,
+    organization: OrganizationId,
+    id: DirectoryIdentityId,
+    member: MembershipId,
+) -> Result<bool, StoreError> {
+    let deleted = tx
+        .execute(
+            "DELETE FROM directory_identity WHERE organization_id = $1 AND identity_id = $2 AND membership_id = $3",
+            &[&organization.uuid(), &id.uuid(), &member.uuid()],
+        )
+        .await?;
+    Ok(deleted == 1)
 }
 
 /// Unlinks all identities of a member.

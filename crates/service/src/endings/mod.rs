@@ -8,7 +8,9 @@
 
 use std::{ops::AddAssign, pin::Pin};
 
-use porteiro_protocol::id::{AccountId, CredentialId, MembershipId, OrganizationId, SessionId};
+use porteiro_protocol::id::{
+    AccountId, CredentialId, DirectoryIdentityId, MembershipId, OrganizationId, SessionId,
+};
 use serde_json::json;
 
 use crate::{
@@ -25,7 +27,8 @@ text_enum! {
     Why { Reuse = "reuse", Client = "revoked_by_client", Owner = "revoked_by_owner", SessionEnded = "session_ended",
           Recovered = "recovered", CredentialChanged = "credential_changed", AccountDisabled = "account_disabled",
           MembershipEnded = "membership_ended", Organization = "revoked_by_organization",
-          ClientBlocked = "client_blocked", ActingEnded = "acting_ended", Used = "used" }
+          ClientBlocked = "client_blocked", ActingEnded = "acting_ended", Used = "used",
+          DirectoryEnded = "directory_ended" }
 }
 
 /// The authority that ended.
@@ -37,6 +40,8 @@ pub enum Cause<'a> {
     Account { account: AccountId, why: Why },
     /// A credential was removed. Grants of the session `keep` stay valid.
     Credential { account: AccountId, credential: CredentialId, keep: Option<SessionId> },
+    /// A directory of an organization no longer vouches for a member.
+    Directory(Directory<'a>),
     /// A person withdrew the consent for a client.
     Consent { account: AccountId, client_id: &'a str },
     /// One grant was revoked.
@@ -47,6 +52,20 @@ pub enum Cause<'a> {
     Membership(Membership<'a>),
     /// An organization no longer allows a client.
     Client { organization: OrganizationId, client_id: &'a str },
+}
+
+/// An identity of a member that a directory no longer vouches for.
+#[derive(Debug, Clone, Copy)]
+pub struct Directory<'a> {
+    pub account: AccountId,
+    pub identity: DirectoryIdentityId,
+    /// What it vouched for in this epoch, or before; none: whenever.
+    pub epoch: Option<i64>,
+    /// Only in these sessions.
+    pub sessions: Option<&'a [SessionId]>,
+    /// Grants for offline access end as well.
+    pub offline_too: bool,
+    pub why: Why,
 }
 
 /// A membership, the actor who ended it, and why.
@@ -121,6 +140,7 @@ pub async fn sessions_ended(
         sessions::Ended::CredentialChanged => (true, Why::CredentialChanged),
         sessions::Ended::AccountDisabled => (true, Why::AccountDisabled),
         sessions::Ended::MembershipEnded => (true, Why::MembershipEnded),
+        sessions::Ended::DirectoryEnded => (true, Why::DirectoryEnded),
     };
     end(app, tx, context, Cause::Sessions { account, sessions: ended, offline_too, why }).await.map(|_| ())
 }

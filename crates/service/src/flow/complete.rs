@@ -15,12 +15,11 @@ use super::{
     facts::Gathered,
     lost::remove_unproved_factors,
     notify::{happening, tell},
-    proofs::counted,
+    proofs::{counted, vouched},
     purpose::{Authentication, Completing},
     representation::Answer,
     state::{Kind, Pending, Refusal, State, Transport},
     store::Loaded,
-    vouched,
 };
 use crate::{
     App,
@@ -42,6 +41,8 @@ use crate::{
 pub struct Completion {
     /// A new session token; `None` if the session did not change.
     pub(super) session: Option<Issued>,
+    /// The cookie for it.
+    pub(super) cookie: &'static str,
     pub(super) device: Option<Issued>,
     /// The response to the client.
     pub(super) delivery: Option<Delivery>,
@@ -66,7 +67,7 @@ pub async fn complete(
     gathered: &Gathered,
 ) -> Result<Option<Completion>, StoreError> {
     if loaded.state.account().is_none() && gathered.facts.vouched.is_some() {
-        return vouched::complete(app, tx, context, loaded, gathered).await;
+        return super::vouched::complete(app, tx, context, loaded, gathered).await;
     }
     let now = loaded.now;
     let state = &mut loaded.state;
@@ -97,10 +98,18 @@ pub async fn complete(
     };
     let (level, proofs) = (decide::level_here(state, &gathered.facts), counted(state, &gathered.facts));
     let proofs = &proofs;
-    let authentication =
-        Authentication { account, session: session_id, proofs, level, confined_to: None, now };
+    let directory_epoch = vouched(state, &gathered.facts).map(|it| it.epoch);
+    let authentication = Authentication {
+        account,
+        session: session_id,
+        proofs,
+        level,
+        confined_to: None,
+        directory_epoch,
+        now,
+    };
     let delivery = deliver(app, tx, context, state, gathered, &authentication).await?;
-    Ok(Some(Completion { session, device, delivery, level }))
+    Ok(Some(Completion { session, cookie: SESSION_COOKIE, device, delivery, level }))
 }
 
 /// Completes the request of the flow, if it has one.
@@ -227,8 +236,13 @@ fn sealed<T>(outcome: Result<T, crate::secrets::MasterKeyError>) -> Result<T, St
 }
 
 /// The token that the browser presented is invalidated, of whichever account it was (ASVS 7.2.4, CVE-2026-7507).
-pub(super) async fn end_presented(app: &App, tx: &Tx, context: &RequestContext) -> Result<(), StoreError> {
-    let old = context.session.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Session, text));
+pub(super) async fn end_presented(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    token: Option<&str>,
+) -> Result<(), StoreError> {
+    let old = token.and_then(|text| app.secrets.handles.open(HandleKind::Session, text));
     let Some(old) = old else { return Ok(()) };
     let (account, session) = (old.route.owner.into(), old.route.row.into());
     accounts::lock(tx, account).await?;
@@ -246,7 +260,7 @@ async fn sign_in(
     account: AccountId,
     gathered: &Gathered,
 ) -> Result<sessions::NewSession, StoreError> {
-    end_presented(app, tx, context).await?;
+    end_presented(app, tx, context, context.session.as_deref()).await?;
     if state.kind == Kind::Recover {
         let ended = sessions::end_others(tx, account, None, Ended::Recovered).await?;
         let why = (Ended::Recovered, Why::Recovered);
@@ -365,7 +379,7 @@ pub fn present(loaded: &Loaded, completion: &Completion, show: Value) -> Answer 
     match loaded.state.transport {
         Transport::Browser => {
             if let Some(session) = &completion.session {
-                answer.cookies.push(set_cookie(SESSION_COOKIE, &session.text, SESSION_SECONDS));
+                answer.cookies.push(set_cookie(completion.cookie, &session.text, SESSION_SECONDS));
             }
             if let Some(device) = &completion.device {
                 answer.cookies.push(set_cookie(DEVICE_COOKIE, &device.text, DEVICE_SECONDS));

@@ -4,6 +4,7 @@
 use porteiro_protocol::{
     id::{ChallengeId, OrganizationId},
     plain_text,
+    time::OffsetDateTime,
 };
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ use crate::{
     credentials::{self, Rejected, federated},
     directories::{self, Attached, Claim, Vouched},
     http::RequestContext,
-    members,
+    members, organizations,
     store::{StoreError, Tx},
 };
 
@@ -58,7 +59,12 @@ pub(super) fn handler(action: Action) -> Option<Run> {
 
 async fn begin(step: &Step<'_>, input: &Value, place: OrganizationId) -> Result<step::Effect, Stopped> {
     let connection = connection(step, place, federated::chosen(input)?).await?;
-    let effect = federated::begin(&step.of_credential(), &connection, federated::PROVE).await?;
+    let mut credential = step.of_credential();
+    // Whose policy applies is known before the member is.
+    let policy = organizations::find(&step.app.store, place).await?.map(|place| place.policy);
+    let required = policy.and_then(|policy| policy.max_age);
+    credential.recency.max_age = credential.recency.max_age.into_iter().chain(required).min();
+    let effect = federated::begin(&credential, &connection, federated::PROVE).await?;
     Ok(step::Effect::Credential(Box::new(effect)))
 }
 
@@ -77,8 +83,13 @@ async fn finish(step: &Step<'_>, input: &Value, place: OrganizationId) -> Result
     let connection = connection(step, place, id).await?;
     let verified = federated::verified(&credential, input, challenge, &connection).await?;
     let subject = &verified.asserted.subject;
-    // What the directory says about its own age can only make the proof older.
-    let at = verified.asserted.auth_time.map_or(step.now, |at| at.min(step.now));
+    let rejected = |reason: &str| Stopped::Rejected {
+        by: Box::new(Rejected { organization: place, connection: connection.id, subject: subject.clone() }),
+        reason: reason.to_owned(),
+    };
+    federated::is_recent(challenge, &verified).map_err(rejected)?;
+    // A directory that does not say when it authenticated the person may have done so long ago.
+    let at = verified.asserted.auth_time.map_or(OffsetDateTime::UNIX_EPOCH, |at| at.min(step.now));
     let challenge = challenge.id;
     let found = directories::find(&step.app.store, place, connection.id, subject).await?;
     match found.as_ref().map(|identity| (identity.state, identity)) {
@@ -86,22 +97,19 @@ async fn finish(step: &Step<'_>, input: &Value, place: OrganizationId) -> Result
         Some((members::State::Active | members::State::Disabled, identity)) => {
             Ok(Effect::Vouch { vouched: Vouched::now(identity, at), challenge }.into())
         }
-        Some((members::State::Removed, _)) => Err(Stopped::Rejected {
-            by: Box::new(Rejected {
-                organization: place,
-                connection: connection.id,
-                subject: subject.clone(),
-            }),
-            reason: "the identity is that of a former member; add the person again".into(),
-        }),
+        Some((members::State::Removed, _)) => {
+            Err(rejected("the identity is that of a former member; add the person again"))
+        }
         None => {
             let claim = Claim {
                 organization: place,
                 connection: connection.id,
                 connection_name: connection.name.clone(),
+                issuer_host: connection.issuer_host(),
                 subject: subject.clone(),
                 label: label(&verified),
                 at,
+                epoch: connection.epoch,
                 has_account: false,
             };
             let rejected = Some("no member is linked to the identity".into());

@@ -138,7 +138,7 @@ pub const fn lifetime(kind: &Kind, transport: Transport) -> Lifetime {
 }
 
 pub use notify::{HOLD_REMINDERS, happening, notify, remind_of_holds, tell};
-pub use open::{current_session, open, present_session};
+pub use open::{current_session, open, present_sessions};
 pub use start::{Beginning, Started, start};
 
 /// The flow, if this browser or app opened it.

@@ -24,7 +24,7 @@ use crate::{
     App,
     bootstrap::BootstrapKey,
     credentials::{self, CredentialKind, Effect, NewChallenge, hashing::Typed, passkey},
-    http::RequestContext,
+    http::{BIND_COOKIE, DIRECTORY_COOKIE, RequestContext, SESSION_COOKIE},
     invitations,
     limits::{self, Bucket, FLOW_ADDRESS, FLOW_KIB, Rule, network},
     mail::templates::Locale,
@@ -230,15 +230,22 @@ pub async fn current_session(
     }
 }
 
-/// The request's session, also one that only a directory vouches for: such a session can be ended.
-pub async fn present_session(
+/// The sessions of the request, each with the cookies to remove when it ends: that of an account, and one that only a
+/// directory vouches for.
+pub async fn present_sessions(
     app: &Arc<App>,
     context: &RequestContext,
-) -> Result<Option<sessions::Present>, FlowError> {
-    match session_token(context)? {
-        Some(token) => Ok(sessions::present(app, token).await?),
-        None => Ok(None),
+) -> Result<Vec<(&'static [&'static str], sessions::Present)>, FlowError> {
+    let of_account: &[&str] = &[SESSION_COOKIE, BIND_COOKIE];
+    let of_directory: &[&str] = &[DIRECTORY_COOKIE, BIND_COOKIE];
+    let mut present = Vec::new();
+    for (cookies, token) in
+        [(of_account, session_token(context)?), (of_directory, context.directory.as_deref())]
+    {
+        let Some(token) = token else { continue };
+        present.extend(sessions::present(app, token).await?.map(|session| (cookies, session)));
     }
+    Ok(present)
 }
 
 fn session_token(context: &RequestContext) -> Result<Option<&str>, FlowError> {

@@ -9,6 +9,7 @@ use porteiro_protocol::{
 use super::{
     decide::Facts,
     state::{State, Subject},
+    vouched::Vouched,
 };
 use crate::{
     credentials::CredentialKind,
@@ -37,9 +38,13 @@ pub fn level(state: &State, now: OffsetDateTime) -> Level {
 
 /// The proofs that count for the request: the account's, and what a directory of its organization vouches for.
 pub(super) fn counted(state: &State, facts: &Facts) -> Vec<Proof> {
+    state.proofs.iter().chain(vouched(state, facts).map(|it| &it.proof)).cloned().collect()
+}
+
+/// The member for whom a directory vouches, unless the flow's account is another one.
+pub(super) fn vouched<'a>(state: &State, facts: &'a Facts) -> Option<&'a Vouched> {
     let vouched = facts.vouched.as_ref();
-    let vouched = vouched.filter(|it| state.account().is_none_or(|account| account == it.account));
-    state.proofs.iter().chain(vouched.map(|it| &it.proof)).cloned().collect()
+    vouched.filter(|it| state.account().is_none_or(|account| account == it.account))
 }
 
 /// The level that those reach now.

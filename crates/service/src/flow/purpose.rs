@@ -27,6 +27,7 @@ use super::{
 use crate::{
     App,
     branding::Audience,
+    connections::Recency,
     http::RequestContext,
     members::Member,
     organizations::Status,
@@ -302,6 +303,8 @@ pub struct Standing {
     /// The level that the organization requires.
     pub level: Level,
     pub max_age: Option<u32>,
+    /// How recently another provider must have authenticated the person, by the request and by the organization.
+    pub recency: Recency,
     pub needs_consent: bool,
     /// The digest of everything the person decides about.
     pub digest: Option<String>,
@@ -318,6 +321,7 @@ impl Standing {
             choices: Vec::new(),
             level: Level::None,
             max_age: None,
+            recency: Recency { login: false, max_age: None },
             needs_consent: false,
             digest: None,
         }
@@ -373,6 +377,8 @@ pub struct Authentication<'a> {
     pub level: Level,
     /// Only a directory of this organization vouches for the person: nothing is granted elsewhere.
     pub confined_to: Option<OrganizationId>,
+    /// The epoch of the directory that vouches for the person, also beside proofs of their own.
+    pub directory_epoch: Option<i64>,
     pub now: OffsetDateTime,
 }
 

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     App,
     credentials::{CredentialKind, federated},
+    directories::Claim,
     http::{BIND_COOKIE, set_cookie},
     store::StoreError,
 };
@@ -104,7 +105,8 @@ pub fn present(loaded: &Loaded, gathered: &Gathered, show: &Value) -> Answer {
         body["connections"] = json!(gathered.facts.connections);
     }
     if let Some(claim) = state.claim.as_ref().filter(|_| next.stage() == Stage::Claim) {
-        body["claim"] = json!({"connection": claim.connection_name, "identity": claim.label});
+        let Claim { connection_name, issuer_host, label, .. } = claim;
+        body["claim"] = json!({"connection": connection_name, "issuer_host": issuer_host, "identity": label});
     }
     if let (Some(opening), Some(brought)) = (gathered.facts.opening, &state.brought)
         && next.stage() == opening.stage

@@ -19,6 +19,7 @@ pub use crate::credentials::{Stopped, text};
 use crate::{
     App,
     accounts::Account,
+    connections::Recency,
     credentials::{self, Challenge, Credential, Occasion, hashing::Typed},
     http::RequestContext,
 };
@@ -58,6 +59,7 @@ impl<'a> Step<'a> {
             invited: state.invited.as_deref(),
             credentials: self.credentials,
             challenges: self.challenges,
+            recency: self.facts.standing.as_ref().map_or_else(Recency::default, |it| it.recency),
             sends: state.sends,
             sends_sms: self.facts.policy.sms,
             typed: self.typed,

@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     App, directories, endings,
-    http::RequestContext,
-    secrets::{HandleKind, Issued},
+    http::{DIRECTORY_COOKIE, RequestContext, SESSION_COOKIE},
+    secrets::{HandleKind, Issued, Presented},
     security_log::{self, EventKind},
     sessions::{self, Ended},
     store::{StoreError, Tx},
@@ -32,6 +32,8 @@ pub struct Vouched {
     pub account: AccountId,
     /// The proof, in the organization of the request.
     pub proof: Proof,
+    /// The epoch of the directory's connection.
+    pub epoch: i64,
     /// How the organization calls the member. Nothing else is known of them here.
     pub display_name: String,
 }
@@ -53,11 +55,13 @@ pub(super) async fn facts(
     {
         return Ok(None);
     }
-    let identity = directories::standing(&source, vouched.organization, vouched.identity).await?;
+    let epoch = vouched.proof.epoch();
+    let identity = directories::standing(&source, vouched.organization, vouched.identity, epoch).await?;
     let identity = identity.filter(|identity| identity.account == vouched.account);
     let facts = identity.map(|identity| Vouched {
         account: vouched.account,
         proof,
+        epoch,
         display_name: identity.display_name,
     });
     state.vouched = facts.is_some().then_some(vouched);
@@ -122,57 +126,88 @@ pub(super) async fn complete(
     let (Some(vouched), Some(facts)) = (&loaded.state.vouched, &gathered.facts.vouched) else {
         return Err(StoreError::Inconsistent("a completion for nobody".into()));
     };
-    let (session, token) = if let Some((session, _)) = &vouched.session {
-        (*session, None)
-    } else {
-        let (session, token) = open(app, tx, context, vouched).await?;
-        (session, Some(token))
+    let opened = match &vouched.session {
+        Some((session, _)) => Opened { session: *session, token: None, cookie: DIRECTORY_COOKIE },
+        None => open(app, tx, context, vouched).await?,
     };
     let level = level_here(&loaded.state, &gathered.facts);
     let authentication = Authentication {
         account: facts.account,
-        session,
+        session: opened.session,
         proofs: std::slice::from_ref(&facts.proof),
         level,
         confined_to: Some(vouched.organization),
+        directory_epoch: Some(facts.epoch),
         now: loaded.now,
     };
     let delivery = deliver(app, tx, context, &loaded.state, gathered, &authentication).await?;
-    Ok(Some(Completion { session: token, device: None, delivery, level }))
+    let Opened { token, cookie, .. } = opened;
+    Ok(Some(Completion { session: token, cookie, device: None, delivery, level }))
 }
 
-/// Adds the proof to the browser's session, if that is of the same account, or opens a new session. The browser does not
-/// become a known device, and the owner of the account gets no mail, because nobody signed in to the account.
+/// The session in which the member is from now on.
+struct Opened {
+    session: SessionId,
+    /// None if it did not change.
+    token: Option<Issued>,
+    cookie: &'static str,
+}
+
+/// Adds the proof to a session of the same account that the browser has, or opens a new one. That has a cookie of its
+/// own: the person who is signed in to an account in this browser stays so. The browser does not become a known device,
+/// and the owner of the account gets no mail, because nobody signed in to the account.
 async fn open(
     app: &App,
     tx: &Tx,
     context: &RequestContext,
     vouched: &directories::Vouched,
-) -> Result<(SessionId, Issued), StoreError> {
-    let sealed = |outcome: Result<_, crate::secrets::MasterKeyError>| {
-        outcome.map_err(|error| StoreError::Inconsistent(error.to_string()))
-    };
+) -> Result<Opened, StoreError> {
     let account = vouched.account;
-    let old = context.session.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Session, text));
-    if let Some(old) = old.filter(|old| old.route.owner == account.uuid()) {
-        let session = old.route.row.into();
-        if sessions::is_alive(tx, session, account, &old.hash).await? {
-            let token = sealed(sessions::issue(app, session, account))?;
-            let (place, proof) = (vouched.organization, &vouched.proof);
-            if sessions::add_directory(tx, session, account, place, proof, Some(&token.hash)).await? {
-                note(app, tx, context, vouched, EventKind::SessionRaised, session).await?;
-                return Ok((session, token));
+    let apart = context.directory.as_deref();
+    for (cookie, text) in [(SESSION_COOKIE, context.session.as_deref()), (DIRECTORY_COOKIE, apart)] {
+        let old = text.and_then(|text| app.secrets.handles.open(HandleKind::Session, text));
+        let Some(old) = old.filter(|old| old.route.owner == account.uuid()) else { continue };
+        if let Some((session, token)) = join(app, tx, context, vouched, &old).await? {
+            if cookie == SESSION_COOKIE {
+                // Otherwise the next request would be answered by it.
+                end_presented(app, tx, context, apart).await?;
             }
+            return Ok(Opened { session, token: Some(token), cookie });
         }
     }
-    end_presented(app, tx, context).await?;
+    end_presented(app, tx, context, apart).await?;
     let id = Id::ordered(app.clock.now(), &*app.entropy);
-    let session = sessions::NewSession { id, token: sealed(sessions::issue(app, id, account))? };
+    let session = sessions::NewSession { id, token: issue(app, id, account)? };
     let ended =
         sessions::open_confined(tx, account, vouched.organization, &session, &vouched.proof, context).await?;
     endings::sessions_ended(app, tx, context, account, &ended, Ended::TooMany).await?;
     note(app, tx, context, vouched, EventKind::SignInSucceeded, id).await?;
-    Ok((id, session.token))
+    Ok(Opened { session: id, token: Some(session.token), cookie: DIRECTORY_COOKIE })
+}
+
+/// `None` if the session has ended.
+async fn join(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    vouched: &directories::Vouched,
+    old: &Presented,
+) -> Result<Option<(SessionId, Issued)>, StoreError> {
+    let (session, account) = (old.route.row.into(), vouched.account);
+    if !sessions::is_alive(tx, session, account, &old.hash).await? {
+        return Ok(None);
+    }
+    let token = issue(app, session, account)?;
+    let (place, proof) = (vouched.organization, &vouched.proof);
+    if !sessions::add_directory(tx, session, account, place, proof, Some(&token.hash)).await? {
+        return Ok(None);
+    }
+    note(app, tx, context, vouched, EventKind::SessionRaised, session).await?;
+    Ok(Some((session, token)))
+}
+
+fn issue(app: &App, session: SessionId, account: AccountId) -> Result<Issued, StoreError> {
+    sessions::issue(app, session, account).map_err(|error| StoreError::Inconsistent(error.to_string()))
 }
 
 async fn note(

@@ -28,7 +28,7 @@ async fn end(app: &App, tx: &Tx, context: &RequestContext, cause: Cause<'_>) -> 
         Cause::Grant { account, client_id, why } => (account, Some(client_id), why),
         Cause::Membership(member) => return end_of_member(app, tx, context, member).await,
         // The platform administrator's own memberships do not matter: the permission is the platform's.
-        Cause::MemberGrants { .. } | Cause::Client { .. } => return Ok(()),
+        Cause::Directory(_) | Cause::MemberGrants { .. } | Cause::Client { .. } => return Ok(()),
     };
     end_of_actor(app, tx, context, actor, client_id, why).await
 }

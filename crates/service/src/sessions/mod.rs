@@ -18,7 +18,7 @@ use porteiro_protocol::{
 pub(crate) use store::ALIVE;
 pub use store::{
     Ended, SessionRecord, add_directory, end, end_others, end_presented, forget_credential, forget_directory,
-    is_alive, is_open, list, of_grant,
+    forget_identity, is_alive, is_open, list, of_grant,
 };
 
 use crate::{

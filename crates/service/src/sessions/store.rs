@@ -20,7 +20,8 @@ text_enum! {
     /// Why a session ended.
     Ended { SignedOut = "signed_out", EndedByOwner = "ended_by_owner", TooMany = "too_many", Recovered = "recovered",
             CredentialChanged = "credential_changed", AccountDisabled = "account_disabled",
-            EndedByPlatform = "ended_by_platform", MembershipEnded = "membership_ended" }
+            EndedByPlatform = "ended_by_platform", MembershipEnded = "membership_ended",
+            DirectoryEnded = "directory_ended" }
 }
 
 /// A valid session, as its owner sees it.
@@ -292,6 +293,38 @@ pub async fn forget_directory(
              WHERE session.account_id = $1 AND session.session_id = others.session_id AND session.ended_at IS NULL
              RETURNING session.session_id, ended_at IS NOT NULL AS ended",
             &[&account.uuid(), &organization.to_string()],
+        )
+        .await?;
+    let ended: Vec<_> = rows.into_iter().filter(|row| row.get::<_, bool>("ended")).collect();
+    ids(&ended)
+}
+
+/// Removes what a directory vouches for with one identity from the sessions of an account, as far as it is of this epoch or
+/// of an earlier one. Those with no other proof end.
+pub async fn forget_identity(
+    tx: &Tx,
+    account: AccountId,
+    organization: OrganizationId,
+    identity: Uuid,
+    epoch: Option<i64>,
+) -> Result<Vec<SessionId>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE session SET proofs = others.proofs,
+                    ended_at = CASE WHEN others.proofs = '[]' THEN now() END,
+                    end_reason = CASE WHEN others.proofs = '[]' THEN 'directory_ended' END
+             FROM (SELECT s.session_id, coalesce(jsonb_agg(proof) FILTER (
+                              WHERE (proof->'proof'->>'credential' = $3
+                                     AND coalesce((proof->>'epoch')::int8, 0) <= coalesce($4, 9223372036854775807))
+                                    IS NOT TRUE), '[]') AS proofs
+                   FROM session s CROSS JOIN jsonb_array_elements(s.proofs) proof
+                   WHERE s.account_id = $1 AND s.ended_at IS NULL
+                     AND s.proofs @> jsonb_build_array(jsonb_build_object('organization', $2::text))
+                   GROUP BY s.session_id) others
+             WHERE session.account_id = $1 AND session.session_id = others.session_id AND session.ended_at IS NULL
+               AND session.proofs <> others.proofs
+             RETURNING session.session_id, ended_at IS NOT NULL AS ended",
+            &[&account.uuid(), &organization.to_string(), &identity.to_string(), &epoch],
         )
         .await?;
     let ended: Vec<_> = rows.into_iter().filter(|row| row.get::<_, bool>("ended")).collect();

@@ -20,6 +20,7 @@ async fn end(tx: &Tx, cause: Cause<'_>) -> Result<Gone, StoreError> {
         }
         // These say nothing about the browser.
         Cause::Credential { .. }
+        | Cause::Directory(_)
         | Cause::Consent { .. }
         | Cause::Grant { .. }
         | Cause::MemberGrants { .. }

@@ -8,7 +8,7 @@ use super::{Asked, World, world};
 use crate::{
     oauth::driver::{parameter, verifier},
     organizations::driver::{call, get, join, organization, organization_key},
-    people::PASSWORD,
+    people::{PASSWORD, register_with_password},
 };
 
 /// The organization's directory vouched for Ana, and nobody else did.
@@ -204,13 +204,13 @@ async fn many_sign_ins_by_one_directory_end_no_session_of_another_organization()
              WHERE NOT proofs @? '$[*].method'",
         )
         .await;
-    let elsewhere = browser.session().unwrap().to_owned();
+    let elsewhere = browser.confined_session().unwrap().to_owned();
     for _ in 0..52 {
         confined(&world).await;
     }
     let left = "SELECT count(*) FROM session WHERE ended_at IS NULL AND NOT proofs @? '$[*].method'";
     assert_eq!(world.app.count(left).await, 51);
-    assert_eq!(*browser.session().unwrap(), elsewhere);
+    assert_eq!(*browser.confined_session().unwrap(), elsewhere);
     let there = "SELECT count(*) FROM session WHERE ended_at IS NULL
                  AND proofs::text LIKE '%00000000-0000-4000-8000-000000000001%'";
     assert_eq!(world.app.count(there).await, 1);
@@ -230,4 +230,53 @@ async fn a_removed_member_who_is_added_again_links_the_identity_again() {
     join(&world.app, world.place, account, "member").await;
     let asked = world.vouched("ana-there", &[]).await;
     assert_eq!(asked.flow.stage(), "claim", "{}", asked.flow.now);
+}
+
+/// A browser in which somebody is signed in to their account: a directory signs nobody out.
+#[tokio::test]
+async fn a_directorys_sign_in_as_somebody_else_leaves_the_session_of_the_account() {
+    let world = linked().await;
+    let mut ben = register_with_password(&world.app, "ben@example.test").await;
+    let token = ben.session().unwrap().to_owned();
+    let account = ben.get("/v1/account").await.json()["id"].clone();
+    let mut asked = world.ask(ben, &[]).await;
+    let answer = world.go(&mut asked, "ana-there").await;
+    asked.flow.act(&mut asked.browser, "federated/finish", answer).await;
+    let tokens = world.tokens(&mut asked).await;
+    let mut browser = asked.browser;
+    assert_eq!(*browser.session().unwrap(), token);
+    assert_eq!(browser.get("/v1/account").await.json()["id"], account, "still Ben");
+    let here = [("organization", "acme"), ("prompt", "none")];
+    let answer = asks(&world, &mut browser, &here).await;
+    assert!(parameter(&answer, "code").is_some(), "Ana, in her organization: {answer}");
+
+    // Ana's client signs her out, and Ben stays.
+    let hint = tokens["id_token"].as_str().unwrap();
+    let left = browser.get(&format!("/connect/logout?id_token_hint={hint}")).await;
+    assert_eq!(left.status, 200, "{}", left.text());
+    assert!(browser.confined_session().is_none());
+    let answer = asks(&world, &mut browser, &here).await;
+    assert_eq!(parameter(&answer, "error").as_deref(), Some("access_denied"), "Ben is no member: {answer}");
+    assert_eq!(browser.get("/v1/account").await.json()["id"], account);
+}
+
+/// Both sessions end when the person says so on our page.
+#[tokio::test]
+async fn whoever_signs_out_of_the_browser_signs_out_of_both_sessions() {
+    let world = linked().await;
+    let ben = register_with_password(&world.app, "ben@example.test").await;
+    let mut asked = world.ask(ben, &[]).await;
+    let answer = world.go(&mut asked, "ana-there").await;
+    asked.flow.act(&mut asked.browser, "federated/finish", answer).await;
+    world.tokens(&mut asked).await;
+    let mut browser = asked.browser;
+    browser.headers.push(("accept", "application/json".into()));
+    let question = browser.get("/connect/logout").await.json();
+    let confirm = question["confirm"].as_str().unwrap();
+    let left = browser.get(&format!("/connect/logout?confirm={confirm}")).await;
+    assert_eq!(left.json()["stage"], "complete", "{}", left.text());
+    assert!(browser.session().is_none() && browser.confined_session().is_none());
+    let open = "SELECT count(*) FROM session WHERE ended_at IS NULL AND (NOT proofs @? '$[*].method'
+                OR account_id = (SELECT account_id FROM account ORDER BY created_at DESC LIMIT 1))";
+    assert_eq!(world.app.count(open).await, 0);
 }

@@ -40,7 +40,9 @@ async fn an_identity_is_never_matched_by_its_address() {
     world.member("ana@example.test").await;
     let asked = world.vouched("mallory-there", &[]).await;
     assert_eq!((asked.flow.stage(), asked.flow.offers()), ("claim", vec!["claim/existing"]));
-    assert!(asked.browser.session().is_none());
+    let host = world.provider.host();
+    assert_eq!(asked.flow.now["claim"]["issuer_host"], host, "not only the name that somebody chose");
+    assert!(asked.browser.session().is_none() && asked.browser.confined_session().is_none());
     assert_eq!(world.app.count("SELECT count(*) FROM directory_identity").await, 0);
 }
 

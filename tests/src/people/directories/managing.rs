@@ -56,11 +56,16 @@ async fn a_connection_by_which_members_signed_in_is_not_deleted() {
 async fn an_organization_has_ten_connections_at_most_and_sees_its_own_only() {
     let world = world().await;
     let body = definition(&world.provider, &json!({}));
-    for _ in 1..10 {
-        connect(&world.app, world.place, &world.key, &body).await;
+    let named = |number: u8| {
+        let mut body = body.clone();
+        body["name"] = json!(format!("Directory {number}"));
+        body
+    };
+    for number in 1..10 {
+        connect(&world.app, world.place, &world.key, &named(number)).await;
     }
     let all = format!("/v1/organizations/{}/connections", world.place);
-    let full = call(&world.app, Method::POST, &all, &world.key, Some(&body), &[]).await;
+    let full = call(&world.app, Method::POST, &all, &world.key, Some(&named(10)), &[]).await;
     assert_eq!(full.json()["code"], "quota", "{}", full.text());
     let other = organization(&world.app, "other").await;
     let key = organization_key(&world.app, other, &["connections:*"]).await;
@@ -90,9 +95,45 @@ async fn people_join_with_no_more_than_their_administrator_holds() {
 #[tokio::test]
 async fn a_directory_on_a_private_network_is_reached_only_if_the_operator_lists_it() {
     let world = world().await;
-    let body = definition(&world.provider, &json!({"issuer": "https://10.0.0.1"}));
+    let body = definition(&world.provider, &json!({"name": "Private", "issuer": "https://10.0.0.1"}));
     let id = connect(&world.app, world.place, &world.key, &body).await;
     let path = format!("/v1/organizations/{}/connections/{id}/test", world.place);
     let tested = call(&world.app, Method::POST, &path, &world.key, None, &[]).await.json();
     assert_eq!((&tested["ok"], &tested["steps"][1]["step"]), (&json!(false), &json!("metadata")));
+}
+
+/// People choose by the name, so one connection does not pass for another.
+#[tokio::test]
+async fn two_connections_of_an_organization_have_different_names() {
+    let world = world().await;
+    let all = format!("/v1/organizations/{}/connections", world.place);
+    let same = definition(&world.provider, &json!({"name": "ACME Directory"}));
+    let taken = call(&world.app, Method::POST, &all, &world.key, Some(&same), &[]).await;
+    assert_eq!((taken.status.as_u16(), &taken.json()["code"]), (409, &json!("conflict")), "{}", taken.text());
+    let other = definition(&world.provider, &json!({"name": "Another"}));
+    let id = connect(&world.app, world.place, &world.key, &other).await;
+    assert_eq!(world.change(json!({"name": "another"})).await.status, 409);
+    assert_eq!(world.change(json!({"name": "ACME directory"})).await.status, 200, "its own");
+    assert_ne!(id, world.connection);
+    let elsewhere = organization(&world.app, "other").await;
+    let key = organization_key(&world.app, elsewhere, &["connections:*"]).await;
+    connect(&world.app, elsewhere, &key, &other).await;
+}
+
+/// The metadata must not lead us to the directory of another organization.
+#[tokio::test]
+async fn endpoints_on_other_hosts_than_the_issuers_are_refused() {
+    let world = world().await;
+    let path = format!("/v1/organizations/{}/connections/{}/test", world.place, world.connection);
+    for name in ["authorization_endpoint", "token_endpoint", "jwks_uri"] {
+        world.provider.bend_metadata(json!({name: "http://127.0.0.1:1/elsewhere"}));
+        let tested = call(&world.app, Method::POST, &path, &world.key, None, &[]).await.json();
+        let last = tested["steps"].as_array().unwrap().last().unwrap();
+        assert_eq!((&last["step"], &last["ok"]), (&json!("metadata_content"), &json!(false)), "{tested}");
+        assert!(last["explanation"].as_str().unwrap().contains(name), "{last}");
+    }
+    let mut asked = world.ask(porteiro_testkit::Browser::new(&world.app), &[]).await;
+    let chosen = json!({"connection": world.connection});
+    let refused = asked.flow.attempt(&mut asked.browser, "federated/begin", chosen).await;
+    assert_eq!(refused.status, 422, "{}", refused.text());
 }

@@ -2,8 +2,11 @@
 //! worth elsewhere.
 
 mod confined;
+mod ended;
 mod linking;
 mod managing;
+mod recency;
+mod unlinking;
 
 use std::sync::Arc;
 
@@ -45,6 +48,18 @@ pub async fn world_with(more: Value) -> World {
     let provider = Provider::start().await;
     let builder = TestApp::builder().people().connections(4).private_hosts(vec![provider.host()]);
     let app = Arc::new(builder.start().await);
+    world_on(app, provider, more).await
+}
+
+/// The same on three nodes; the world's own is the first.
+pub async fn world_of_three() -> (World, Vec<Arc<TestApp>>) {
+    let provider = Provider::start().await;
+    let builder = TestApp::builder().people().connections(4).private_hosts(vec![provider.host()]);
+    let nodes = builder.start_nodes(3).await;
+    (world_on(Arc::clone(&nodes[0]), provider, json!({})).await, nodes)
+}
+
+async fn world_on(app: Arc<TestApp>, provider: Provider, more: Value) -> World {
     provider.agree(&app);
     let place = organization(&app, "acme").await;
     let key = organization_key(&app, place, &["connections:*", "organization:*", "audit:read"]).await;

@@ -67,8 +67,8 @@ struct Inside {
     /// Paths that were asked for.
     heard: Vec<String>,
     now: Option<OffsetDateTime>,
-    /// What was asked for last.
-    scope: String,
+    /// The last request.
+    last: String,
 }
 
 pub struct Provider {
@@ -138,7 +138,18 @@ impl Provider {
     }
 
     pub fn scope(&self) -> String {
-        self.inside.lock().unwrap().scope.clone()
+        self.sent("scope").unwrap()
+    }
+
+    /// A parameter of the last request with which somebody came.
+    pub fn sent(&self, name: &str) -> Option<String> {
+        let url = Url::parse(&self.inside.lock().unwrap().last).unwrap();
+        url.query_pairs().find(|(known, _)| known == name).map(|(_, value)| value.into_owned())
+    }
+
+    /// Its time, in seconds since 1970.
+    pub fn now(&self) -> i64 {
+        self.inside.lock().unwrap().now.expect("a clock").unix_timestamp()
     }
 
     pub fn heard(&self, path: &str) -> usize {
@@ -157,7 +168,7 @@ impl Provider {
         assert_eq!(get("response_type"), "code");
         assert_eq!((get("client_id"), get("code_challenge_method")), (CLIENT.into(), "S256".into()));
         let mut inside = self.inside.lock().unwrap();
-        inside.scope = get("scope");
+        redirect_to.clone_into(&mut inside.last);
         let code = format!("code-{}", inside.asked.len());
         let asked = Asked {
             nonce: get("nonce"),

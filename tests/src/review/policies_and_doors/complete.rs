@@ -38,6 +38,10 @@ const CHANGES: &[(&str, Result<Change, &str>)] = &[
     ("POST /v1/organizations/{organization}/members/{member}/enable", Ok(MemberDisabled)),
     ("DELETE /v1/organizations/{organization}/members/{member}/grants", Ok(GrantsEnded)),
     ("DELETE /v1/organizations/{organization}/members/{member}/grants/{client_id}", Ok(GrantsEnded)),
+    (
+        "DELETE /v1/organizations/{organization}/members/{member}/directory-identities/{identity}",
+        Err("ends what the directory vouched for; tests/src/people/directories"),
+    ),
     ("POST /v1/organizations/{organization}/members/{member}/impersonations", Err("gives")),
     (
         "POST /v1/organizations/{organization}/members/{member}/impersonations/{impersonation}/tokens",

@@ -24,6 +24,7 @@ impl Connection {
             sealed_secret: connection.get("client_secret")?,
             algorithm: connection.parsed("algorithm")?,
             enabled: connection.get("enabled")?,
+            epoch: 0,
             version: connection.get("version")?,
         })
     }

@@ -18,10 +18,11 @@ fn read(row: &Row) -> Result<Connection, RowError> {
         jit_role: connection.get("jit_role")?,
         authoritative: connection.get("authoritative")?,
     };
-    Connection::read(row, Owner::Organization(organization.into(), entry))
+    let epoch = connection.get("epoch")?;
+    Ok(Connection { epoch, ..Connection::read(row, Owner::Organization(organization.into(), entry))? })
 }
 
-const ENTRY: &str = "organization_id, subject_claim, jit_role, authoritative";
+const ENTRY: &str = "organization_id, subject_claim, jit_role, authoritative, epoch";
 
 /// All connections of an organization, by name. They are few.
 pub async fn list(reader: &impl Reader, organization: OrganizationId) -> Result<Vec<Connection>, StoreError> {
@@ -64,6 +65,23 @@ pub async fn offered(reader: &impl Reader, organization: OrganizationId) -> Resu
         .collect()
 }
 
+/// Whether another connection of the organization has this name. The caller holds the organization's lock.
+pub async fn is_taken(
+    tx: &Tx,
+    organization: OrganizationId,
+    name: &str,
+    except: ConnectionId,
+) -> Result<bool, StoreError> {
+    let rows = tx
+        .query(
+            "SELECT 1 FROM organization_connection
+             WHERE organization_id = $1 AND lower(name) = lower($2) AND connection_id <> $3",
+            &[&organization.uuid(), &name, &except.uuid()],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}
+
 /// `false` if there is no room for another one. The caller holds the organization's lock.
 pub async fn insert(
     tx: &Tx,
@@ -99,7 +117,7 @@ pub async fn insert(
     Ok(inserted == 1)
 }
 
-/// As [`super::replace`].
+/// As [`super::replace`]. Disabling it ends its epoch.
 pub async fn replace(
     tx: &Tx,
     organization: OrganizationId,
@@ -113,7 +131,7 @@ pub async fn replace(
         .execute(
             "UPDATE organization_connection SET name = $3, client_id = $4, client_authentication = $5, algorithm = $7,
                     client_secret = CASE WHEN $5 = 'private_key_jwt' THEN NULL ELSE coalesce($6, client_secret) END,
-                    enabled = $8, subject_claim = $9, jit_role = $10, authoritative = $11, version = version + 1
+                    enabled = $8, epoch = epoch + (enabled AND NOT $8)::int, subject_claim = $9, jit_role = $10, authoritative = $11, version = version + 1
              WHERE organization_id = $1 AND connection_id = $2 AND version = $12 AND issuer = $13",
             &[
                 &organization.uuid(),

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     accounts::{self, IdentifierKind},
-    connections::{self, Answer, Connection, Secrets, Verified},
+    connections::{self, Answer, Connection, Requested, Secrets, Verified},
     limits::{FEDERATED_ADDRESS, STEP_ADDRESS},
     mail::templates::Change,
 };
@@ -117,7 +117,9 @@ pub async fn begin(
 ) -> Result<Effect, Stopped> {
     let id = step.new_challenge_id();
     let secrets = Secrets::new(step.app, step.flow_id, id);
-    let to = connections::request(step.app, connection, &secrets).await.map_err(|_| Stopped::Invalid {
+    let requested = step.recency.requested(step.now);
+    let to = connections::request(step.app, connection, &secrets, requested).await;
+    let to = to.map_err(|_| Stopped::Invalid {
         field: "connection",
         detail: "cannot be reached now; try again later or another way".into(),
     })?;
@@ -126,7 +128,7 @@ pub async fn begin(
             id,
             module,
             purpose: if module == PROVE { Purpose::Prove } else { Purpose::Enrol },
-            body: json!({"connection": connection.id}),
+            body: json!({"connection": connection.id, "requested": requested}),
             // One answer is sent on to the provider, however many arrive at once.
             max_attempts: 1,
             lifetime_seconds: LIFETIME_SECONDS,
@@ -143,6 +145,16 @@ pub fn awaited<'a>(step: &'a Step<'_>, module: &str) -> Result<(&'a Challenge, C
     let challenge = step.challenge(module).ok_or_else(nothing)?;
     let id = challenge.body["connection"].as_str().and_then(|id| id.parse().ok());
     Ok((challenge, id.ok_or_else(nothing)?))
+}
+
+/// Whether the provider authenticated the person as recently as the challenge asked for.
+///
+/// # Errors
+/// What it did not do, in a fixed text.
+pub fn is_recent(challenge: &Challenge, verified: &Verified) -> Result<(), &'static str> {
+    let requested: Option<Requested> = serde_json::from_value(challenge.body["requested"].clone())
+        .map_err(|_| "what was asked of the provider cannot be read")?;
+    requested.map_or(Ok(()), |requested| requested.check(verified.asserted.auth_time))
 }
 
 /// Whom the provider of a connection vouches for in this answer to the challenge.
@@ -174,7 +186,9 @@ pub async fn verified(
 async fn finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let (challenge, id) = awaited(step, PROVE)?;
     let connection = connection(step, id).await?;
-    let asserted = verified(step, input, challenge, &connection).await?.asserted;
+    let verified = verified(step, input, challenge, &connection).await?;
+    is_recent(challenge, &verified).map_err(|reason| refused(Method::Federated, reason))?;
+    let asserted = verified.asserted;
     let value = identity(&connection.id.to_string(), &connection.issuer, &asserted.subject);
     let unlinked = || refused(Method::Federated, "the identity is not linked to an account");
     let key = step.app.secrets.identifier_key(IDENTITY, value.as_bytes());

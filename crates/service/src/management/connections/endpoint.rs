@@ -41,7 +41,7 @@ pub fn routes() -> Vec<Route> {
                     "client_authentication": "client_secret_basic", "client_secret": "…", "algorithm": "RS256",
                     "subject_claim": "sub"}))
                 .creates::<Shown>()
-                .refuses(&[ProblemCode::FieldInvalid, ProblemCode::Quota]),
+                .refuses(&[ProblemCode::FieldInvalid, ProblemCode::Conflict, ProblemCode::Quota]),
         ),
         Route::get(ONE, READ, one).operation(
             Operation::new("organization_connections.get", "Get a connection of an organization")
@@ -56,7 +56,7 @@ pub fn routes() -> Vec<Route> {
             .takes::<Document>()
             .gives::<Shown>()
             .versioned()
-            .refuses(&[ProblemCode::FieldInvalid]),
+            .refuses(&[ProblemCode::FieldInvalid, ProblemCode::Conflict]),
         ),
         Route::delete(ONE, WRITE, delete).operation(
             Operation::new(
@@ -80,7 +80,7 @@ pub fn routes() -> Vec<Route> {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "OrganizationConnectionDefinition")]
 struct Document {
-    /// What people see: "Sign in with …".
+    /// What people see: "Sign in with …". No two connections of an organization have the same, in any case.
     name: String,
     /// The provider's issuer, as in its metadata. It cannot be changed later.
     issuer: String,
@@ -93,7 +93,8 @@ struct Document {
     /// The one algorithm of the provider's ID tokens; with `private_key_jwt` also of ours.
     #[schemars(with = "String")]
     algorithm: Algorithm,
-    /// Whether members can sign in by it; true by default.
+    /// Whether members can sign in by it; true by default. Disabling it ends all sessions and grants that rest on it, for
+    /// ever.
     #[serde(default = "yes")]
     enabled: bool,
     /// The claim of its ID tokens that is compared with the `externalId` of provisioned members: `sub` by default, `oid`

@@ -1,5 +1,5 @@
 //! An organization configures connections to its directories. A connection by which members have signed in is disabled,
-//! not deleted: their identities would mean nothing without it.
+//! not deleted: their identities would mean nothing without it. Disabling it ends what it vouched for, for ever.
 
 mod endpoint;
 
@@ -17,6 +17,7 @@ use crate::{
     api::stale,
     audit_trail::{self, Target, TrailKind},
     connections::{self, Connection, Definition, Entry, MOST, Owner, organizations as stored},
+    directories,
     http::{Problem, ProblemCode, RequestContext, TxProblem},
     roles,
     store::{StoreError, Tx},
@@ -61,6 +62,7 @@ async fn create(
     change(app, context, caller, "connections.create", |tx| async move {
         let place = entered(&tx, caller, wanted).await?;
         let Wanted { definition, entry } = wanted;
+        not_taken(&tx, place, id, definition).await?;
         if !stored::insert(&tx, place, id, definition, entry, sealed.as_deref()).await? {
             let text = format!("an organization has at most {MOST} connections");
             return Err(Problem::new(ProblemCode::Quota, text).into());
@@ -90,10 +92,14 @@ async fn replace(
             return Err(Problem::new(ProblemCode::FieldInvalid, text).into());
         }
         let Wanted { definition, entry } = wanted;
+        not_taken(&tx, place, id, definition).await?;
         if !stored::replace(&tx, place, id, definition, entry, sealed.as_deref(), seen).await? {
             return Err(stale().into());
         }
         let new = kept(&tx, place, id).await?;
+        if new.epoch != old.epoch {
+            directories::end_epoch(app, &tx, context, place, id, old.epoch).await?;
+        }
         record(app, &tx, context, caller, place, id, (said(&old), said(&new))).await?;
         Ok(new)
     })
@@ -128,6 +134,20 @@ async fn entered(tx: &Tx, caller: &Caller, wanted: &Wanted) -> Result<Organizati
         members::decide::may_give(&held, &definitions, role)?;
     }
     Ok(organization.id)
+}
+
+/// People choose a connection by its name.
+async fn not_taken(
+    tx: &Tx,
+    place: OrganizationId,
+    id: ConnectionId,
+    definition: &Definition,
+) -> Result<(), TxProblem> {
+    if stored::is_taken(tx, place, &definition.name, id).await? {
+        let text = "name: another connection of the organization has it";
+        return Err(Problem::new(ProblemCode::Conflict, text).into());
+    }
+    Ok(())
 }
 
 async fn kept(tx: &Tx, place: OrganizationId, id: ConnectionId) -> Result<Connection, TxProblem> {

@@ -185,6 +185,7 @@ async fn write(
         device: false,
         approval: None,
         confined: false,
+        directory_epoch: None,
     };
     let acting = Acting::from(&member);
     let new = NewActing {

@@ -10,6 +10,7 @@ pub mod cut;
 pub mod decide;
 mod endpoint;
 mod grants;
+mod identities;
 mod store;
 
 pub use changing::{Who, add, change, dry_run, enable, end, leave};
@@ -18,5 +19,5 @@ pub use store::{End, invalidate_account, invalidate_client};
 use crate::http::Route;
 
 pub fn routes() -> Vec<Route> {
-    [endpoint::routes(), grants::routes()].into_iter().flatten().collect()
+    [endpoint::routes(), grants::routes(), identities::routes()].into_iter().flatten().collect()
 }

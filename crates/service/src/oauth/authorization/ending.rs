@@ -19,6 +19,7 @@ async fn end(tx: &Tx, cause: Cause<'_>) -> Result<Gone, StoreError> {
         Cause::Sessions { .. }
         | Cause::Account { .. }
         | Cause::Credential { .. }
+        | Cause::Directory(_)
         | Cause::Grant { .. }
         | Cause::Membership(_)
         | Cause::Client { .. } => 0,

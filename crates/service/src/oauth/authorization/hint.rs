@@ -32,6 +32,6 @@ fn id_token(app: &App, token: &str, keys: &[Value]) -> Option<Value> {
     let verified = verify_compact(token, keys, Algorithm::ALL).ok()?;
     let typed = verified.header["typ"].as_str().is_none_or(|typ| typ == "JWT");
     // Other tokens of ours have the same type; only an ID token has all of these claims.
-    let whole = ["sub", "sid", "auth_time"].iter().all(|name| !verified.payload[*name].is_null());
+    let whole = ["sub", "sid", "at_hash"].iter().all(|name| !verified.payload[*name].is_null());
     (typed && whole && verified.payload["iss"] == app.issuer()).then_some(verified.payload)
 }

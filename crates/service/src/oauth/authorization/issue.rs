@@ -274,6 +274,7 @@ fn terms(prepared: &Prepared, authentication: &Authentication<'_>) -> Terms {
         device: prepared.device.is_some(),
         approval: None,
         confined: authentication.confined_to.is_some(),
+        directory_epoch: authentication.directory_epoch,
     }
 }
 

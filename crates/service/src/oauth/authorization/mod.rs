@@ -55,6 +55,7 @@ use super::{
 };
 use crate::{
     App,
+    connections::Recency,
     flow::{Choice, Continuation, Person, Standing},
     http::{OAuthError, Route},
     members::Member,
@@ -323,7 +324,16 @@ pub async fn standing(
         choices,
         level,
         max_age,
+        recency: recency(prepared, max_age),
         needs_consent,
         digest: Some(digest),
     })
+}
+
+/// What is passed on to another provider by which the person signs in. `usual`: what the organization requires.
+fn recency(prepared: &Prepared, usual: Option<u32>) -> Recency {
+    let asked = prepared.request.max_age.or(prepared.client.metadata.default_max_age);
+    let asked = asked.map(|asked| u32::try_from(asked).unwrap_or(u32::MAX));
+    let max_age = asked.into_iter().chain(usual).min();
+    Recency { login: prepared.request.prompts(Prompt::Login), max_age }
 }

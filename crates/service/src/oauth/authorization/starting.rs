@@ -12,7 +12,7 @@ use porteiro_protocol::{
 use super::{AuthorizationPurpose, Continued, Prepared, Request, place};
 use crate::{
     App, connections,
-    directories::Vouched,
+    directories::{self, Vouched},
     flow::{self, Beginning, Continuation, FlowError, Ready, Started, state::Transport},
     http::RequestContext,
     members::{self, State, Whom},
@@ -47,14 +47,17 @@ pub async fn start(
     };
     let mut vouched = None;
     if let Some(place) = place {
+        // Who came by the directory last is not the person who is signed in to an account in this browser.
+        vouched = vouched_for(app, context.directory.as_deref(), &continued, &prepared, place).await?;
+        signed_in = signed_in.filter(|_| vouched.is_none());
         if let Some(it) = &signed_in
             && may_come_by_directory(app, it, place).await?
             && !request.prompts(Prompt::None)
         {
             signed_in = None;
         }
-        if signed_in.is_none() {
-            vouched = vouched_for(app, context, &continued, &prepared, place).await?;
+        if signed_in.is_none() && vouched.is_none() {
+            vouched = vouched_for(app, context.session.as_deref(), &continued, &prepared, place).await?;
         }
     }
     let stale = |it: &SignedIn| request.prompts(Prompt::Login) || is_too_old(&prepared, it);
@@ -88,11 +91,11 @@ async fn may_come_by_directory(
     Ok(member.is_none_or(|member| member.state == State::Removed))
 }
 
-/// What a directory of the organization vouches for in the session, unless the request wants the person to prove it
+/// What a directory of the organization vouches for in a session of the browser, unless the request wants the person to prove it
 /// again or to choose.
 async fn vouched_for(
     app: &Arc<App>,
-    context: &RequestContext,
+    token: Option<&str>,
     continued: &Continued,
     prepared: &Prepared,
     place: OrganizationId,
@@ -101,7 +104,7 @@ async fn vouched_for(
     if [Prompt::Login, Prompt::SelectAccount, Prompt::Create].into_iter().any(|it| request.prompts(it)) {
         return Ok(None);
     }
-    let Some(token) = context.session.as_deref() else { return Ok(None) };
+    let Some(token) = token else { return Ok(None) };
     let Some(found) = sessions::within(app, token, place).await? else { return Ok(None) };
     let when = found.proof.within(place).map(|proof| proof.at);
     let is_hinted = continued.hinted.is_none_or(|hinted| hinted == found.account_id);
@@ -112,7 +115,15 @@ async fn vouched_for(
         return Ok(None);
     }
     let session = (found.session_id, found.token_hash.to_vec());
-    Ok(Vouched::of_session(place, found.account_id, found.proof, session))
+    let vouched = Vouched::of_session(place, found.account_id, found.proof, session);
+    match &vouched {
+        Some(it)
+            if directories::standing(&app.store, place, it.identity, it.proof.epoch()).await?.is_none() =>
+        {
+            Ok(None)
+        }
+        Some(_) | None => Ok(vouched),
+    }
 }
 
 fn is_too_old(prepared: &Prepared, signed_in: &SignedIn) -> bool {

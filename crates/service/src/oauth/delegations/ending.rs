@@ -73,7 +73,12 @@ async fn end(app: &App, tx: &Tx, cause: Cause<'_>) -> Result<Gone, StoreError> {
         }
         // A delegation outlives the session in which it was made, as consent does. For what a member allowed clients
         // there is a cause of its own when the membership ends.
-        Cause::Sessions { .. } | Cause::Credential { .. } | Cause::Grant { .. } | Cause::Membership(_) => {
+        // Whom only a directory vouches for makes none.
+        Cause::Sessions { .. }
+        | Cause::Credential { .. }
+        | Cause::Directory(_)
+        | Cause::Grant { .. }
+        | Cause::Membership(_) => {
             return Ok(Gone::default());
         }
     };

@@ -54,6 +54,7 @@ pub(super) async fn derive(
         device: false,
         approval: None,
         confined: false,
+        directory_epoch: None,
     };
     let new = &NewDerived {
         id,

@@ -30,7 +30,7 @@ pub use store::{
     is_alive, list, list_of_membership, lock_ending, look_again, reach, redelegable, refusable,
     revoke_acting, revoke_asserted, revoke_one, statement, step, store_notified,
 };
-pub(crate) use store::{delegation_lives, meant, not_ended, not_ended_there};
+pub(crate) use store::{delegation_lives, directory_vouches, meant, not_ended, not_ended_there};
 
 use super::acting::Acting;
 pub use crate::endings::Why;
@@ -40,6 +40,7 @@ use crate::organizations::Proved;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Terms {
     pub level: Level,
+    /// 0 if a directory did not say it: longer ago than anything that is required.
     pub auth_time: i64,
     pub amr: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,6 +65,9 @@ pub struct Terms {
     /// Only a directory of the organization vouched for the person: nothing of their account is told.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confined: bool,
+    /// The epoch of the directory that vouched for the person, also beside proofs of their own: the grant ends with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory_epoch: Option<i64>,
 }
 
 impl Terms {

@@ -161,7 +161,7 @@ fn assertion(
         issued: now,
         resource: granted.resource,
         scope: Some(granted.scope).filter(|scope: &Scope| !scope.is_empty()),
-        auth_time: Some(terms.auth_time),
+        auth_time: Some(terms.auth_time).filter(|at| *at > 0),
         acr: Some(terms.level.acr().to_owned()),
         tenant: Some(subject.member.organization.id.to_string()),
         audience_tenant: None,

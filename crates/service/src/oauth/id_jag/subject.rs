@@ -105,7 +105,7 @@ async fn by_id_token(request: TokenRequest<'_>, token: &str) -> Result<Live, OAu
 
 fn is_of(app: &App, client: &Client, live: &Live, claims: &Value) -> bool {
     claims["sid"] == app.secrets.sid(live.session, &client.id, live.subject())
-        && claims["auth_time"] == live.terms.auth_time
+        && claims["auth_time"].as_i64().unwrap_or_default() == live.terms.auth_time
         && claims["nonce"].as_str() == live.terms.nonce.as_deref()
 }
 

@@ -99,6 +99,7 @@ fn terms(request: TokenRequest<'_>, asserted: &Asserted, seconds: i32) -> Terms 
         device: false,
         approval: None,
         confined: false,
+        directory_epoch: None,
     }
 }
 

@@ -58,6 +58,14 @@ async fn end(app: &App, tx: &Tx, context: &RequestContext, cause: Cause<'_>) -> 
             let all = Ending::of_account(account, Why::CredentialChanged);
             Ending { credential: Some(credential), spared: keep, ..all }
         }
+        Cause::Directory(gone) => Ending {
+            credential: Some(gone.identity.uuid().into()),
+            directory_epoch: gone.epoch,
+            sessions: gone.sessions,
+            offline_too: gone.offline_too,
+            tells: true,
+            ..Ending::of_account(gone.account, gone.why)
+        },
         Cause::Consent { account, client_id } => {
             Ending { client_id: Some(client_id), ..Ending::of_account(account, Why::Owner) }
         }

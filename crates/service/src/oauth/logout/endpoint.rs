@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{Left, leave};
 use crate::{
     App,
-    http::{Access, OAuthError, RequestContext, Route, Sent, forget_person, plain_page, prefers_json},
+    http::{Access, OAuthError, RequestContext, Route, Sent, forget_cookies, plain_page, prefers_json},
 };
 
 pub fn routes() -> Vec<Route> {
@@ -47,7 +47,7 @@ fn present(left: Left, json: bool) -> Response {
             axum::Json(json!({"stage": "confirm", "confirm": token})).into_response()
         }
         Left::Ask { token } => plain_page("Sign out?", Some(("confirm", &token, "Sign out"))),
-        Left::Out { to } => {
+        Left::Out { to, forgets } => {
             let mut response = match to {
                 Some(to) if json => {
                     let next = json!({"type": "redirect", "uri": to});
@@ -63,7 +63,7 @@ fn present(left: Left, json: bool) -> Response {
                 None => plain_page("You are signed out.", None),
             };
             // Also if no person was signed in: flows in this browser may hold proofs.
-            forget_person(response.headers_mut());
+            forget_cookies(response.headers_mut(), forgets);
             response
         }
     }

@@ -30,7 +30,7 @@ use crate::{
     App, accounts,
     endings::{self, Cause},
     flow::{self, FlowError},
-    http::{RequestContext, Route},
+    http::{BIND_COOKIE, DIRECTORY_COOKIE, RequestContext, Route, SESSION_COOKIE},
     security_log,
     sessions::{self, Ended, Present},
     store::{StoreError, Turn, Tx},
@@ -69,8 +69,8 @@ pub async fn grant_ended(
 /// The result of a request to sign out.
 #[derive(Debug)]
 enum Left {
-    /// Signed out, or there was no session; and where to go next.
-    Out { to: Option<String> },
+    /// Signed out, or there was no session; where to go next, and which cookies are removed.
+    Out { to: Option<String>, forgets: &'static [&'static str] },
     /// The person must confirm.
     Ask { token: String },
     /// The request is invalid.
@@ -78,7 +78,7 @@ enum Left {
 }
 
 async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> Result<Left, FlowError> {
-    let signed_in = flow::present_session(app, context).await?;
+    let present = flow::present_sessions(app, context).await?;
     let hint = form.get("id_token_hint").map(|text| read_hint(app, text));
     let found = match &hint {
         Some(Hint::Foreign) => Err("id_token_hint is not an ID token of this issuer"),
@@ -92,24 +92,33 @@ async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> R
         Err(refused) => return Ok(Left::Refused(refused)),
     };
     // An unverified client gets the person back only after a sign-out: otherwise it could redirect anyone.
-    let Some(signed_in) = signed_in else {
-        return Ok(Left::Out { to: to.filter(|_| checked) });
-    };
-    let token = confirmation(app, &signed_in);
+    if present.is_empty() {
+        return Ok(Left::Out { to: to.filter(|_| checked), forgets: EVERYTHING });
+    }
     let same = match hint {
-        Some(Hint::Own(claims)) => is_of(app, &claims, &signed_in),
-        Some(Hint::Outdated | Hint::Foreign) | None => false,
+        Some(Hint::Own(claims)) => present.iter().find(|(_, it)| is_of(app, &claims, it)),
+        Some(Hint::Outdated | Hint::Foreign) | None => None,
     };
+    // The client that names its session ends that one. The browser may have a session of another person.
+    if let Some((forgets, session)) = same {
+        end(app, context, session).await?;
+        return Ok(Left::Out { to, forgets });
+    }
+    let token = confirmation(app, &present);
     let said_so = form.get("confirm").is_some_and(|confirm| {
         let own_page = context.origin.as_deref() == Some(app.issuer());
         own_page && bool::from(subtle::ConstantTimeEq::ct_eq(confirm.as_bytes(), token.as_bytes()))
     });
-    if !same && !said_so {
+    if !said_so {
         return Ok(Left::Ask { token });
     }
-    end(app, context, &signed_in).await?;
-    Ok(Left::Out { to })
+    for (_, session) in &present {
+        end(app, context, session).await?;
+    }
+    Ok(Left::Out { to, forgets: EVERYTHING })
 }
+
+const EVERYTHING: &[&str] = &[SESSION_COOKIE, DIRECTORY_COOKIE, BIND_COOKIE];
 
 /// Whether an ID token of ours is of this session: it has the client's `sid` of the session.
 fn is_of(app: &App, claims: &Value, signed_in: &Present) -> bool {
@@ -160,10 +169,12 @@ fn with_state(uri: &str, state: &str) -> String {
     format!("{uri}{separator}state={}", encoded.replace('+', "%20"))
 }
 
-/// Valid for this session only: another page cannot know it.
-fn confirmation(app: &App, signed_in: &Present) -> String {
-    let token = app.secrets.form_token(&[b"logout", signed_in.session_id.uuid().as_bytes()]);
-    URL_SAFE_NO_PAD.encode(token)
+/// Valid for these sessions only: another page cannot know it.
+fn confirmation(app: &App, present: &[(&[&str], Present)]) -> String {
+    let ids: Vec<_> = present.iter().map(|(_, it)| it.session_id.uuid().into_bytes()).collect();
+    let parts: Vec<&[u8]> =
+        std::iter::once(b"logout".as_slice()).chain(ids.iter().map(<[u8; 16]>::as_slice)).collect();
+    URL_SAFE_NO_PAD.encode(app.secrets.form_token(&parts))
 }
 
 async fn end(app: &Arc<App>, context: &RequestContext, signed_in: &Present) -> Result<(), StoreError> {

@@ -142,7 +142,9 @@ struct IdToken<'a> {
     aud: &'a str,
     exp: i64,
     iat: i64,
-    auth_time: i64,
+    /// None if a directory did not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auth_time: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     nonce: Option<&'a str>,
     acr: &'static str,
@@ -165,7 +167,7 @@ pub async fn id_token(
         aud: &client.id,
         exp: now + ID_TOKEN_SECONDS,
         iat: now,
-        auth_time: live.terms.auth_time,
+        auth_time: Some(live.terms.auth_time).filter(|at| *at > 0),
         nonce: live.terms.nonce.as_deref(),
         acr: live.terms.level.acr(),
         amr: &live.terms.amr,

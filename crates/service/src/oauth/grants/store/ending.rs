@@ -49,6 +49,8 @@ pub struct Ending<'a> {
     pub membership: Option<MembershipId>,
     /// Grants that were proved with it.
     pub credential: Option<CredentialId>,
+    /// Of those that rest on a directory's word: made in this epoch of it, or before.
+    pub directory_epoch: Option<i64>,
     pub offline_too: bool,
     /// Whether clients that registered for it are notified.
     pub tells: bool,
@@ -65,6 +67,7 @@ impl<'a> Ending<'a> {
             client_id: None,
             membership: None,
             credential: None,
+            directory_epoch: None,
             offline_too: true,
             tells: false,
             why,
@@ -80,6 +83,7 @@ impl<'a> Ending<'a> {
             client_id: Some(client_id),
             membership: None,
             credential: None,
+            directory_epoch: None,
             offline_too: true,
             tells: true,
             why,
@@ -138,8 +142,8 @@ pub async fn begin_ending(
     let sessions: Option<Vec<Uuid>> = ending.sessions.map(|all| all.iter().map(|one| one.uuid()).collect());
     tx.execute(
         "INSERT INTO grant_ending (owner_id, ending_id, reason, session_ids, spared_session_id, client_id,
-                membership_id, credential_id, offline_too, tells, request_id, address, user_agent)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+                membership_id, credential_id, offline_too, tells, request_id, address, user_agent, directory_epoch)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
         &[
             &ending.owner.uuid(),
             &id.uuid(),
@@ -154,6 +158,7 @@ pub async fn begin_ending(
             &origin.request_id,
             &origin.address,
             &origin.user_agent,
+            &ending.directory_epoch,
         ],
     )
     .await

@@ -8,20 +8,34 @@ macro_rules! meant {
          AND g.session_id IS DISTINCT FROM e.spared_session_id
          AND (e.client_id IS NULL OR g.client_id = e.client_id)
          AND (e.membership_id IS NULL OR g.membership_id = e.membership_id)
-         AND (e.credential_id IS NULL OR g.terms->'credentials' ? e.credential_id)"
+         AND (e.credential_id IS NULL OR g.terms->'credentials' ? e.credential_id)
+         AND (e.directory_epoch IS NULL OR (g.terms->>'directory_epoch')::int8 <= e.directory_epoch)"
     };
 }
 
-/// The condition that no ending of its account covers a grant `g`, used beside `g.revoked_at IS NULL` wherever
-/// validity is checked. `OFFSET 0` keeps it a look-up by key: the table is nearly always empty, and must not be
-/// scanned when it is not.
+/// The condition that the directory by whose word a grant `g` was made still vouches for the member: the identity is
+/// linked, and its connection was not disabled since (docs/decisions/0121). Other grants do not ask.
+macro_rules! directory_vouches {
+    () => {
+        "(NOT g.terms ? 'directory_epoch' OR EXISTS (
+             SELECT 1 FROM directory_identity i JOIN organization_connection n USING (organization_id, connection_id)
+             WHERE i.organization_id = g.organization_id AND i.membership_id = g.membership_id
+               AND g.terms->'credentials' ? i.identity_id::text
+               AND n.enabled AND n.epoch = (g.terms->>'directory_epoch')::int8))"
+    };
+}
+
+/// The condition that no ending of its account covers a grant `g`, and that its directory still vouches, used beside
+/// `g.revoked_at IS NULL` wherever validity is checked. `OFFSET 0` keeps it a look-up by key: the table is nearly always
+/// empty, and must not be scanned when it is not.
 macro_rules! not_ended {
     () => {
         concat!(
             "NOT EXISTS (SELECT 1 FROM grant_ending e
                  WHERE e.owner_id = g.account_id AND (e.offline_too OR NOT g.offline) AND ",
             $crate::oauth::grants::meant!(),
-            " OFFSET 0)"
+            " OFFSET 0) AND ",
+            $crate::oauth::grants::directory_vouches!()
         )
     };
 }
@@ -87,4 +101,6 @@ pub const ALIVE: &str = concat!(
     not_ended!()
 );
 
-pub(crate) use {ancestors_live, delegation_lives, given_to, meant, not_ended, not_ended_there};
+pub(crate) use {
+    ancestors_live, delegation_lives, directory_vouches, given_to, meant, not_ended, not_ended_there,
+};

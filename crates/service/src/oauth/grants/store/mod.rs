@@ -28,7 +28,9 @@ pub use batches::{Begun, Step, are_many, finish_ending, lock_ending, reach, step
 pub use ending::{Ending, EndingId, Owner, Revoked, begin_ending, revoke_one};
 pub use lineage::{NewDerived, Place, deriving_statement, insert_derived, redelegable};
 pub use living::ALIVE;
-pub(crate) use living::{ancestors_live, delegation_lives, given_to, meant, not_ended, not_ended_there};
+pub(crate) use living::{
+    ancestors_live, delegation_lives, directory_vouches, given_to, meant, not_ended, not_ended_there,
+};
 pub use membership::{find_member, list_of_membership, look_again, refusable};
 pub use reuse::end_superseded;
 
