@@ -7,7 +7,10 @@ use porteiro_protocol::id::OrganizationId;
 use porteiro_testkit::{Answer, Browser, TestApp};
 use serde_json::{Value, json};
 
-use super::driver::{call, get, join, organization, organization_key};
+use super::{
+    driver::{call, get, join, organization, organization_key},
+    staff::change,
+};
 use crate::people;
 
 fn path(place: OrganizationId) -> String {
@@ -205,6 +208,41 @@ async fn whoever_was_removed_comes_back_as_the_same_member_and_whoever_was_disab
     assert_eq!(joined.json()["membership"], json!(before), "{}", joined.text());
     let listed = ana.get("/v1/account/organizations").await.json();
     assert_eq!(listed["items"][0]["roles"], json!(["member"]), "as what they were invited now");
+}
+
+/// Otherwise whoever is disabled would leave, and come back by an invitation from before.
+#[tokio::test]
+async fn whoever_is_disabled_neither_leaves_nor_keeps_an_invitation() {
+    let (app, here, key) = installation().await;
+    let mut ana = register(&app, "ana@example.test").await;
+    let account = ana.get("/v1/account").await.json()["id"].as_str().unwrap().parse().unwrap();
+    let member = join(&app, here, account, "member").await;
+    let waiting = async || get(&app, &path(here), &key).await.json()["items"].clone();
+    for end in ["disable", "remove"] {
+        invite(&app, here, &key, "ana@example.test", "member").await;
+        invite(&app, here, &key, "ben@example.test", "member").await;
+        let token = mailed(&app, "ana@example.test").await;
+        let one = format!("/v1/organizations/{here}/members/{member}");
+        let answer = if end == "disable" {
+            call(&app, Method::POST, &format!("{one}/disable"), &key, Some(&json!({})), &[]).await
+        } else {
+            change(&app, Method::DELETE, &one, &key, None).await
+        };
+        assert!(answer.status.is_success(), "{end}: {}", answer.text());
+        let left = ana.delete(&format!("/v1/account/organizations/{here}")).await;
+        let expected = if end == "disable" { (409, "conflict".into()) } else { (404, "not_found".into()) };
+        assert_eq!(code(&left), expected);
+        assert!(!accept(&mut ana, &token).await.status.is_success(), "{end}");
+        assert_eq!(ana.get("/v1/account/invitations").await.json()["items"], json!([]), "{end}");
+        let states: Vec<Value> =
+            waiting().await.as_array().unwrap().iter().map(|one| one["state"].clone()).collect();
+        assert_eq!(states.iter().filter(|state| **state == "pending").count(), 1, "{end}: {states:?}");
+        let state =
+            format!("SELECT count(*) FROM membership WHERE account_id = '{account}' AND state = 'active'");
+        assert_eq!(app.count(&state).await, 0, "{end}");
+    }
+    let revoked = "SELECT count(*) FROM trail WHERE kind = 'invitation.revoked'";
+    assert_eq!(app.count(revoked).await, 2);
 }
 
 #[tokio::test]

@@ -58,6 +58,17 @@ pub async fn mine(app: &App, account: AccountId) -> Result<Vec<(Invitation, Orga
     Ok(found)
 }
 
+/// Revokes the organization's pending invitations to the person's addresses. The caller holds the organization's lock.
+pub async fn withdraw(
+    app: &App,
+    tx: &Tx,
+    organization: OrganizationId,
+    account: AccountId,
+) -> Result<Vec<InvitationId>, StoreError> {
+    let mailboxes = mailboxes(app, tx, account).await?;
+    store::revoke_waiting(tx, organization, &mailboxes).await
+}
+
 /// With the hash of the secret from the mail, or by one of the person's addresses.
 pub async fn accept(
     app: &App,

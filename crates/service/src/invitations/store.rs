@@ -189,6 +189,22 @@ pub async fn revoke(tx: &Tx, organization: OrganizationId, id: InvitationId) -> 
     Ok(revoked == 1)
 }
 
+/// Revokes the pending invitations to these mailboxes.
+pub async fn revoke_waiting(
+    tx: &Tx,
+    organization: OrganizationId,
+    mailboxes: &[Vec<u8>],
+) -> Result<Vec<InvitationId>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE invitation SET state = 'revoked'
+             WHERE organization_id = $1 AND email_key = ANY($2) AND state = 'pending' RETURNING invitation_id",
+            &[&organization.uuid(), &mailboxes],
+        )
+        .await?;
+    rows.iter().map(|row| Ok(Decode::keyed::<Uuid>("invitation", "invitation_id", row)?.1.into())).collect()
+}
+
 /// What shows that the person was invited: the secret from the mail, or the mailbox itself.
 #[derive(Debug)]
 pub enum Proof<'a> {

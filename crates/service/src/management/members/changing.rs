@@ -250,7 +250,8 @@ async fn may_end(tx: &Tx, member: &Member) -> Outcome<()> {
     Ok(decide::keeps_an_owner(&member.roles, &[], another)?)
 }
 
-/// A member leaves. No permission is required, but an organization keeps an owner.
+/// A member leaves. No permission is required, but an organization keeps an owner. A disabled member does not leave: a
+/// former member can return by an invitation, and only an administrator ends the disabling.
 pub async fn leave(
     app: &Arc<App>,
     context: &RequestContext,
@@ -263,11 +264,14 @@ pub async fn leave(
         let member = members::find(&tx, organization, Whom::Account(account)).await?;
         let id = member.ok_or(Refused::NotFound)?.id;
         // A removed member does not learn whether the organization still exists.
-        let member =
-            store::lock(&tx, organization, id).await?.filter(|member| member.state != State::Removed);
-        let member = member.ok_or(Refused::NotFound)?;
-        if place.status == Status::Suspended {
-            return Err(ProblemCode::OrganizationSuspended.into());
+        let member = store::lock(&tx, organization, id).await?.ok_or(Refused::NotFound)?;
+        match (member.state, place.status) {
+            (State::Removed, _) => return Err(Refused::NotFound.into()),
+            (State::Active | State::Disabled, Status::Suspended) => {
+                return Err(ProblemCode::OrganizationSuspended.into());
+            }
+            (State::Disabled, Status::Enabled) => return Err(Refused::Disabled.into()),
+            (State::Active, Status::Enabled) => {}
         }
         may_end(&tx, &member).await?;
         let actor = Actor { kind: ActorKind::Member, id: id.to_string(), act: None };

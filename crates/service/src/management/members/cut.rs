@@ -5,11 +5,13 @@
 //! 3. Its personal keys are revoked, and impersonations of this member end.
 //! 4. What the organization's directories vouch for is removed from the person's sessions; a removed member's identities
 //!    there are unlinked.
-//! 5. The organization's audit trail and the person's security log record it.
+//! 5. Pending invitations of the organization to the person's addresses are revoked: they were sent to a member who has
+//!    ended since.
+//! 6. The organization's audit trail and the person's security log record it.
 //!
 //! Enabling or adding the member again restores none of it.
 
-use porteiro_protocol::id::{MembershipId, OrganizationId};
+use porteiro_protocol::id::{AccountId, MembershipId, OrganizationId};
 use serde_json::json;
 
 use super::store::{self, End};
@@ -19,6 +21,7 @@ use crate::{
     directories,
     endings::{self, Cause, Gone, Membership, Why},
     http::RequestContext,
+    invitations,
     members::Member,
     security_log::{self, EventKind},
     sessions,
@@ -57,6 +60,7 @@ pub async fn cut(
         End::Disabled => 0,
     };
     if let Some(account) = member.account {
+        withdraw_invitations(app, tx, context, member, account, actor).await?;
         let ended = sessions::forget_directory(tx, account, organization).await?;
         endings::sessions_ended(app, tx, context, account, &ended, sessions::Ended::MembershipEnded).await?;
         let payload = json!({"organization_id": organization, "membership_id": member.id});
@@ -69,6 +73,23 @@ pub async fn cut(
         .await?;
     }
     Ok(true)
+}
+
+async fn withdraw_invitations(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    member: &Member,
+    account: AccountId,
+    actor: &Actor,
+) -> Result<(), StoreError> {
+    let organization = member.organization.id;
+    for id in invitations::withdraw(app, tx, organization, account).await? {
+        let target = Target::new("invitation", id);
+        let event = audit_trail::Event::done(TrailKind::InvitationRevoked, actor.clone(), target);
+        audit_trail::record(app, tx, context, organization, &event).await?;
+    }
+    Ok(())
 }
 
 /// Ends the grants a member gave to one client in this organization, or to all clients.

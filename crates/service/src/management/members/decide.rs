@@ -38,6 +38,8 @@ pub enum Refused {
     AlreadyMember,
     /// The caller may not add this account or client, or it does not exist.
     Whom(&'static str),
+    /// A disabled member cannot leave.
+    Disabled,
     /// Removed members return by being added or invited, not by a change.
     Removed,
 }

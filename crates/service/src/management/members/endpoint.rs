@@ -200,6 +200,10 @@ impl From<Refused> for Problem {
             Refused::LastOwner => ProblemCode::LastOwner.into(),
             Refused::AlreadyMember => Self::new(ProblemCode::Conflict, "already a member"),
             Refused::Whom(why) => invalid(why),
+            Refused::Disabled => Self::new(
+                ProblemCode::Conflict,
+                "the organization has disabled this membership; ask its administrators to remove it",
+            ),
             Refused::Removed => {
                 Self::new(ProblemCode::Conflict, "the member was removed; invite or add them again")
             }
