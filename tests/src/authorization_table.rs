@@ -190,6 +190,29 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("PATCH /v1/organizations/{organization}/roles/{role}", StatusCode::UNAUTHORIZED),
     ("DELETE /v1/organizations/{organization}/roles/{role}", StatusCode::UNAUTHORIZED),
     ("GET /v1/organizations/{organization}/permissions", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/groups", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/groups/{group}", StatusCode::UNAUTHORIZED),
+    ("PATCH /v1/organizations/{organization}/groups/{group}", StatusCode::UNAUTHORIZED),
+    ("GET /v1/organizations/{organization}/provisioning-refusals", StatusCode::UNAUTHORIZED),
+    ("GET /scim/v2/{organization}/ServiceProviderConfig", StatusCode::UNAUTHORIZED),
+    ("GET /scim/v2/{organization}/ResourceTypes", StatusCode::UNAUTHORIZED),
+    ("GET /scim/v2/{organization}/ResourceTypes/{id}", StatusCode::UNAUTHORIZED),
+    ("GET /scim/v2/{organization}/Schemas", StatusCode::UNAUTHORIZED),
+    ("GET /scim/v2/{organization}/Schemas/{id}", StatusCode::UNAUTHORIZED),
+    ("GET /scim/v2/{organization}/Users", StatusCode::UNAUTHORIZED),
+    ("POST /scim/v2/{organization}/Users", StatusCode::UNAUTHORIZED),
+    ("POST /scim/v2/{organization}/Users/.search", StatusCode::UNAUTHORIZED),
+    ("GET /scim/v2/{organization}/Users/{id}", StatusCode::UNAUTHORIZED),
+    ("PUT /scim/v2/{organization}/Users/{id}", StatusCode::UNAUTHORIZED),
+    ("PATCH /scim/v2/{organization}/Users/{id}", StatusCode::UNAUTHORIZED),
+    ("DELETE /scim/v2/{organization}/Users/{id}", StatusCode::UNAUTHORIZED),
+    ("GET /scim/v2/{organization}/Groups", StatusCode::UNAUTHORIZED),
+    ("POST /scim/v2/{organization}/Groups", StatusCode::UNAUTHORIZED),
+    ("POST /scim/v2/{organization}/Groups/.search", StatusCode::UNAUTHORIZED),
+    ("GET /scim/v2/{organization}/Groups/{id}", StatusCode::UNAUTHORIZED),
+    ("PUT /scim/v2/{organization}/Groups/{id}", StatusCode::UNAUTHORIZED),
+    ("PATCH /scim/v2/{organization}/Groups/{id}", StatusCode::UNAUTHORIZED),
+    ("DELETE /scim/v2/{organization}/Groups/{id}", StatusCode::UNAUTHORIZED),
     ("GET /v1/organizations/{organization}/client-policies", StatusCode::UNAUTHORIZED),
     ("GET /v1/organizations/{organization}/client-policies/{client_id}", StatusCode::UNAUTHORIZED),
     ("PUT /v1/organizations/{organization}/client-policies/{client_id}", StatusCode::UNAUTHORIZED),
@@ -227,7 +250,8 @@ async fn every_route_answers_strangers_as_the_table_says() {
             | Access::RegistrationToken
             | Access::Token(_)
             | Access::Organization(_)
-            | Access::Platform(_) => {
+            | Access::Platform(_)
+            | Access::Provisioning(_) => {
                 assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{name} answers a stranger");
             }
         }

@@ -24,6 +24,7 @@ mod people;
 mod pgbouncer;
 mod readiness;
 mod review;
+mod scim;
 mod sms;
 mod store;
 mod surroundings;

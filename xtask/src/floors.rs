@@ -74,6 +74,7 @@ const HOUSES: &[House] = &[
                     "endings",
                     "members",
                     "roles",
+                    "groups",
                     "client_policies",
                     "trusts",
                     "domains",
@@ -130,7 +131,7 @@ const HOUSES: &[House] = &[
                     "health",
                 ],
             },
-            Floor { name: "APIs", rooms: &["management", "account_api"] },
+            Floor { name: "APIs", rooms: &["management", "scim", "account_api"] },
         ],
         open: &[
             ("http", "names porteiro-base's HTTP with routes for this application"),

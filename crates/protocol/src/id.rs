@@ -137,6 +137,7 @@ kinds! {
     ExternalIdentity => ExternalIdentityId,
     Flow => FlowId,
     Grant => GrantId,
+    Group => GroupId,
     Invitation => InvitationId,
     Job => JobId,
     Membership => MembershipId,

@@ -32,6 +32,7 @@ pub mod plain_text;
 pub mod recovery_code;
 pub mod redirect_uri;
 pub mod relying_party;
+pub mod scim;
 pub mod scope;
 pub mod secret;
 pub mod time;

@@ -17,6 +17,7 @@ pub mod directories;
 pub mod domains;
 pub mod endings;
 pub mod flow;
+pub mod groups;
 pub mod health;
 pub mod http;
 pub mod impersonation;
@@ -30,6 +31,7 @@ pub mod platform;
 pub mod refusals;
 pub mod registers;
 pub mod roles;
+pub mod scim;
 pub mod security_log;
 pub mod sessions;
 mod state;
@@ -77,6 +79,8 @@ pub fn table() -> Vec<http::Route> {
         management::impersonation::routes(),
         management::members::routes(),
         management::roles::routes(),
+        management::groups::routes(),
+        management::provisioning::routes(),
         management::client_policies::routes(),
         management::connections::routes(),
         management::delegations::routes(),
@@ -84,6 +88,7 @@ pub fn table() -> Vec<http::Route> {
         management::assertion_issuers::routes(),
         management::external_identities::routes(),
         management::domains::routes(),
+        scim::routes(),
     ]
     .into_iter()
     .flatten()

@@ -120,6 +120,10 @@ const TABLE: &[(&str, &str)] = &[
     ("PATCH /v1/organizations/{organization}/roles/{role}", "roles:write"),
     ("DELETE /v1/organizations/{organization}/roles/{role}", "roles:write"),
     ("GET /v1/organizations/{organization}/permissions", "roles:read"),
+    ("GET /v1/organizations/{organization}/groups", "roles:read"),
+    ("GET /v1/organizations/{organization}/groups/{group}", "roles:read"),
+    ("PATCH /v1/organizations/{organization}/groups/{group}", "roles:write"),
+    ("GET /v1/organizations/{organization}/provisioning-refusals", "audit:read"),
     ("GET /v1/organizations/{organization}/client-policies", "client-policies:read"),
     ("GET /v1/organizations/{organization}/client-policies/{client_id}", "client-policies:read"),
     ("PUT /v1/organizations/{organization}/client-policies/{client_id}", "client-policies:write"),
@@ -141,7 +145,9 @@ fn managed() -> Vec<(Route, &'static str, Reach)> {
         | Access::Client
         | Access::RegistrationToken
         | Access::Token(_)
-        | Access::Session => None,
+        | Access::Session
+        // No operation of the management API: tests/src/scim/access.rs.
+        | Access::Provisioning(_) => None,
     };
     porteiro_service::table().into_iter().filter_map(managed).collect()
 }

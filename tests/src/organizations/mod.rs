@@ -23,6 +23,6 @@ mod resource;
 mod roles;
 pub mod staff;
 mod standing;
-mod suspension;
+pub mod suspension;
 mod tokens;
 mod trail;

@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use http::Method;
-use porteiro_protocol::id::{MembershipId, OrganizationId};
+use porteiro_protocol::id::{AccountId, MembershipId, OrganizationId};
 use porteiro_service::{api_keys::KeyKind, oauth::clients::Trust};
 use porteiro_testkit::{Browser, TestApp};
 use serde_json::{Value, json};
@@ -36,10 +36,10 @@ const DOORS: [&str; 13] = [
     "client credentials",
 ];
 
-struct Stand {
-    nodes: Vec<Arc<TestApp>>,
-    here: OrganizationId,
-    member: MembershipId,
+pub struct Stand {
+    pub nodes: Vec<Arc<TestApp>>,
+    pub here: OrganizationId,
+    pub member: MembershipId,
     account: String,
     browser: Browser,
     client: Relying,
@@ -55,6 +55,13 @@ struct Stand {
 
 impl Stand {
     async fn new() -> Self {
+        Self::of(async |app, here, account| join(app, here, account, "clerk").await).await
+    }
+
+    /// With a member that came about in another way, and who is a clerk.
+    pub async fn of(
+        joined: impl AsyncFnOnce(&Arc<TestApp>, OrganizationId, AccountId) -> MembershipId,
+    ) -> Self {
         let nodes = TestApp::builder().people().start_nodes(3).await;
         let app = &nodes[0];
         payroll(app).await;
@@ -62,7 +69,7 @@ impl Stand {
         let here = organization(app, "here").await;
         role(app, here, "clerk", &["salaries:read", "members:read"]).await;
         let account = account_of(&mut browser).await;
-        let member = join(app, here, account, "clerk").await;
+        let member = joined(app, here, account).await;
         let grants = json!({"grant_types": ["authorization_code", "refresh_token", device::GRANT]});
         let client = Relying::with(app, Trust::Verified, grants).await;
         let robot = service(app, "client_secret_post", json!({})).await;
@@ -95,8 +102,18 @@ impl Stand {
         }
     }
 
+    /// Three codes and three devices that were let in and have not noticed yet.
+    pub async fn more_codes(&mut self) {
+        let asked = [("scope", "openid salaries:read"), ("organization", "here")];
+        for _ in 0..3 {
+            let code = self.client.code(&mut self.browser, &asked).await;
+            self.codes.push(code);
+        }
+        self.more_devices().await;
+    }
+
     /// Three devices that were let in and have not noticed yet.
-    async fn more_devices(&mut self) {
+    pub async fn more_devices(&mut self) {
         let asked = [("scope", "openid salaries:read"), ("organization", "here")];
         for _ in 0..3 {
             let asked = device::asks(&self.nodes[0], &self.client, &asked).await;
@@ -235,7 +252,7 @@ impl Stand {
 }
 
 /// What must be dead, and what of it stays dead when it is lifted.
-fn row(what: &str) -> (BTreeSet<&'static str>, BTreeSet<&'static str>) {
+pub fn row(what: &str) -> (BTreeSet<&'static str>, BTreeSet<&'static str>) {
     let of_the_grant = [
         "redeem a code",
         "redeem a device code",
@@ -272,7 +289,7 @@ fn row(what: &str) -> (BTreeSet<&'static str>, BTreeSet<&'static str>) {
 }
 
 /// Looks until every door is as expected or the second is over.
-async fn expect(stand: &mut Stand, what: &str, closed: &BTreeSet<&'static str>) {
+pub async fn expect(stand: &mut Stand, what: &str, closed: &BTreeSet<&'static str>) {
     for node in 0..3 {
         for door in DOORS {
             let wanted = !closed.contains(door);
@@ -293,12 +310,7 @@ async fn matrix(what: &str) {
     let mut stand = Stand::new().await;
     stand.more_devices().await;
     expect(&mut stand, "before", &BTreeSet::new()).await;
-    let asked = [("scope", "openid salaries:read"), ("organization", "here")];
-    for _ in 0..3 {
-        let code = stand.client.code(&mut stand.browser, &asked).await;
-        stand.codes.push(code);
-    }
-    stand.more_devices().await;
+    stand.more_codes().await;
     let (dead, stays) = row(what);
     stand.end(what).await;
     expect(&mut stand, what, &dead).await;

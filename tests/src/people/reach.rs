@@ -30,7 +30,10 @@ fn doors() -> Vec<(Method, String)> {
     porteiro_service::table()
         .iter()
         .filter(|route| {
-            matches!(route.access, Access::Session | Access::Organization(_) | Access::Platform(_))
+            matches!(
+                route.access,
+                Access::Session | Access::Organization(_) | Access::Platform(_) | Access::Provisioning(_)
+            )
         })
         .map(|route| (route.method.clone(), fill(route.path)))
         .collect()

@@ -72,7 +72,8 @@ impl Callers {
             | Access::Client
             | Access::FlowOwner
             | Access::Token(_)
-            | Access::RegistrationToken => {
+            | Access::RegistrationToken
+            | Access::Provisioning(_) => {
                 return None;
             }
         };

@@ -19,6 +19,7 @@ const PATCHED: &[(&str, &[&str], &[&str])] = &[
     ("/v1/organizations/{organization}", &["locale"], &["name", "slug"]),
     ("/v1/organizations/{organization}/members/{member}", &["primary_role"], &["display_name", "roles"]),
     ("/v1/organizations/{organization}/roles/{role}", &[], &["name", "permissions"]),
+    ("/v1/organizations/{organization}/groups/{group}", &["role"], &[]),
     ("/v1/organizations/{organization}/branding", &["name", "color", "color_dark"], &[]),
     ("/v1/platform/clients/{client_id}", &[], &["trust", "organization_mode", "metadata"]),
     ("/v1/platform/clients/{client_id}/branding", &["name", "color", "color_dark"], &[]),
@@ -40,6 +41,7 @@ async fn a_null_member_is_taken_away_or_refused_and_never_ignored() {
     let client = client["client_id"].as_str().unwrap();
     let ours = organization_key(&app, here, &["organization:*", "members:*", "roles:*"]).await;
     let platform = platform_key(&app, &["platform.clients:*"]).await;
+    let group = crate::scim::driver::Directory::new(&app, here).await.group("Clerks", &[]).await;
     let mut routes: Vec<&str> = porteiro_service::table()
         .iter()
         .filter(|route| route.operation.as_ref().is_some_and(|it| matches!(it.takes, Taken::MergePatch(_))))
@@ -58,6 +60,7 @@ async fn a_null_member_is_taken_away_or_refused_and_never_ignored() {
             .replace("{organization}", &here.to_string())
             .replace("{member}", &member.to_string())
             .replace("{role}", "clerk")
+            .replace("{group}", &group)
             .replace("{client_id}", client);
         let before = get(&app, &path, key).await.json();
         for name in

@@ -12,6 +12,7 @@ mod page;
 mod problem;
 mod resource_metadata;
 mod route;
+mod scim_error;
 
 pub use address::{ClientAddress, ClientCertificate, Peer, is_trusted};
 pub use body::{Form, Json, Sent, arrive, json_value, read, typed};
@@ -27,3 +28,4 @@ pub use page::{form_post_page, plain_page, prefers_json};
 pub use problem::{Problem, ProblemCode, TxProblem, field_invalid};
 pub use resource_metadata::PATH as RESOURCE_METADATA;
 pub use route::{Access, Route, allow_client};
+pub use scim_error::{SCIM_JSON, ScimError, present_scim_errors};

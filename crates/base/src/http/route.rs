@@ -34,6 +34,8 @@ pub enum Access {
     Organization(&'static str),
     /// This permission on the platform.
     Platform(&'static str),
+    /// A directory: the organization's own API key or client, with this permission. Errors are those of SCIM.
+    Provisioning(&'static str),
 }
 
 impl std::fmt::Display for Access {
@@ -47,6 +49,12 @@ impl std::fmt::Display for Access {
             Self::Session => write!(f, "a signed-in person"),
             Self::Organization(permission) => write!(f, "`{permission}` in the organization"),
             Self::Platform(permission) => write!(f, "`{permission}` on the platform"),
+            Self::Provisioning(permission) => {
+                write!(
+                    f,
+                    "`{permission}`, held by an API key of the organization or by a client that is its member"
+                )
+            }
         }
     }
 }
@@ -166,7 +174,11 @@ impl<A: Send + Sync + 'static> Route<A> {
     /// The 401 answers of routes with an access token name the authorization server.
     pub(super) fn challenging(self, core: &Arc<Core>) -> Self {
         match self.access {
-            Access::Token(_) | Access::Session | Access::Organization(_) | Access::Platform(_) => {
+            Access::Token(_)
+            | Access::Session
+            | Access::Organization(_)
+            | Access::Platform(_)
+            | Access::Provisioning(_) => {
                 let layer = axum::middleware::from_fn_with_state(Arc::clone(core), resource_metadata::name);
                 self.wrapped(|handler| handler.layer(layer))
             }

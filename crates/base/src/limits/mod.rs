@@ -105,6 +105,8 @@ pub const RULES: &[Rule] = &[
     API_PERSON_WRITES,
     API_ORGANIZATION_READS,
     API_ORGANIZATION_WRITES,
+    SCIM_ORGANIZATION,
+    SCIM_SCAN,
     AUDIT_EXPORT,
     REFUSAL_SUBJECT,
     AUTHORIZATION_SUBJECT,
@@ -236,6 +238,10 @@ impl Rule {
     }
 }
 
+/// Requests of directories, by organization; the setting `scim_requests_per_minute` sets it. Entra ID sends 25 in a second.
+pub const SCIM_ORGANIZATION: Rule = per_minute("scim.organization", 6_000);
+/// Filters that no index answers: each reads all users or groups of the organization.
+pub const SCIM_SCAN: Rule = per_minute("scim_scan.organization", 60);
 /// Exports of an audit trail, by caller.
 pub const AUDIT_EXPORT: Rule = rule("audit_export.caller", 10, 6.0);
 /// Recorded refusals, by the caller that is refused. Beyond the limit a refusal has no reference.

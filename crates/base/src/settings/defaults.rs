@@ -46,6 +46,7 @@ impl Default for Settings {
             organizations_by_people: false,
             api_reads_per_minute: 600,
             api_writes_per_minute: 120,
+            scim_requests_per_minute: 6_000,
             api_flows: false,
             password_floor_ms: 350,
             send_floor_ms: 200,

@@ -184,6 +184,10 @@ pub struct Settings {
     #[schemars(range(min = 1))]
     pub api_writes_per_minute: u32,
 
+    /// The number of SCIM requests per minute for one organization, with all its keys and clients.
+    #[schemars(range(min = 1))]
+    pub scim_requests_per_minute: u32,
+
     /// Whether apps may run flows with a token instead of a browser's cookie. Off by default, because an app cannot yet
     /// prove its origin.
     pub api_flows: bool,

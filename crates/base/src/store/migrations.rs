@@ -54,6 +54,7 @@ migrations! {
     24, "0024_domains", compatible from 1;
     25, "0025_directory_consent", compatible from 1;
     26, "0026_directory_epochs", compatible from 1;
+    27, "0027_provisioning", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

@@ -126,7 +126,9 @@ async fn of_member(reader: &impl Reader, key: Key, id: OrganizationId) -> Result
     let held = match member.held() {
         Ok(held) => held,
         Err(members::Unusable::Suspended) => return Err(Refused::Suspended(id)),
-        Err(members::Unusable::Disabled | members::Unusable::Removed) => return Err(Refused::Invalid),
+        Err(members::Unusable::Unclaimed | members::Unusable::Disabled | members::Unusable::Removed) => {
+            return Err(Refused::Invalid);
+        }
     };
     // The age of the proof is not checked: no person is present when a key is used (docs/decisions/0082).
     if key.level < member.organization.policy.min_level {

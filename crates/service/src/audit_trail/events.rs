@@ -27,7 +27,8 @@ kinds! {
     OrganizationResumed = "organization.resumed", "The platform resumed the organization.";
     PlatformAdministered = "platform.administered", "A platform administrator used organizations:administer in the organization; the entry contains the reason.";
     MemberJoined = "member.joined", "A person or client became a member.";
-    MemberChanged = "member.changed", "A member's name or roles changed.";
+    MemberProvisioned = "member.provisioned", "The organization's directory provisioned a member, whom no account has claimed yet.";
+    MemberChanged = "member.changed", "A member's name, roles or attributes changed.";
     MemberDisabled = "member.disabled", "A member was disabled; the member's grants in the organization ended.";
     MemberEnabled = "member.enabled", "A member was enabled; ended grants stay ended.";
     MemberRemoved = "member.removed", "A member left or was removed; the member's grants in the organization ended.";
@@ -36,6 +37,10 @@ kinds! {
     RoleCreated = "role.created", "A role was created.";
     RoleChanged = "role.changed", "The name or permissions of a role changed.";
     RoleRemoved = "role.removed", "A role was deleted.";
+    GroupCreated = "group.created", "The organization's directory created a group.";
+    GroupChanged = "group.changed", "The name or members of a group changed.";
+    GroupRemoved = "group.removed", "The organization's directory deleted a group.";
+    GroupMapped = "group.mapped", "The role that members of a group have was set or removed.";
     ClientPolicyChanged = "client_policy.changed", "The policy for a client was set or deleted.";
     ApiKeyCreated = "api_key.created", "An API key was created.";
     ApiKeyUsedFirst = "api_key.used_first", "An API key was used for the first time.";

@@ -97,7 +97,8 @@ async fn finish(step: &Step<'_>, input: &Value, place: OrganizationId) -> Result
         Some((members::State::Active | members::State::Disabled, identity)) => {
             Ok(Effect::Vouch { vouched: Vouched::now(identity, at), challenge }.into())
         }
-        Some((members::State::Removed, _)) => {
+        // An unclaimed membership has no linked identity; one that has is not trusted.
+        Some((members::State::Provisioned | members::State::Removed, _)) => {
             Err(rejected("the identity is that of a former member; add the person again"))
         }
         None => {

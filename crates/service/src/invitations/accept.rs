@@ -90,7 +90,9 @@ pub async fn accept(
             }
             let already = members::find(&tx, organization, Whom::Account(account)).await?;
             match already.map(|member| member.state) {
-                Some(MemberState::Active | MemberState::Disabled) => return Ok(Accepted::Member),
+                Some(MemberState::Provisioned | MemberState::Active | MemberState::Disabled) => {
+                    return Ok(Accepted::Member);
+                }
                 Some(MemberState::Removed) | None => {}
             }
             let Some(role) = offered(app, &tx, account, organization, id, secret).await? else {

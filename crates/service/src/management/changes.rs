@@ -34,13 +34,22 @@ pub struct Changes {
 }
 
 /// Newest first.
-pub const CHANGES: &[Change] = &[Change {
-    date: "2026-11-15",
-    kind: Kind::Added,
-    subject: "/v1/organizations",
-    text: "The management API: organizations, members, roles, API keys, audit trails, and the platform.",
-    sunset: None,
-}];
+pub const CHANGES: &[Change] = &[
+    Change {
+        date: "2026-11-16",
+        kind: Kind::Added,
+        subject: "/v1/organizations/{organization}/groups",
+        text: "Groups of an organization's directory and the roles they give; refused requests of a directory.",
+        sunset: None,
+    },
+    Change {
+        date: "2026-11-15",
+        kind: Kind::Added,
+        subject: "/v1/organizations",
+        text: "The management API: organizations, members, roles, API keys, audit trails, and the platform.",
+        sunset: None,
+    },
+];
 
 #[cfg(test)]
 mod tests {

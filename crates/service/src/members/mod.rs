@@ -1,5 +1,6 @@
 //! Memberships: a person, or a client acting for itself, in one organization. A member holds the union of the
-//! permissions of its roles, read from the database at every use. `management/members` changes and ends them.
+//! permissions of its roles, read from the database at every use. `management/members` changes and ends them. A
+//! directory provisions memberships without an account (`scim`); a person claims theirs by signing in.
 
 mod joining;
 mod store;
@@ -13,7 +14,8 @@ use porteiro_protocol::{
 pub use joining::join;
 pub(crate) use store::MEMBERS;
 pub use store::{
-    Filter, NewMember, Position, Source, State, Whom, find, hold, insert, list, of_account, place_of,
+    Filter, NewMember, Position, Source, State, Whom, claim, find, hold, insert, list, of_account, place_of,
+    provisioned_by_external_id,
 };
 
 use crate::organizations::{Organization, Status};
@@ -33,6 +35,12 @@ pub struct Member {
     pub ended: Option<Ended>,
     pub roles: Vec<String>,
     pub primary_role: String,
+    /// The name in the organization's directory, if it provisioned the member.
+    pub user_name: Option<String>,
+    /// The directory's own key of the member.
+    pub external_id: Option<String>,
+    /// The subject of a deleted member of the same name, which this one followed.
+    pub previous: Option<MembershipId>,
     held: Held,
     /// Grants and tokens issued earlier are invalid.
     pub grants_from: OffsetDateTime,
@@ -53,6 +61,8 @@ pub struct Ended {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unusable {
     Suspended,
+    /// No account has claimed it.
+    Unclaimed,
     Disabled,
     Removed,
 }
@@ -61,10 +71,11 @@ impl Member {
     /// The permissions the member holds now. Access decisions use only this.
     ///
     /// # Errors
-    /// When the organization is suspended, or the member is disabled or removed.
+    /// When the organization is suspended, or the member is unclaimed, disabled or removed.
     pub fn held(&self) -> Result<&Held, Unusable> {
         match (self.organization.status, self.state) {
             (Status::Suspended, _) => Err(Unusable::Suspended),
+            (Status::Enabled, State::Provisioned) => Err(Unusable::Unclaimed),
             (Status::Enabled, State::Disabled) => Err(Unusable::Disabled),
             (Status::Enabled, State::Removed) => Err(Unusable::Removed),
             (Status::Enabled, State::Active) => Ok(&self.held),
@@ -80,9 +91,10 @@ impl Member {
     /// The permissions for reading: a suspended organization stays visible to its members.
     ///
     /// # Errors
-    /// When the member is disabled or removed.
+    /// When the member is unclaimed, disabled or removed.
     pub const fn held_to_read(&self) -> Result<&Held, Unusable> {
         match self.state {
+            State::Provisioned => Err(Unusable::Unclaimed),
             State::Disabled => Err(Unusable::Disabled),
             State::Removed => Err(Unusable::Removed),
             State::Active => Ok(&self.held),

@@ -86,6 +86,11 @@ pub const OWN: &[OwnPermission] = &[
         "Connect the organization to its directories",
         "Conectar a organização aos seus diretórios",
     ),
+    here(
+        "scim:provision",
+        "Provision members and groups from a directory",
+        "Provisionar membros e grupos a partir de um diretório",
+    ),
     platform("platform.accounts:read", "See accounts", "Ver contas"),
     platform(
         "platform.accounts:write",

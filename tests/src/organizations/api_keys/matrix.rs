@@ -79,6 +79,12 @@ async fn no_key_opens_a_door_that_is_not_its_own() {
                 }
                 Access::Platform(_) if of_platform => assert_ne!(status, 401, "{name}"),
                 Access::Platform(_) => assert_eq!(status, 403, "{name}"),
+                // A key of the organization alone, and only with the permission.
+                Access::Provisioning(_) => {
+                    let foreign = knock(&app, &route.method, &at(&there.to_string()), bearer).await;
+                    assert_eq!(foreign.status, 404, "{name}, another organization");
+                    assert_eq!(status, if of_platform { 404 } else { 403 }, "{name}");
+                }
                 Access::Organization(_) => {
                     let foreign = knock(&app, &route.method, &at(&there.to_string()), bearer).await;
                     assert_eq!(foreign.status, 404, "{name}, another organization");

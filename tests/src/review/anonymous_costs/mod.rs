@@ -29,7 +29,7 @@ const fn is_open(access: Access) -> bool {
         | Access::Client
         | Access::RegistrationToken
         | Access::Token(_) => true,
-        Access::Session | Access::Organization(_) | Access::Platform(_) => false,
+        Access::Session | Access::Organization(_) | Access::Platform(_) | Access::Provisioning(_) => false,
     }
 }
 

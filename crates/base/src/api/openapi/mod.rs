@@ -348,7 +348,9 @@ fn security<A>(route: &Route<A>) -> Value {
             }
             ways.into()
         }
-        Access::Platform(permission) => json!([{"api_key": []}, {"access_token": [permission]}]),
+        Access::Platform(permission) | Access::Provisioning(permission) => {
+            json!([{"api_key": []}, {"access_token": [permission]}])
+        }
         Access::Session => json!([{"session": []}, {"access_token": ["account"]}]),
         Access::FlowOwner => json!([{"flow": []}, {"flow_token": []}]),
         Access::Public(_) | Access::Client | Access::RegistrationToken | Access::Token(_) => json!([]),

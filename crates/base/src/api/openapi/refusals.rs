@@ -32,7 +32,8 @@ pub(super) fn refusals<A>(route: &Route<A>, operation: &Operation) -> BTreeMap<u
         | Access::FlowOwner
         | Access::Client
         | Access::RegistrationToken
-        | Access::Token(_) => {}
+        | Access::Token(_)
+        | Access::Provisioning(_) => {}
     }
     if route.path.contains('{') {
         codes.push(P::NotFound);

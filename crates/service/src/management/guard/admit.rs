@@ -282,7 +282,9 @@ async fn with_session(
     let member = member.ok_or(ProblemCode::NotFound)?;
     // Members of a suspended organization hold no permissions there, but can still see it.
     let held = member.held_to_read().map_err(|unusable| match unusable {
-        Unusable::Disabled | Unusable::Removed | Unusable::Suspended => Problem::from(ProblemCode::NotFound),
+        Unusable::Unclaimed | Unusable::Disabled | Unusable::Removed | Unusable::Suspended => {
+            Problem::from(ProblemCode::NotFound)
+        }
     })?;
     let proved = Proved::from(&signed_in);
     let caller = of_member(&member, held.clone(), None, Some(proved));

@@ -14,14 +14,14 @@ mod turned;
 
 use std::sync::Arc;
 
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 
 pub(super) use administering::administer;
 pub use session::{TokenClient, require_fresh};
 
 use crate::{
     App,
-    http::{Access, Route},
+    http::{Access, Route, present_scim_errors},
     permissions::Reach,
 };
 use admit::Guard;
@@ -44,6 +44,8 @@ pub fn guard(route: Route, app: &Arc<App>) -> Route {
         }
         Access::Organization(permission) => required(route, app, permission, Reach::Organization),
         Access::Platform(permission) => required(route, app, permission, Reach::Platform),
+        Access::Provisioning(permission) => required(route, app, permission, Reach::Organization)
+            .wrapped(|handler| handler.layer(from_fn(present_scim_errors))),
         Access::Public(_)
         | Access::FlowOwner
         | Access::Client

@@ -118,6 +118,7 @@ mod tests {
             None,
             None,
             Some(Unusable::Suspended),
+            Some(Unusable::Unclaimed),
             Some(Unusable::Disabled),
             Some(Unusable::Removed),
         ])

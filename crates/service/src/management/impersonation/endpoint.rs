@@ -242,7 +242,9 @@ impl Refusing<'_> {
         let conflict = |text: &str| Problem::new(ProblemCode::Conflict, text);
         match refused {
             Refused::Unusable(Unusable::Suspended) => ProblemCode::OrganizationSuspended.into(),
-            Refused::Unusable(Unusable::Disabled | Unusable::Removed) => conflict("the member is not active"),
+            Refused::Unusable(Unusable::Unclaimed | Unusable::Disabled | Unusable::Removed) => {
+                conflict("the member is not active")
+            }
             Refused::NotAPerson => conflict("the member is not a person"),
             Refused::Rule(rule) => match self.record(rule).await {
                 Ok(problem) => problem,

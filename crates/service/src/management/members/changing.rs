@@ -110,10 +110,12 @@ async fn locked(
     let member = store::lock(tx, organization, id).await?.ok_or(Refused::NotFound)?;
     match member.state {
         State::Removed => Err(Refused::Removed.into()),
-        State::Active | State::Disabled if seen.is_some_and(|seen| seen != member.version) => {
+        State::Provisioned | State::Active | State::Disabled
+            if seen.is_some_and(|seen| seen != member.version) =>
+        {
             Err(Refused::Stale.into())
         }
-        State::Active | State::Disabled => Ok(member),
+        State::Provisioned | State::Active | State::Disabled => Ok(member),
     }
 }
 
@@ -242,7 +244,7 @@ pub async fn end(
 }
 
 /// An organization keeps an owner.
-async fn may_end(tx: &Tx, member: &Member) -> Outcome<()> {
+pub async fn may_end(tx: &Tx, member: &Member) -> Outcome<()> {
     if member.state != State::Active {
         return Ok(());
     }
@@ -266,7 +268,7 @@ pub async fn leave(
         // A removed member does not learn whether the organization still exists.
         let member = store::lock(&tx, organization, id).await?.ok_or(Refused::NotFound)?;
         match (member.state, place.status) {
-            (State::Removed, _) => return Err(Refused::NotFound.into()),
+            (State::Removed | State::Provisioned, _) => return Err(Refused::NotFound.into()),
             (State::Active | State::Disabled, Status::Suspended) => {
                 return Err(ProblemCode::OrganizationSuspended.into());
             }
@@ -294,18 +296,7 @@ pub async fn enable(
         let organization = standing.organization.id;
         let member = locked(&tx, organization, id, None).await?;
         decide::outranks(&standing.held, member.authority())?;
-        if store::enable(&tx, organization, id).await? {
-            let target = Target::new("member", id);
-            let event = audit_trail::Event::done(TrailKind::MemberEnabled, caller.actor.clone(), target)
-                .because(caller.reason.clone());
-            audit_trail::record(app, &tx, context, organization, &event).await?;
-            if let Some(account) = member.account {
-                let payload = json!({"organization_id": organization, "membership_id": id});
-                let kind = EventKind::MembershipEnabled;
-                let event = security_log::Event { kind, subject: account.uuid(), payload };
-                security_log::record(app, &tx, context, event).await?;
-            }
-        }
+        cut::restore(app, &tx, context, &member, &caller.actor, caller.reason.as_deref()).await?;
         found(&tx, organization, id).await
     })
     .await

@@ -92,6 +92,38 @@ async fn withdraw_invitations(
     Ok(())
 }
 
+/// Enables a disabled member. What ended then stays ended. The caller has checked the authority and holds the
+/// organization's lock. `false` if it was not disabled.
+pub async fn restore(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    member: &Member,
+    actor: &Actor,
+    reason: Option<&str>,
+) -> Result<bool, StoreError> {
+    let organization = member.organization.id;
+    if !store::enable(tx, organization, member.id).await? {
+        return Ok(false);
+    }
+    let event =
+        audit_trail::Event::done(TrailKind::MemberEnabled, actor.clone(), Target::new("member", member.id))
+            .because(reason.map(str::to_owned));
+    audit_trail::record(app, tx, context, organization, &event).await?;
+    if let Some(account) = member.account {
+        let payload = json!({"organization_id": organization, "membership_id": member.id});
+        let kind = EventKind::MembershipEnabled;
+        security_log::record(
+            app,
+            tx,
+            context,
+            security_log::Event { kind, subject: account.uuid(), payload },
+        )
+        .await?;
+    }
+    Ok(true)
+}
+
 /// Ends the grants a member gave to one client in this organization, or to all clients.
 pub async fn end_grants(
     app: &App,

@@ -37,7 +37,7 @@ pub(super) fn routes() -> Vec<Route> {
     let filters = [
         Parameter::choice(
             "state",
-            &["active", "disabled", "removed"],
+            &["provisioned", "active", "disabled", "removed"],
             "Only members in this state; by default all but removed ones.",
         ),
         Parameter::text("role", "Only members with this role."),
@@ -101,6 +101,12 @@ struct MemberBody {
     state: State,
     source: Source,
     display_name: String,
+    /// The name in the organization's directory, where it provisioned the member.
+    user_name: Option<String>,
+    /// The directory's own key of the member.
+    external_id: Option<String>,
+    /// The id of a deleted member that this one followed: the same name in the directory, or the same person.
+    previous_subject: Option<MembershipId>,
     roles: Vec<String>,
     /// The role that tokens contain.
     primary_role: String,
@@ -164,6 +170,9 @@ fn body(member: Member, caller: &Caller) -> MemberBody {
         state: member.state,
         source: member.source,
         display_name: member.display_name,
+        user_name: member.user_name,
+        external_id: member.external_id,
+        previous_subject: member.previous,
         roles: member.roles,
         primary_role: member.primary_role,
         ended: member.ended.map(|it| EndedBody { at: it.at.into(), by: it.by, reason: it.reason }),

@@ -13,8 +13,8 @@ mod grants;
 mod identities;
 mod store;
 
-pub use changing::{Who, add, change, dry_run, enable, end, leave};
-pub use store::{End, invalidate_account, invalidate_client};
+pub use changing::{Who, add, change, dry_run, enable, end, leave, may_end};
+pub use store::{End, invalidate_account, invalidate_client, lock};
 
 use crate::http::Route;
 

@@ -75,7 +75,7 @@ pub async fn describe(
     .map(|_| ())
 }
 
-/// Replaces the roles by exactly these.
+/// Replaces the roles by these. Roles that groups give stay: they end with the group.
 pub async fn set_roles(
     tx: &Tx,
     organization: OrganizationId,
@@ -84,7 +84,7 @@ pub async fn set_roles(
 ) -> Result<(), StoreError> {
     tx.execute(
         "DELETE FROM membership_role
-         WHERE organization_id = $1 AND membership_id = $2 AND role_key <> ALL($3)",
+         WHERE organization_id = $1 AND membership_id = $2 AND role_key <> ALL($3) AND NOT by_group",
         &[&organization.uuid(), &id.uuid(), &roles],
     )
     .await?;
@@ -112,14 +112,15 @@ pub async fn end(
     let ended = tx
         .execute(
             "UPDATE membership SET state = $3, grants_from = clock_timestamp(), version = version + 1,
-                 disabled_at = now(), disabled_by = $4, disable_reason = $5
+                 modified_at = now(), disabled_at = now(), disabled_by = $4, disable_reason = $5
              WHERE organization_id = $1 AND membership_id = $2 AND state <> 'removed' AND state <> $3",
             &[&organization.uuid(), &id.uuid(), &end.state().as_str(), &by, &reason],
         )
         .await?;
     if ended == 1 && end == End::Removed {
         tx.execute(
-            "DELETE FROM membership_role WHERE organization_id = $1 AND membership_id = $2",
+            "WITH groups AS (DELETE FROM organization_group_member WHERE organization_id = $1 AND membership_id = $2)
+             DELETE FROM membership_role WHERE organization_id = $1 AND membership_id = $2",
             &[&organization.uuid(), &id.uuid()],
         )
         .await?;
@@ -127,11 +128,12 @@ pub async fn end(
     Ok(ended == 1)
 }
 
-/// `false` if it was not disabled. What ended then stays ended: `grants_from` is now.
+/// `false` if it was not disabled. An unclaimed membership waits for its person again. What ended then stays ended: `grants_from` is now.
 pub async fn enable(tx: &Tx, organization: OrganizationId, id: MembershipId) -> Result<bool, StoreError> {
     let enabled = tx
         .execute(
-            "UPDATE membership SET state = 'active', grants_from = clock_timestamp(), version = version + 1,
+            "UPDATE membership SET grants_from = clock_timestamp(), version = version + 1, modified_at = now(),
+                 state = CASE WHEN num_nonnulls(account_id, client_id) = 0 THEN 'provisioned' ELSE 'active' END,
                  disabled_at = NULL, disabled_by = NULL, disable_reason = NULL
              WHERE organization_id = $1 AND membership_id = $2 AND state = 'disabled'",
             &[&organization.uuid(), &id.uuid()],

@@ -58,13 +58,14 @@ pub(super) async fn remove(tx: &Tx, organization: OrganizationId, key: &str) -> 
         .map(|_| ())
 }
 
-/// Whether any member, active or not, has the role, or a pending invitation offers it.
+/// Whether any member, active or not, has the role, a pending invitation offers it, or a group gives it.
 pub(super) async fn is_in_use(tx: &Tx, organization: OrganizationId, key: &str) -> Result<bool, StoreError> {
     let rows = tx
         .query(
             "SELECT EXISTS (SELECT 1 FROM membership_role WHERE organization_id = $1 AND role_key = $2)
                  OR EXISTS (SELECT 1 FROM invitation WHERE organization_id = $1 AND role_key = $2
-                            AND state = 'pending' AND expires_at > now()) AS worn",
+                            AND state = 'pending' AND expires_at > now())
+                 OR EXISTS (SELECT 1 FROM organization_group WHERE organization_id = $1 AND role_key = $2) AS worn",
             &[&organization.uuid(), &key],
         )
         .await?;

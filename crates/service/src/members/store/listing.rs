@@ -48,7 +48,9 @@ impl Filter {
             Some(State::Active) => "m.state = 'active' AND a.state IS DISTINCT FROM 'disabled' \
                  AND a.state IS DISTINCT FROM 'deleted'"
                 .to_owned(),
-            Some(state @ (State::Disabled | State::Removed)) => format!("m.state = '{}'", state.as_str()),
+            Some(state @ (State::Provisioned | State::Disabled | State::Removed)) => {
+                format!("m.state = '{}'", state.as_str())
+            }
         };
         match (&self.role, self.state) {
             (None, _) => format!(
@@ -62,7 +64,7 @@ impl Filter {
                        WHERE f.organization_id = m.organization_id AND f.membership_id = m.membership_id))
                  ORDER BY m.created_at, m.membership_id LIMIT {limit}"
             ),
-            (Some(_), None | Some(State::Active | State::Removed)) => format!(
+            (Some(_), None | Some(State::Provisioned | State::Active | State::Removed)) => format!(
                 "{MEMBERS} JOIN membership_role f
                      ON f.organization_id = m.organization_id AND f.membership_id = m.membership_id
                  WHERE f.organization_id = $1 AND f.role_key = $4 AND {state}

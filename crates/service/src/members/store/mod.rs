@@ -1,6 +1,7 @@
 //! Memberships in the database: reading, inserting and listing ([`listing`]).
 
 mod listing;
+mod provisioned;
 
 use porteiro_protocol::{
     id::{AccountId, MembershipId, OrganizationId},
@@ -10,6 +11,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 pub use listing::{Filter, Position, list};
+pub use provisioned::{claim, provisioned_by_external_id};
 
 use super::{Ended, Member};
 use crate::{
@@ -19,11 +21,12 @@ use crate::{
 };
 
 text_enum! {
-    State { Active = "active", Disabled = "disabled", Removed = "removed" }
+    State { Provisioned = "provisioned", Active = "active", Disabled = "disabled", Removed = "removed" }
 }
 text_enum! {
     /// How the member joined.
-    Source { Invitation = "invitation", Admin = "admin", Founder = "founder" }
+    Source { Invitation = "invitation", Admin = "admin", Founder = "founder", Scim = "scim",
+             Jit = "jit" }
 }
 
 /// Whose membership.
@@ -39,7 +42,7 @@ pub(crate) const MEMBERS: &str = "SELECT o.organization_id, o.slug, o.name, o.st
         o.version, o.created_at, m.membership_id, m.account_id, m.client_id, m.display_name,
         CASE WHEN m.state = 'active' AND a.state <> 'active' THEN 'disabled' ELSE m.state END AS state,
         m.source, m.disabled_at, m.disabled_by, m.disable_reason,
-        m.primary_role, m.grants_from, m.version AS member_version, m.created_at AS member_created_at,
+        m.user_name, m.external_id, m.previous_id, m.primary_role, m.grants_from, m.version AS member_version, m.created_at AS member_created_at,
         ARRAY(SELECT mr.role_key FROM membership_role mr WHERE mr.organization_id = m.organization_id
               AND mr.membership_id = m.membership_id ORDER BY mr.role_key) AS roles,
         ARRAY(SELECT unnest(r.permissions) FROM membership_role mr JOIN role r USING (organization_id, role_key)
@@ -73,6 +76,9 @@ impl TryFrom<&Row> for Member {
             },
             roles,
             primary_role: member.get("primary_role")?,
+            user_name: member.get("user_name")?,
+            external_id: member.get("external_id")?,
+            previous: member.get::<Option<Uuid>>("previous_id")?.map(Into::into),
             held,
             grants_from: member.get("grants_from")?,
             version: member.get("member_version")?,
@@ -153,8 +159,8 @@ pub struct NewMember<'a> {
     pub source: Source,
 }
 
-/// Adds a member. A former member gets the old row back: the same subject, but none of the former grants. `None` if the
-/// person or client is already a member.
+/// Adds a member. A former member gets the old row back: the same subject, but none of the former grants, and no name in
+/// a directory. `None` if the person or client is already a member.
 pub async fn insert(tx: &Tx, new: &NewMember<'_>) -> Result<Option<MembershipId>, StoreError> {
     let (organization, account) = (new.organization.uuid(), new.account.map(porteiro_protocol::id::Id::uuid));
     let rows = tx
@@ -190,7 +196,9 @@ pub async fn insert(tx: &Tx, new: &NewMember<'_>) -> Result<Option<MembershipId>
             }
             tx.execute(
                 "UPDATE membership SET state = 'active', primary_role = $3, grants_from = clock_timestamp(),
-                     version = version + 1, disabled_at = NULL, disabled_by = NULL, disable_reason = NULL
+                     version = version + 1, disabled_at = NULL, disabled_by = NULL, disable_reason = NULL,
+                     user_name = NULL, user_name_key = NULL, external_id = NULL, profile = NULL,
+                     email_keys = NULL
                  WHERE organization_id = $1 AND membership_id = $2",
                 &[&organization, &id, &new.role],
             )

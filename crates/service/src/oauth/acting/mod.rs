@@ -76,7 +76,7 @@ pub fn explain(lacking: &Refused) -> (Rule, String) {
         Refused::Unusable(Unusable::Suspended) => {
             (Rule::OrganizationSuspended, "the same request after the organization is resumed".into())
         }
-        Refused::Unusable(Unusable::Disabled | Unusable::Removed) => (
+        Refused::Unusable(Unusable::Unclaimed | Unusable::Disabled | Unusable::Removed) => (
             Rule::MemberDisabled,
             "no request until the member is enabled; then a new authorization request".into(),
         ),

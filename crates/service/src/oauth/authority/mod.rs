@@ -134,7 +134,7 @@ impl Requester<'_> {
         }
     }
 
-    /// `None`: our own APIs, which accept only a person's token. If an API were stored under our own identifier, its
+    /// `None`: our own APIs, which accept only a person's token, except for provisioning (docs/decisions/0124). If an API were stored under our own identifier, its
     /// tokens would be valid here, so it is never returned (docs/decisions/0083).
     fn api<'a>(
         self,
@@ -158,6 +158,7 @@ impl Requester<'_> {
                 let found = others().find(|api| api.scope(first).is_some());
                 found.map(Some).ok_or_else(|| invalid_scope("a scope is unknown"))
             }
+            (Self::ClientItself(_), _) if is_provisioning(resource, scope, issuer) => Ok(None),
             (Self::ClientItself(_), _) => {
                 let first = names.next().ok_or_else(|| invalid_scope("scope is empty"))?;
                 let found = || others().find(|api| api.scope(first).is_some());
@@ -213,6 +214,7 @@ impl Requester<'_> {
         let foreign = || invalid_scope("not all of these scopes belong to this API");
         match self {
             Self::Client(client) => may_ask(client, api, name),
+            Self::ClientItself(client) if api.is_none() && name == PROVISION => is_open_to(client, false),
             Self::ClientItself(client) => {
                 let known = known().ok_or_else(foreign)?;
                 is_open_to(client, known.open_to_unverified)
@@ -237,6 +239,16 @@ impl Requester<'_> {
             }
         }
     }
+}
+
+/// The one permission of ours that a client may have for itself.
+const PROVISION: &str = "scim:provision";
+
+/// Whether a client asks for our own API to provision members, and for nothing else.
+fn is_provisioning(resource: Option<&str>, scope: Option<&Scope>, issuer: &str) -> bool {
+    let mut names = scope.into_iter().flat_map(Scope::iter);
+    let alone = names.next() == Some(PROVISION) && names.next().is_none();
+    alone && resource.is_none_or(|resource| is_same_resource(resource, issuer))
 }
 
 fn is_open_to(client: &Client, open_to_unverified: bool) -> Result<(), Refused> {

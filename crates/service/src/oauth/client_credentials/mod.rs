@@ -38,7 +38,7 @@ async fn grant(request: TokenRequest<'_>) -> Result<TokenResponse, OAuthError> {
         details: &[],
         organization: None,
     };
-    // A client cannot act for itself at our own API (docs/decisions/0083).
+    // A client cannot act for itself at our own API, except to provision members (docs/decisions/0083, 0124).
     let requester = Requester::ClientItself(client);
     let Requested { api, authority } = requested_authority(requester, asked, &apis, app.issuer())?;
     let Some(member) = member(app, client, form.get("organization")).await? else {

@@ -64,7 +64,9 @@ pub async fn unheld(
         acting::Refused::Unusable(Unusable::Suspended) => {
             OAuthError::new(ErrorCode::InvalidGrant, "the organization is suspended")
         }
-        acting::Refused::Unusable(Unusable::Disabled | Unusable::Removed) => invalid_grant(),
+        acting::Refused::Unusable(Unusable::Unclaimed | Unusable::Disabled | Unusable::Removed) => {
+            invalid_grant()
+        }
         acting::Refused::Lacks(_) => OAuthError::new(
             ErrorCode::InvalidScope,
             "the member does not hold all of these scopes in the organization; request fewer",

@@ -1,0 +1,245 @@
+//! The attributes of users and groups (RFC 7643). `/Schemas`, the normal form of resources, filters and PATCH paths are
+//! made from these tables.
+
+use serde_json::{Value, json};
+
+pub const USER: &str = "urn:ietf:params:scim:schemas:core:2.0:User";
+pub const GROUP: &str = "urn:ietf:params:scim:schemas:core:2.0:Group";
+pub const ENTERPRISE: &str = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
+
+/// The type of an attribute's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    Boolean,
+    Reference,
+    Binary,
+    Complex(&'static [Attribute]),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attribute {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub multi_valued: bool,
+    pub required: bool,
+    pub case_exact: bool,
+    pub mutability: Mutability,
+    pub uniqueness: Uniqueness,
+}
+
+/// Whether a directory may write it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mutability {
+    ReadWrite,
+    ReadOnly,
+}
+
+/// Whether two resources of an organization may have the same value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Uniqueness {
+    None,
+    Server,
+}
+
+const fn of(name: &'static str, kind: Kind) -> Attribute {
+    Attribute {
+        name,
+        kind,
+        multi_valued: false,
+        required: false,
+        case_exact: false,
+        mutability: Mutability::ReadWrite,
+        uniqueness: Uniqueness::None,
+    }
+}
+
+const fn text(name: &'static str) -> Attribute {
+    of(name, Kind::Text)
+}
+
+const fn many(name: &'static str, parts: &'static [Attribute]) -> Attribute {
+    Attribute { multi_valued: true, ..of(name, Kind::Complex(parts)) }
+}
+
+/// The usual parts of a multi-valued attribute (RFC 7643 §2.4).
+const VALUES: &[Attribute] = &[text("value"), text("display"), text("type"), of("primary", Kind::Boolean)];
+
+const NAME: &[Attribute] = &[
+    text("formatted"),
+    text("familyName"),
+    text("givenName"),
+    text("middleName"),
+    text("honorificPrefix"),
+    text("honorificSuffix"),
+];
+
+const ADDRESS: &[Attribute] = &[
+    text("formatted"),
+    text("streetAddress"),
+    text("locality"),
+    text("region"),
+    text("postalCode"),
+    text("country"),
+    text("type"),
+    of("primary", Kind::Boolean),
+];
+
+const LINKED: &[Attribute] = &[
+    Attribute { case_exact: true, ..text("value") },
+    of("$ref", Kind::Reference),
+    text("display"),
+    text("type"),
+];
+
+const CERTIFICATE: &[Attribute] =
+    &[of("value", Kind::Binary), text("display"), text("type"), of("primary", Kind::Boolean)];
+
+const PHOTO: &[Attribute] =
+    &[of("value", Kind::Reference), text("display"), text("type"), of("primary", Kind::Boolean)];
+
+const MANAGER: &[Attribute] =
+    &[Attribute { case_exact: true, ..text("value") }, of("$ref", Kind::Reference), text("displayName")];
+
+pub const EXTERNAL_ID: Attribute = Attribute { case_exact: true, ..text("externalId") };
+
+const USER_ATTRIBUTES: &[Attribute] = &[
+    Attribute { required: true, uniqueness: Uniqueness::Server, ..text("userName") },
+    of("name", Kind::Complex(NAME)),
+    text("displayName"),
+    text("nickName"),
+    of("profileUrl", Kind::Reference),
+    text("title"),
+    text("userType"),
+    text("preferredLanguage"),
+    text("locale"),
+    text("timezone"),
+    of("active", Kind::Boolean),
+    many("emails", VALUES),
+    many("phoneNumbers", VALUES),
+    many("ims", VALUES),
+    many("photos", PHOTO),
+    many("addresses", ADDRESS),
+    Attribute { mutability: Mutability::ReadOnly, ..many("groups", LINKED) },
+    many("entitlements", VALUES),
+    many("roles", VALUES),
+    many("x509Certificates", CERTIFICATE),
+];
+
+const ENTERPRISE_ATTRIBUTES: &[Attribute] = &[
+    text("employeeNumber"),
+    text("costCenter"),
+    text("organization"),
+    text("division"),
+    text("department"),
+    of("manager", Kind::Complex(MANAGER)),
+];
+
+const GROUP_ATTRIBUTES: &[Attribute] = &[
+    Attribute { required: true, uniqueness: Uniqueness::Server, ..text("displayName") },
+    many("members", LINKED),
+];
+
+#[derive(Debug, Clone, Copy)]
+pub struct Schema {
+    pub id: &'static str,
+    pub name: &'static str,
+    pub description: &'static str,
+    pub attributes: &'static [Attribute],
+    /// Schemas that add attributes.
+    pub extensions: &'static [Self],
+}
+
+pub const USERS: Schema = Schema {
+    id: USER,
+    name: "User",
+    description: "A member of the organization",
+    attributes: USER_ATTRIBUTES,
+    extensions: &[ENTERPRISE_USERS],
+};
+
+pub const ENTERPRISE_USERS: Schema = Schema {
+    id: ENTERPRISE,
+    name: "EnterpriseUser",
+    description: "What a company says about a member",
+    attributes: ENTERPRISE_ATTRIBUTES,
+    extensions: &[],
+};
+
+pub const GROUPS: Schema = Schema {
+    id: GROUP,
+    name: "Group",
+    description: "A group of the organization's directory",
+    attributes: GROUP_ATTRIBUTES,
+    extensions: &[],
+};
+
+pub const ALL: &[Schema] = &[USERS, ENTERPRISE_USERS, GROUPS];
+
+/// The attribute of this name, in any spelling.
+pub fn find(attributes: &'static [Attribute], name: &str) -> Option<&'static Attribute> {
+    attributes.iter().find(|attribute| attribute.name.eq_ignore_ascii_case(name))
+}
+
+impl Schema {
+    /// An attribute of the resource, which also has `externalId` (RFC 7643 §3.1).
+    pub fn attribute(&self, name: &str) -> Option<&'static Attribute> {
+        let common = &EXTERNAL_ID;
+        let is_common = common.name.eq_ignore_ascii_case(name) && self.id != ENTERPRISE;
+        find(self.attributes, name).or_else(|| is_common.then_some(common))
+    }
+
+    pub fn extension(&self, id: &str) -> Option<&'static Self> {
+        self.extensions.iter().find(|extension| extension.id.eq_ignore_ascii_case(id))
+    }
+
+    /// As `/Schemas` shows it (RFC 7643 §7).
+    pub fn document(&self) -> Value {
+        let attributes: Vec<Value> = self.attributes.iter().map(Attribute::document).collect();
+        json!({
+            "schemas": ["urn:ietf:params:scim:schemas:core:2.0:Schema"],
+            "id": self.id,
+            "name": self.name,
+            "description": self.description,
+            "attributes": attributes,
+        })
+    }
+}
+
+impl Attribute {
+    pub fn is_read_only(&self) -> bool {
+        self.mutability == Mutability::ReadOnly
+    }
+
+    fn document(&self) -> Value {
+        let kind = match self.kind {
+            Kind::Text => "string",
+            Kind::Boolean => "boolean",
+            Kind::Reference => "reference",
+            Kind::Binary => "binary",
+            Kind::Complex(_) => "complex",
+        };
+        let mut document = json!({
+            "name": self.name,
+            "type": kind,
+            "multiValued": self.multi_valued,
+            "description": format!("{} of RFC 7643", self.name),
+            "required": self.required,
+            "caseExact": self.case_exact || matches!(self.kind, Kind::Reference | Kind::Binary),
+            "mutability": if self.is_read_only() { "readOnly" } else { "readWrite" },
+            "returned": "default",
+            "uniqueness": match self.uniqueness {
+                Uniqueness::None => "none",
+                Uniqueness::Server => "server",
+            },
+        });
+        match self.kind {
+            Kind::Complex(parts) => {
+                document["subAttributes"] = parts.iter().map(Self::document).collect();
+            }
+            Kind::Reference => document["referenceTypes"] = json!(["external", "User", "Group"]),
+            Kind::Text | Kind::Boolean | Kind::Binary => {}
+        }
+        document
+    }
+}

@@ -1,0 +1,234 @@
+//! Users of a directory in the database: memberships with a user name.
+
+use porteiro_protocol::{
+    id::{MembershipId, OrganizationId},
+    time::OffsetDateTime,
+};
+use serde_json::Value;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::decide::UserForm;
+use crate::{
+    members::State,
+    store::{Decode, Reader, RowError, StoreError, Tx},
+};
+
+/// A membership, as its directory sees it.
+#[derive(Debug, Clone)]
+pub(super) struct User {
+    pub id: MembershipId,
+    pub form: UserForm,
+    pub version: i64,
+    pub created_at: OffsetDateTime,
+    pub modified_at: OffsetDateTime,
+}
+
+/// The living users of an organization. More conditions follow.
+const USERS: &str =
+    "SELECT m.membership_id, m.user_name, m.external_id, m.state, m.profile, m.version, m.created_at,
+        coalesce(m.modified_at, m.created_at) AS modified_at
+     FROM membership m WHERE m.organization_id = $1 AND m.state <> 'removed' AND m.user_name_key IS NOT NULL";
+
+impl TryFrom<&Row> for User {
+    type Error = RowError;
+    fn try_from(row: &Row) -> Result<Self, RowError> {
+        let (row, id) = Decode::keyed::<Uuid>("membership", "membership_id", row)?;
+        let active = match row.parsed("state")? {
+            State::Provisioned | State::Active => true,
+            State::Disabled | State::Removed => false,
+        };
+        let profile: Option<Value> = row.get("profile")?;
+        Ok(Self {
+            id: id.into(),
+            form: UserForm {
+                user_name: row.get("user_name")?,
+                external_id: row.get("external_id")?,
+                active,
+                profile: match profile {
+                    Some(Value::Object(members)) => members,
+                    _ => serde_json::Map::new(),
+                },
+            },
+            version: row.get("version")?,
+            created_at: row.get("created_at")?,
+            modified_at: row.get("modified_at")?,
+        })
+    }
+}
+
+fn users(rows: &[Row]) -> Result<Vec<User>, StoreError> {
+    rows.iter().map(User::try_from).collect::<Result<_, _>>().map_err(Into::into)
+}
+
+pub(super) async fn find(
+    reader: &impl Reader,
+    organization: OrganizationId,
+    id: MembershipId,
+) -> Result<Option<User>, StoreError> {
+    let sql = format!("{USERS} AND m.membership_id = $2");
+    Ok(users(&reader.rows("scim.find", &sql, &[&organization.uuid(), &id.uuid()]).await?)?.pop())
+}
+
+pub(super) async fn by_user_name(
+    reader: &impl Reader,
+    organization: OrganizationId,
+    key: &str,
+) -> Result<Option<User>, StoreError> {
+    let sql = format!("{USERS} AND m.user_name_key = $2");
+    Ok(users(&reader.rows("scim.by_user_name", &sql, &[&organization.uuid(), &key]).await?)?.pop())
+}
+
+pub(super) async fn by_external_id(
+    reader: &impl Reader,
+    organization: OrganizationId,
+    external_id: &str,
+) -> Result<Option<User>, StoreError> {
+    let sql = format!("{USERS} AND m.external_id = $2");
+    let rows = reader.rows("scim.by_external_id", &sql, &[&organization.uuid(), &external_id]).await?;
+    Ok(users(&rows)?.pop())
+}
+
+/// The users with an address, in lower case.
+pub(super) async fn by_email(
+    reader: &impl Reader,
+    organization: OrganizationId,
+    key: &str,
+) -> Result<Vec<User>, StoreError> {
+    let sql = format!(
+        "{USERS} AND m.email_keys @> ARRAY[$2::text] ORDER BY m.created_at, m.membership_id LIMIT 1000"
+    );
+    users(&reader.rows("scim.by_email", &sql, &[&organization.uuid(), &key]).await?)
+}
+
+/// A page by number, in the order in which they were created.
+pub(super) async fn list_at(
+    reader: &impl Reader,
+    organization: OrganizationId,
+    skip: i64,
+    limit: i64,
+) -> Result<Vec<User>, StoreError> {
+    let sql = format!("{USERS} ORDER BY m.created_at, m.membership_id OFFSET $2 LIMIT $3");
+    users(&reader.rows("scim.list_at", &sql, &[&organization.uuid(), &skip, &limit]).await?)
+}
+
+/// A page after a user.
+pub(super) async fn list_after(
+    reader: &impl Reader,
+    organization: OrganizationId,
+    after: Option<(OffsetDateTime, Uuid)>,
+    limit: i64,
+) -> Result<Vec<User>, StoreError> {
+    let sql = format!(
+        "{USERS} AND (m.created_at, m.membership_id) > ($2, $3) ORDER BY m.created_at, m.membership_id LIMIT $4"
+    );
+    let (at, id) = after.unwrap_or((OffsetDateTime::UNIX_EPOCH, Uuid::nil()));
+    users(&reader.rows("scim.list_after", &sql, &[&organization.uuid(), &at, &id, &limit]).await?)
+}
+
+pub(super) async fn count(reader: &impl Reader, organization: OrganizationId) -> Result<i64, StoreError> {
+    let sql = "SELECT count(*) AS number FROM membership
+               WHERE organization_id = $1 AND state <> 'removed' AND user_name_key IS NOT NULL";
+    let rows = reader.rows("scim.count", sql, &[&organization.uuid()]).await?;
+    let row = rows.first().ok_or_else(|| StoreError::Inconsistent("a count without a row".into()))?;
+    Ok(Decode::new("membership", "count", row).get("number")?)
+}
+
+/// A new membership without an account, in one role. A deleted user of the same name is what it follows. `by`: who
+/// provisions it, for one that is disabled from the start.
+pub(super) async fn insert(
+    tx: &Tx,
+    organization: OrganizationId,
+    id: MembershipId,
+    form: &UserForm,
+    role: &str,
+    by: &str,
+) -> Result<(), StoreError> {
+    let state = if form.active { State::Provisioned } else { State::Disabled };
+    let profile = Value::Object(form.profile.clone());
+    tx.execute(
+        "WITH made AS (
+             INSERT INTO membership (organization_id, membership_id, state, source, display_name, primary_role,
+                 user_name, user_name_key, external_id, profile, email_keys, disabled_at, disabled_by, previous_id)
+             VALUES ($1, $2, $3, 'scim', $4, $5, $6, $7, $8, $9, $10,
+                 CASE WHEN $3 = 'disabled' THEN now() END, CASE WHEN $3 = 'disabled' THEN $11 END,
+                 (SELECT d.membership_id FROM membership d
+                  WHERE d.organization_id = $1 AND d.user_name_key = $7 AND d.state = 'removed'
+                  ORDER BY d.disabled_at DESC LIMIT 1))
+             RETURNING organization_id, membership_id, created_at
+         )
+         INSERT INTO membership_role (organization_id, role_key, created_at, membership_id)
+         SELECT organization_id, $5, created_at, membership_id FROM made",
+        &[
+            &organization.uuid(),
+            &id.uuid(),
+            &state.as_str(),
+            &form.display_name(),
+            &role,
+            &form.user_name,
+            &form.key(),
+            &form.external_id,
+            &profile,
+            &form.email_keys(),
+            &by,
+        ],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// What the directory says; the state is changed by the cut.
+pub(super) async fn update(
+    tx: &Tx,
+    organization: OrganizationId,
+    id: MembershipId,
+    form: &UserForm,
+) -> Result<(), StoreError> {
+    let profile = Value::Object(form.profile.clone());
+    tx.execute(
+        "UPDATE membership SET display_name = $3, user_name = $4, user_name_key = $5, external_id = $6, profile = $7,
+             email_keys = $8, version = version + 1, modified_at = now()
+         WHERE organization_id = $1 AND membership_id = $2 AND state <> 'removed'",
+        &[
+            &organization.uuid(),
+            &id.uuid(),
+            &form.display_name(),
+            &form.user_name,
+            &form.key(),
+            &form.external_id,
+            &profile,
+            &form.email_keys(),
+        ],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// A removed membership becomes a tombstone: nothing of the profile is left, and its account may be a member again, as
+/// somebody else (docs/decisions/0124).
+pub(super) async fn bury(tx: &Tx, organization: OrganizationId, id: MembershipId) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE membership SET account_id = NULL, profile = NULL, email_keys = NULL, display_name = user_name
+         WHERE organization_id = $1 AND membership_id = $2 AND state = 'removed'",
+        &[&organization.uuid(), &id.uuid()],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// The groups of a member have changed.
+pub(super) async fn mark_groups(
+    tx: &Tx,
+    organization: OrganizationId,
+    id: MembershipId,
+) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE organization_group g SET version = g.version + 1, modified_at = clock_timestamp()
+         FROM organization_group_member gm
+         WHERE gm.organization_id = $1 AND gm.membership_id = $2
+           AND g.organization_id = $1 AND g.group_id = gm.group_id",
+        &[&organization.uuid(), &id.uuid()],
+    )
+    .await
+    .map(|_| ())
+}
