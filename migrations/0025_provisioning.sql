@@ -13,6 +13,8 @@ ALTER TABLE membership
     -- The deleted membership of the same name that this one follows.
     ADD COLUMN previous_id uuid,
     ADD COLUMN modified_at timestamptz,
+    -- The directory disabled the member, and nobody else did since: it may undo that.
+    ADD COLUMN disabled_by_directory boolean NOT NULL DEFAULT false,
     DROP CONSTRAINT membership_state_check,
     DROP CONSTRAINT membership_source_check,
     DROP CONSTRAINT membership_check,
@@ -47,6 +49,8 @@ CREATE TABLE organization_group (
     external_id text,
     -- The role that its members have; an administrator decides.
     role_key text,
+    -- The number of its members.
+    size bigint NOT NULL DEFAULT 0 CHECK (size >= 0),
     version bigint NOT NULL DEFAULT 1,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     modified_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -65,7 +69,7 @@ CREATE TABLE organization_group_member (
     membership_id uuid NOT NULL,
     PRIMARY KEY (organization_id, group_id, membership_id)
 );
-CREATE INDEX organization_group_member_of ON organization_group_member (organization_id, membership_id);
+CREATE INDEX organization_group_member_of ON organization_group_member (organization_id, membership_id, group_id);
 COMMENT ON TABLE organization_group_member IS 'shard: organization_id. Who is in which group.';
 
 CREATE TABLE provisioning_refusal (
@@ -93,6 +97,8 @@ COMMENT ON TABLE provisioning_refusal IS 'shard: organization_id. Why requests o
 
 CREATE TABLE provisioning_head (
     organization_id uuid PRIMARY KEY,
-    number bigint NOT NULL
+    number bigint NOT NULL DEFAULT 0,
+    -- How many users the directory has ever created.
+    users bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE provisioning_head IS 'shard: organization_id. The number of the last refusal; orders those who write.';
+COMMENT ON TABLE provisioning_head IS 'shard: organization_id. The number of the last refusal, which orders those who write, and of users ever created.';

@@ -1,143 +1,79 @@
 //! Filters, paths and bodies that nobody sends: never a 500, and never a list of everybody.
 //!
-//! `PORTEIRO_TEST_SCIM_FUZZ=500000` sends as many requests.
+//! `PORTEIRO_TEST_LONG=1` gives 500,000 of them to the parsers and the decisions; a few hundred are sent to the server, or as
+//! many as `PORTEIRO_TEST_SCIM_FUZZ` says.
 
-use http::Method;
+use porteiro_protocol::scim::{
+    Filter, Path, matching,
+    patch::operations,
+    resource::{Resource, normal},
+    schema::{GROUPS, USERS},
+};
+use porteiro_service::scim::decide::{GroupForm, UserForm, Wanted, WholeGroup, member_ids, patch_group};
 use proptest::{
-    prelude::*,
-    strategy::ValueTree,
+    strategy::{Strategy, ValueTree},
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::driver::{Directory, ENTERPRISE, PATCH, directory};
+use super::{
+    driver::{Directory, directory, user},
+    inputs::{Input, input, request},
+};
+use crate::people::long;
 
 const SHORT: u32 = 400;
 
-fn word() -> impl Strategy<Value = String> {
-    let words = [
-        "userName",
-        "emails",
-        "value",
-        "type",
-        "active",
-        "members",
-        "name.givenName",
-        "externalId",
-        "id",
-        "meta",
-        "displayName",
-        "eq",
-        "ne",
-        "co",
-        "sw",
-        "ew",
-        "pr",
-        "gt",
-        "ge",
-        "lt",
-        "le",
-        "and",
-        "or",
-        "not",
-        "(",
-        ")",
-        "[",
-        "]",
-        ".value",
-        "\"ana\"",
-        "\"\\u0041\"",
-        "\"",
-        "\\",
-        "true",
-        "false",
-        "null",
-        "-1",
-        "1e9",
-        "$ref",
-        "urn:x:y",
-        "á",
-        "%00",
-        "groups",
-        "manager",
-    ];
-    prop_oneof![
-        8 => proptest::sample::select(words.to_vec()).prop_map(str::to_owned),
-        1 => Just(format!("{ENTERPRISE}:manager.value")),
-        1 => "[ -~]{0,12}",
-        1 => "\\PC{0,6}",
-    ]
+fn runner() -> TestRunner {
+    TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha))
 }
 
-fn text() -> impl Strategy<Value = String> {
-    prop_oneof![
-        6 => prop::collection::vec(word(), 0..12).prop_map(|words| words.join(" ")),
-        2 => prop::collection::vec(word(), 0..6).prop_map(|words| words.concat()),
-        1 => (1..300_usize).prop_map(|depth| "(".repeat(depth)),
-        1 => (1..80_usize).prop_map(|terms| vec!["title pr"; terms].join(" or ")),
-    ]
+fn is_normal(resource: &Resource) {
+    assert_eq!(normal(&USERS, resource).as_ref(), Ok(resource));
 }
 
-fn value() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_map(|number| json!(number)),
-        text().prop_map(Value::from),
-        "\\PC{0,40}".prop_map(Value::from),
-        Just(json!("False")),
-    ];
-    leaf.prop_recursive(4, 24, 5, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::vec((word(), inner), 0..5)
-                .prop_map(|members| Value::Object(members.into_iter().collect())),
-        ]
-    })
-}
-
-/// A method, a path below the organization, and a body.
-fn request() -> impl Strategy<Value = (Method, String, Option<Value>)> {
-    let encoded = |text: String| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-    let resource = || proptest::sample::select(vec!["Users", "Groups"]);
-    let op = proptest::sample::select(vec!["add", "Replace", "REMOVE", "copy", ""]);
-    let operation =
-        (op, prop::option::of(text()), prop::option::of(value())).prop_map(|(op, path, value)| {
-            let mut operation = json!({"op": op});
-            if let Some(path) = path {
-                operation["path"] = path.into();
+/// Gives it to everything that reads it, as the endpoints do.
+fn digest(input: &Input, ana: &UserForm, sales: &GroupForm) {
+    match input {
+        Input::Filter(text) => {
+            let Ok(filter) = Filter::parse(text) else { return };
+            for (schema, resource) in [(USERS, ana.resource()), (GROUPS, sales.resource())] {
+                if matching::check(&schema, &filter).is_ok() {
+                    matching::matches(&schema, &filter, &resource);
+                }
             }
-            if let Some(value) = value {
-                operation["value"] = value;
+        }
+        Input::Path(text) => drop(Path::parse(text)),
+        Input::Patch(body) => {
+            let user = operations(&USERS, body).and_then(|list| Wanted::Patch(&list).user(ana));
+            if let Ok(user) = user {
+                is_normal(&user.resource());
+                assert!(!user.display_name().is_empty());
             }
-            operation
-        });
-    let operations = prop::collection::vec(operation, 0..4);
-    prop_oneof![
-        3 => (resource(), text()).prop_map(move |(resource, filter)| {
-            (Method::GET, format!("{resource}?filter={}", encoded(filter)), None)
-        }),
-        1 => (resource(), text(), text()).prop_map(move |(resource, name, text)| {
-            (Method::GET, format!("{resource}?{}={}", encoded(name), encoded(text)), None)
-        }),
-        1 => (resource(), proptest::sample::select(vec!["startIndex", "count", "cursor", "attributes",
-            "excludedAttributes"]), text()).prop_map(move |(resource, name, text)| {
-            (Method::GET, format!("{resource}?{name}={}", encoded(text)), None)
-        }),
-        4 => (resource(), operations).prop_map(|(resource, operations)| {
-            let body = json!({"schemas": [PATCH], "Operations": operations});
-            (Method::PATCH, format!("{resource}/ID"), Some(body))
-        }),
-        2 => (resource(), value()).prop_map(|(resource, body)| (Method::PUT, format!("{resource}/ID"), Some(body))),
-        2 => (resource(), value()).prop_map(|(resource, body)| (Method::POST, resource.to_owned(), Some(body))),
-        1 => (resource(), value()).prop_map(|(resource, body)| {
-            (Method::POST, format!("{resource}/.search"), Some(body))
-        }),
-        1 => (resource(), text()).prop_map(move |(resource, id)| {
-            (Method::GET, format!("{resource}/{}", encoded(id)), None)
-        }),
-    ]
+            drop(operations(&GROUPS, body).and_then(|list| patch_group(sales, &list)));
+        }
+        Input::Whole(body) => {
+            let Value::Object(sent) = body else { return };
+            if let Ok(resource) = normal(&USERS, sent) {
+                is_normal(&resource);
+                drop(Wanted::Whole(&resource).user(ana));
+            }
+            if let Ok(group) = WholeGroup::read(sent) {
+                drop(group.members.map(member_ids));
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_stops_the_parsers_and_what_they_accept_is_normal() {
+    let (cases, mut runner, strategy) = (if long() { 500_000 } else { 20_000 }, runner(), input());
+    let Value::Object(ana) = user("ana") else { panic!("no object") };
+    let ana = UserForm::read(normal(&USERS, &ana).unwrap()).unwrap();
+    let sales = GroupForm { display_name: "Sales".into(), external_id: None };
+    for _ in 0..cases {
+        digest(&strategy.new_tree(&mut runner).unwrap().current(), &ana, &sales);
+    }
 }
 
 async fn round(directory: &Directory, runner: &mut TestRunner, requests: u32) {
@@ -164,10 +100,8 @@ fn asked() -> Option<u32> {
 #[tokio::test]
 async fn nothing_a_directory_sends_is_an_internal_error() {
     let requests = asked().unwrap_or(SHORT);
-    let mut runner =
-        TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let directory = directory().await;
-    round(&directory, &mut runner, requests).await;
+    round(&directory, &mut runner(), requests).await;
     // Everybody who was made has a name, and nobody is left without one.
     let nameless = "SELECT count(*) FROM membership WHERE user_name IS NULL";
     assert_eq!(directory.app.count(nameless).await, 0);

@@ -30,6 +30,8 @@ pub struct Comparison {
     pub attr: Attr,
     pub operator: Operator,
     pub literal: Literal,
+    /// The literal as text in lower case, made once: it is compared with many values.
+    pub(super) folded: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +83,15 @@ impl Filter {
         let tokens = tokens(text)
             .map_err(|_| invalid("the filter has characters that RFC 7644 does not allow".into()))?;
         Parser::inside(&tokens).map_err(invalid)
+    }
+
+    /// The number of comparisons.
+    pub fn terms(&self) -> usize {
+        match self {
+            Self::And(parts) | Self::Or(parts) => parts.iter().map(Self::terms).sum(),
+            Self::Not(inner) | Self::Values(_, inner) => inner.terms(),
+            Self::Compare(_) | Self::Present(_) => 1,
+        }
     }
 
     /// Whether a part of it is about values of a multi-valued attribute.
@@ -216,7 +227,15 @@ impl<'a> Parser<'a> {
             _ => None,
         };
         match literal {
-            Some(literal) => Ok(Comparison { attr, operator, literal }),
+            Some(literal) => {
+                let folded = match &literal {
+                    Literal::Text(text) => text.to_lowercase(),
+                    Literal::Boolean(value) => value.to_string(),
+                    Literal::Number(number) => number.to_string(),
+                    Literal::Null => String::new(),
+                };
+                Ok(Comparison { attr, operator, literal, folded })
+            }
             None => wrong("compares with something that is not a JSON value"),
         }
     }

@@ -1,5 +1,7 @@
 //! Which resources and values pass a filter (RFC 7644 §3.4.2.2).
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -31,7 +33,9 @@ fn unknown() -> Invalid {
     Invalid::new(ErrorKind::InvalidFilter, "the filter names an attribute that the schema does not have")
 }
 
-fn parts_known(parts: &'static [Attribute], filter: &Filter) -> Result<(), Invalid> {
+/// # Errors
+/// When the filter names a part that the attribute does not have.
+pub(super) fn parts_known(parts: &'static [Attribute], filter: &Filter) -> Result<(), Invalid> {
     match filter {
         Filter::And(inner) | Filter::Or(inner) => inner.iter().try_for_each(|one| parts_known(parts, one)),
         Filter::Not(inner) => parts_known(parts, inner),
@@ -145,27 +149,33 @@ pub fn passes(filter: &Filter, item: &Value) -> bool {
     }
 }
 
+/// In lower case. Most values are already, and are not copied.
+fn folded(text: &str) -> Cow<'_, str> {
+    let is_folded = text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    if is_folded { Cow::Borrowed(text) } else { Cow::Owned(text.to_lowercase()) }
+}
+
 fn compares(comparison: &Comparison, value: Option<&Value>, case_exact: bool) -> bool {
-    let spelt = |text: &str| if case_exact { text.to_owned() } else { text.to_lowercase() };
     let wanted = match &comparison.literal {
-        Literal::Text(text) => spelt(text),
-        Literal::Boolean(value) => value.to_string(),
-        Literal::Number(number) => number.to_string(),
+        Literal::Text(text) if case_exact => text.as_str(),
+        Literal::Text(_) | Literal::Boolean(_) | Literal::Number(_) => comparison.folded.as_str(),
         Literal::Null => return value.is_none() == (comparison.operator == Operator::Eq),
     };
     let found = match value {
-        Some(Value::String(text)) => spelt(text),
-        Some(value) => boolean(value).map_or_else(|| value.to_string(), |value| value.to_string()),
+        Some(Value::String(text)) if case_exact => Cow::Borrowed(text.as_str()),
+        Some(Value::String(text)) => folded(text),
+        Some(value) => boolean(value).map_or_else(|| value.to_string(), |value| value.to_string()).into(),
         // An absent boolean is false: `primary eq false`.
-        None if comparison.literal == Literal::Boolean(false) => "false".into(),
+        None if comparison.literal == Literal::Boolean(false) => Cow::Borrowed("false"),
         None => return comparison.operator == Operator::Ne,
     };
+    let found = found.as_ref();
     match comparison.operator {
         Operator::Eq => found == wanted,
         Operator::Ne => found != wanted,
-        Operator::Co => found.contains(&wanted),
-        Operator::Sw => found.starts_with(&wanted),
-        Operator::Ew => found.ends_with(&wanted),
+        Operator::Co => found.contains(wanted),
+        Operator::Sw => found.starts_with(wanted),
+        Operator::Ew => found.ends_with(wanted),
         Operator::Gt => found > wanted,
         Operator::Ge => found >= wanted,
         Operator::Lt => found < wanted,

@@ -3,15 +3,19 @@
 //!
 //! Directories do not keep to one spelling: names differ in case, booleans arrive as text, single values as arrays. What
 //! is understood is documented in [`resource`] and [`patch`]; whatever is not is refused and never ignored where it may
-//! concern `active`.
+//! concern `active`, or the members of a group ([`names`]).
 
+pub mod apply;
 pub mod filter;
 mod lexer;
 pub mod matching;
+pub mod names;
 pub mod patch;
 pub mod path;
 pub mod resource;
 pub mod schema;
+#[cfg(test)]
+mod shapes;
 
 pub use filter::{Comparison, Filter, Literal, Operator};
 pub use patch::{Op, Operation};

@@ -2,12 +2,16 @@
 //!
 //! Understood besides the standard: `"True"` for a boolean; one object, or a bare value, for an array of one; an array of
 //! one, or `{"value": …}`, for a single value (older versions of Entra's provisioning service); null for an absent value.
-//! Unknown attributes are left out, and so are read-only ones (RFC 7644 §3.3, §3.5.1).
+//! Attributes may stand in an object under the name of their schema, or have its name before their own. Unknown attributes
+//! are left out, and so are read-only ones (RFC 7644 §3.3, §3.5.1), but for what [`super::names`] refuses.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
 use super::{
     Attribute, Invalid, Kind, Schema,
+    names::{Target, left_out, member, unambiguous},
     schema::{self},
 };
 
@@ -18,23 +22,87 @@ pub const MOST_VALUES: usize = 200;
 
 pub type Resource = Map<String, Value>;
 
+/// An attribute that a whole resource names, the extension it belongs to, and its value.
+pub type Given<'a> = (&'static Attribute, Option<&'static Schema>, &'a Value);
+
+/// The attributes that a whole resource names, each once.
+///
+/// # Errors
+/// When one is named twice, or a name that is not understood may mean one that is never ignored.
+pub fn attributes<'a>(schema: &Schema, sent: &'a Resource) -> Result<Vec<Given<'a>>, Invalid> {
+    let mut found = Vec::new();
+    collect(schema, None, sent, &mut found)?;
+    let mut seen = BTreeSet::new();
+    for (attribute, extension, _) in &found {
+        if !seen.insert((extension.map(|extension| extension.id), attribute.name)) {
+            return Err(Invalid::value(format!("{} is given twice", attribute.name)));
+        }
+    }
+    Ok(found)
+}
+
+/// Bodies are parsed with a bounded depth, so this ends.
+fn collect<'a>(
+    schema: &Schema,
+    inside: Option<&'static Schema>,
+    members: &'a Resource,
+    found: &mut Vec<Given<'a>>,
+) -> Result<(), Invalid> {
+    unambiguous(members)?;
+    for (name, value) in members {
+        let Some((path, target)) = member(schema, inside, name, value)? else { continue };
+        match (target, value) {
+            (Target::Core, Value::Object(inner)) => collect(schema, None, inner, found)?,
+            (Target::Extension(extension), Value::Object(inner)) => {
+                collect(schema, Some(extension), inner, found)?;
+            }
+            (Target::Core | Target::Extension(_), Value::Null) => {}
+            (Target::Core | Target::Extension(_), _) => {
+                return Err(Invalid::value("the attributes of a schema must be an object"));
+            }
+            (Target::Attribute(attribute, extension), value)
+                if path.attr.sub.is_none() && path.filter.is_none() =>
+            {
+                found.push((attribute, extension, value));
+            }
+            // A part of an attribute, which only PATCH names.
+            (Target::Attribute(_, _), value) => left_out(schema, name, value)?,
+        }
+    }
+    Ok(())
+}
+
 /// The normal form of a whole resource.
 ///
 /// # Errors
 /// When a value is not of its attribute's type, or too large.
 pub fn normal(schema: &Schema, sent: &Resource) -> Result<Resource, Invalid> {
+    normal_of(&attributes(schema, sent)?)
+}
+
+/// The same of attributes that were found already.
+///
+/// # Errors
+/// When a value is not of its attribute's type, or too large.
+pub fn normal_of(given: &[Given<'_>]) -> Result<Resource, Invalid> {
     let mut resource = Map::new();
-    for (name, value) in sent {
-        if let Some(extension) = schema.extension(name) {
-            if let Value::Object(members) = value {
-                put(&mut resource, extension.id, Some(normal(extension, members)?.into()));
-            }
-            continue;
+    for (attribute, extension, value) in given {
+        let value = whole(attribute, value)?;
+        // No value is no statement, and this one is never lost.
+        if attribute.kind == Kind::Boolean && value.is_none() {
+            return Err(Invalid::value(format!("{} must be true or false", attribute.name)));
         }
-        let Some(attribute) = schema.attribute(name).filter(|attribute| !attribute.is_read_only()) else {
-            continue;
-        };
-        put(&mut resource, attribute.name, whole(attribute, value)?);
+        match extension {
+            None => put(&mut resource, attribute.name, value),
+            Some(extension) => {
+                let mut inner = match resource.remove(extension.id) {
+                    Some(Value::Object(inner)) => inner,
+                    _ => Map::new(),
+                };
+                put(&mut inner, attribute.name, value);
+                put(&mut resource, extension.id, Some(inner.into()));
+            }
+        }
     }
     Ok(resource)
 }
@@ -107,6 +175,7 @@ fn single(attribute: &Attribute, value: &Value) -> Result<Option<Value>, Invalid
         },
         (Kind::Complex(_), value) => element(attribute, value),
         (Kind::Text | Kind::Boolean | Kind::Reference | Kind::Binary, Value::Object(members)) => {
+            unambiguous(members)?;
             match schema_member(members, "value") {
                 Some(Value::Object(_) | Value::Array(_)) | None => Err(wrong(attribute, "one value")),
                 Some(inner) => simple(attribute, inner),
@@ -117,6 +186,7 @@ fn single(attribute: &Attribute, value: &Value) -> Result<Option<Value>, Invalid
 }
 
 fn object(parts: &'static [Attribute], members: &Map<String, Value>) -> Result<Map<String, Value>, Invalid> {
+    unambiguous(members)?;
     let mut found = Map::new();
     for (name, value) in members {
         if let Some(part) = schema::find(parts, name) {
@@ -180,7 +250,7 @@ mod tests {
 
     use super::{super::schema::USERS, *};
 
-    fn normal_of(value: &Value) -> Result<Value, Invalid> {
+    fn read(value: &Value) -> Result<Value, Invalid> {
         normal(&USERS, value.as_object().unwrap()).map(Value::Object)
     }
 
@@ -209,9 +279,17 @@ mod tests {
             "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User":
                 {"manager": {"value": "m1"}, "department": "7"},
         });
-        assert_eq!(normal_of(&sent), Ok(expected));
-        let older = json!({"active": [{"$ref": null, "value": "False"}]});
-        assert_eq!(normal_of(&older), Ok(json!({"active": false})));
+        assert_eq!(read(&sent), Ok(expected));
+        for inactive in [
+            json!({"active": [{"$ref": null, "value": "False"}]}),
+            json!({(schema::USER): {"Active": "false"}}),
+            json!({"urn:ietf:params:scim:schemas:core:2.0:user:ACTIVE": false}),
+        ] {
+            assert_eq!(read(&inactive), Ok(json!({"active": false})));
+        }
+        let name = format!("{}:department", schema::ENTERPRISE);
+        let sales = json!({(schema::ENTERPRISE): {"department": "Sales"}});
+        assert_eq!(read(&json!({name: "Sales"})), Ok(sales));
     }
 
     #[test]
@@ -223,6 +301,17 @@ mod tests {
             json!({"active": {"value": {}}}),
             json!({"active": [true, false]}),
             json!({"active": [[true]]}),
+            json!({"active": null}),
+            json!({"active": []}),
+            json!({"active": [null]}),
+            json!({"active": {"value": null}}),
+            json!({"active": {"value": true, "Value": false}}),
+            json!({"active": false, "Active": true}),
+            json!({"active": true, (schema::USER): {"active": false}}),
+            json!({(schema::ENTERPRISE): {"active": false}}),
+            json!({(schema::ENTERPRISE): "x"}),
+            json!({"active.value": false}),
+            json!({"urn:unknown": {"active": false}}),
             json!({"userName": {"a": 1}}),
             json!({"userName": ["a", "b"]}),
             json!({"emails": [1]}),
@@ -231,14 +320,14 @@ mod tests {
             json!({"title": "x".repeat(LONGEST_VALUE + 1)}),
             json!({"emails": vec![json!({"value": "a"}); MOST_VALUES + 1]}),
         ] {
-            assert!(normal_of(&wrong).is_err(), "{wrong}");
+            assert!(read(&wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn one_value_is_the_primary_one() {
         let two = json!({"emails": [{"value": "a", "primary": true}, {"value": "b", "primary": true}]});
-        let emails = &normal_of(&two).unwrap()["emails"];
+        let emails = &read(&two).unwrap()["emails"];
         assert_eq!((&emails[0]["primary"], &emails[1]["primary"]), (&json!(false), &json!(true)));
     }
 }

@@ -26,6 +26,8 @@ pub struct Attribute {
     pub case_exact: bool,
     pub mutability: Mutability,
     pub uniqueness: Uniqueness,
+    /// What a client should know about it besides its name.
+    pub note: &'static str,
 }
 
 /// Whether a directory may write it.
@@ -51,6 +53,7 @@ const fn of(name: &'static str, kind: Kind) -> Attribute {
         case_exact: false,
         mutability: Mutability::ReadWrite,
         uniqueness: Uniqueness::None,
+        note: "",
     }
 }
 
@@ -103,6 +106,14 @@ const MANAGER: &[Attribute] =
 
 pub const EXTERNAL_ID: Attribute = Attribute { case_exact: true, ..text("externalId") };
 
+/// How many groups of a user are shown.
+pub const MOST_GROUPS_SHOWN: i64 = 100;
+/// The largest number of members of a group.
+pub const MOST_MEMBERS: i64 = 20_000;
+
+const GROUPS_NOTE: &str = "; at most 100 are shown. Groups with the filter: members eq \"…\" lists all";
+const MEMBERS_NOTE: &str = "; at most 20000";
+
 const USER_ATTRIBUTES: &[Attribute] = &[
     Attribute { required: true, uniqueness: Uniqueness::Server, ..text("userName") },
     of("name", Kind::Complex(NAME)),
@@ -120,7 +131,7 @@ const USER_ATTRIBUTES: &[Attribute] = &[
     many("ims", VALUES),
     many("photos", PHOTO),
     many("addresses", ADDRESS),
-    Attribute { mutability: Mutability::ReadOnly, ..many("groups", LINKED) },
+    Attribute { mutability: Mutability::ReadOnly, note: GROUPS_NOTE, ..many("groups", LINKED) },
     many("entitlements", VALUES),
     many("roles", VALUES),
     many("x509Certificates", CERTIFICATE),
@@ -137,7 +148,7 @@ const ENTERPRISE_ATTRIBUTES: &[Attribute] = &[
 
 const GROUP_ATTRIBUTES: &[Attribute] = &[
     Attribute { required: true, uniqueness: Uniqueness::Server, ..text("displayName") },
-    many("members", LINKED),
+    Attribute { note: MEMBERS_NOTE, ..many("members", LINKED) },
 ];
 
 #[derive(Debug, Clone, Copy)]
@@ -146,6 +157,8 @@ pub struct Schema {
     pub name: &'static str,
     pub description: &'static str,
     pub attributes: &'static [Attribute],
+    /// The attribute that says who has access. What may mean it is never ignored.
+    pub guarded: &'static str,
     /// Schemas that add attributes.
     pub extensions: &'static [Self],
 }
@@ -155,6 +168,7 @@ pub const USERS: Schema = Schema {
     name: "User",
     description: "A member of the organization",
     attributes: USER_ATTRIBUTES,
+    guarded: "active",
     extensions: &[ENTERPRISE_USERS],
 };
 
@@ -163,6 +177,7 @@ pub const ENTERPRISE_USERS: Schema = Schema {
     name: "EnterpriseUser",
     description: "What a company says about a member",
     attributes: ENTERPRISE_ATTRIBUTES,
+    guarded: "active",
     extensions: &[],
 };
 
@@ -171,6 +186,7 @@ pub const GROUPS: Schema = Schema {
     name: "Group",
     description: "A group of the organization's directory",
     attributes: GROUP_ATTRIBUTES,
+    guarded: "members",
     extensions: &[],
 };
 
@@ -223,7 +239,7 @@ impl Attribute {
             "name": self.name,
             "type": kind,
             "multiValued": self.multi_valued,
-            "description": format!("{} of RFC 7643", self.name),
+            "description": format!("{} of RFC 7643{}", self.name, self.note),
             "required": self.required,
             "caseExact": self.case_exact || matches!(self.kind, Kind::Reference | Kind::Binary),
             "mutability": if self.is_read_only() { "readOnly" } else { "readWrite" },

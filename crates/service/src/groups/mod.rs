@@ -15,8 +15,8 @@ use porteiro_protocol::{
 use uuid::Uuid;
 
 pub use store::{
-    Position, change_members, count, describe, find, find_external, find_named, insert, list, list_at, lock,
-    members, of_members, reconcile, remove, set_role, unknown_member,
+    Position, among, change_members, count, describe, differs, find, find_external, find_named, insert, list,
+    list_at, lock, members, of_member, of_members, reconcile, remove, set_role, unknown_member,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,16 +8,16 @@ use porteiro_protocol::{
     scim::{
         ErrorKind, Operation,
         patch::operations,
-        resource::{Resource, normal},
-        schema::GROUPS,
+        resource::Resource,
+        schema::{GROUPS, MOST_MEMBERS},
     },
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
-    Call, PERMISSION, Seen,
-    decide::{GroupForm, patch_group, whole_members},
+    Call, PERMISSION, Seen, body_object,
+    decide::{GroupForm, WholeGroup, member_ids, patch_group},
     not_found,
     represent::{self, Projection},
 };
@@ -42,7 +42,7 @@ enum Wanted<'a> {
     Whole {
         form: &'a GroupForm,
         sent: &'a Resource,
-        members: Option<&'a BTreeSet<Uuid>>,
+        members: Option<BTreeSet<Uuid>>,
     },
     Patch(&'a [Operation]),
 }
@@ -58,7 +58,7 @@ impl Wanted<'_> {
                 }
                 let mut change = MemberChange::default();
                 if let Some(members) = members {
-                    change.replacing((*members).clone());
+                    change.replacing(members.clone());
                 }
                 Ok((form, change))
             }
@@ -70,24 +70,10 @@ fn form_of(group: &Group) -> GroupForm {
     GroupForm { display_name: group.display_name.clone(), external_id: group.external_id.clone() }
 }
 
-/// The attributes and the members of a whole group.
-fn read(body: &Value) -> Result<(Resource, GroupForm, Option<BTreeSet<Uuid>>), ScimError> {
-    let wrong = || {
-        let text = "the body must be a JSON object";
-        ScimError::of(http::StatusCode::BAD_REQUEST, ErrorKind::InvalidSyntax, text)
-    };
-    let mut sent = body.as_object().ok_or_else(wrong)?.clone();
-    let members = whole_members(&sent)?;
-    sent.retain(|name, _| !name.eq_ignore_ascii_case("members"));
-    let sent = normal(&GROUPS, &sent)?;
-    let form = GroupForm::read(&sent)?;
-    Ok((sent, form, members))
-}
-
 pub(super) async fn create(call: &Call, body: &Value) -> Result<Group, ScimError> {
-    let (_, form, members) = read(body)?;
+    let whole = WholeGroup::read(body_object(body)?)?;
     let id: GroupId = Id::random(&*call.app.entropy);
-    let (form, members) = (&form, &members);
+    let (form, members) = (&whole.form, &whole.first_members()?);
     let made = call.app.store.try_tx_in_turn(call.caller.turn(), "scim.create_group", |tx| async move {
         standing::enter(&tx, &call.caller, PERMISSION).await?;
         unique(call, &tx, None, form).await?;
@@ -98,8 +84,8 @@ pub(super) async fn create(call: &Call, body: &Value) -> Result<Group, ScimError
         let external_id = form.external_id.as_deref();
         groups::insert(&tx, call.organization, id, (&form.display_name, &form.key()), external_id).await?;
         let mut change = MemberChange::default();
-        change.adding(members.clone().unwrap_or_default());
-        let changed = move_members(call, &tx, id, &change).await?;
+        change.adding(members.clone());
+        let changed = move_members(call, &tx, id, 0, &change).await?;
         let after = json!({"display_name": form.display_name, "members": changed.added.len()});
         record(call, &tx, TrailKind::GroupCreated, id, after).await?;
         found(call, &tx, id).await
@@ -135,8 +121,14 @@ async fn unique(call: &Call, tx: &Tx, own: Option<GroupId>, form: &GroupForm) ->
     Ok(())
 }
 
-/// Changes who is in the group, and what roles that gives.
-async fn move_members(call: &Call, tx: &Tx, id: GroupId, change: &MemberChange) -> Outcome<MembersChanged> {
+/// Changes who is in the group, and what roles that gives. `before`: how many were in it.
+async fn move_members(
+    call: &Call,
+    tx: &Tx,
+    id: GroupId,
+    before: i64,
+    change: &MemberChange,
+) -> Outcome<MembersChanged> {
     if change.is_nothing() {
         return Ok(MembersChanged::default());
     }
@@ -146,6 +138,12 @@ async fn move_members(call: &Call, tx: &Tx, id: GroupId, change: &MemberChange) 
         return Err(ScimError::of(http::StatusCode::BAD_REQUEST, ErrorKind::InvalidValue, text).into());
     }
     let changed = groups::change_members(tx, call.organization, id, change).await?;
+    let (added, removed) = (changed.added.len(), changed.removed.len());
+    let now = i64::try_from(added).unwrap_or(i64::MAX).saturating_add(before);
+    if now.saturating_sub(i64::try_from(removed).unwrap_or_default()) > MOST_MEMBERS && added > 0 {
+        let text = format!("a group has at most {MOST_MEMBERS} members");
+        return Err(ScimError::of(http::StatusCode::BAD_REQUEST, ErrorKind::InvalidValue, text).into());
+    }
     follow(&call.app, tx, &call.context, call.organization, &changed.all()).await?;
     Ok(changed)
 }
@@ -155,8 +153,9 @@ pub(super) async fn find(call: &Call, id: GroupId) -> Result<Group, ScimError> {
 }
 
 pub(super) async fn replace(call: &Call, id: GroupId, seen: &Seen, body: &Value) -> Result<Group, ScimError> {
-    let (sent, form, members) = read(body)?;
-    let wanted = Wanted::Whole { form: &form, sent: &sent, members: members.as_ref() };
+    let whole = WholeGroup::read(body_object(body)?)?;
+    let members = whole.members.map(member_ids).transpose()?;
+    let wanted = Wanted::Whole { form: &whole.form, sent: &whole.sent, members };
     Box::pin(change(call, id, seen, &wanted)).await
 }
 
@@ -170,7 +169,8 @@ async fn change(call: &Call, id: GroupId, seen: &Seen, wanted: &Wanted<'_>) -> R
     let now = find(call, id).await?;
     seen.admits(now.version)?;
     let (form, members) = wanted.of(&form_of(&now))?;
-    if form == form_of(&now) && is_so(call, id, &members).await? {
+    let store = &call.app.store;
+    if form == form_of(&now) && !groups::differs(store, call.organization, &now, &members).await? {
         return Ok(now);
     }
     let changed = call.app.store.try_tx_in_turn(call.caller.turn(), "scim.change_group", |tx| async move {
@@ -186,7 +186,7 @@ async fn change(call: &Call, id: GroupId, seen: &Seen, wanted: &Wanted<'_>) -> R
             groups::describe(&tx, call.organization, id, (&form.display_name, &form.key()), external_id)
                 .await?;
         }
-        let moved = move_members(call, &tx, id, &members).await?;
+        let moved = move_members(call, &tx, id, now.size, &members).await?;
         if renamed || moved != MembersChanged::default() {
             let after = json!({
                 "display_name": renamed.then_some(&form.display_name),
@@ -198,18 +198,6 @@ async fn change(call: &Call, id: GroupId, seen: &Seen, wanted: &Wanted<'_>) -> R
         found(call, &tx, id).await
     });
     Ok(changed.await?)
-}
-
-/// Whether the group's members are already as the change wants them.
-async fn is_so(call: &Call, id: GroupId, change: &MemberChange) -> Result<bool, ScimError> {
-    if change.is_nothing() {
-        return Ok(true);
-    }
-    let members = groups::members(&call.app.store, call.organization, &[id]).await?;
-    let now: BTreeSet<Uuid> = members.iter().map(|one| one.member.uuid()).collect();
-    let all_in = change.add.iter().all(|id| now.contains(id));
-    let none_left = change.remove.iter().all(|id| !now.contains(id));
-    Ok(all_in && none_left && (!change.only || now.len() == change.add.len()))
 }
 
 fn named(members: &[MembershipId]) -> Value {
@@ -241,7 +229,8 @@ pub(super) async fn shown(
     } else {
         Vec::new()
     };
-    let base = call.base();
-    let show = |group| Value::Object(projection.apply(represent::group(&base, group, &members)));
+    let (base, members) = (call.base(), represent::by(&members, |one| one.group));
+    let of = |group: &Group| members.get(&group.id).map_or(&[][..], Vec::as_slice);
+    let show = |group| Value::Object(projection.apply(represent::group(&base, group, of(group))));
     Ok(page.iter().map(show).collect())
 }

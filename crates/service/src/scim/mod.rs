@@ -21,7 +21,11 @@ mod users;
 
 use std::sync::Arc;
 
-use porteiro_protocol::id::OrganizationId;
+use porteiro_protocol::{
+    id::OrganizationId,
+    scim::{ErrorKind, resource::Resource},
+};
+use serde_json::Value;
 
 pub use endpoint::routes;
 
@@ -69,6 +73,15 @@ impl Seen {
             )),
         }
     }
+}
+
+/// The body as an object.
+pub(crate) fn body_object(body: &Value) -> Result<&Resource, ScimError> {
+    let wrong = || {
+        let text = "the body must be a JSON object";
+        ScimError::of(http::StatusCode::BAD_REQUEST, ErrorKind::InvalidSyntax, text)
+    };
+    body.as_object().ok_or_else(wrong)
 }
 
 pub(crate) fn not_found() -> ScimError {

@@ -1,5 +1,7 @@
 //! Resources as directories see them (RFC 7643 §3.1).
 
+use std::collections::BTreeMap;
+
 use porteiro_protocol::{
     scim::{
         Attr,
@@ -30,8 +32,20 @@ pub(super) fn etag(version: i64) -> String {
     format!("W/\"{version}\"")
 }
 
-/// A user, with the groups it is in.
-pub(super) fn user(base: &str, user: &User, groups: &[Belonging]) -> Resource {
+/// Members of groups, or groups of members, by one of the two.
+pub(super) fn by<K: Ord>(
+    belongings: &[Belonging],
+    key: impl Fn(&Belonging) -> K,
+) -> BTreeMap<K, Vec<&Belonging>> {
+    let mut found: BTreeMap<K, Vec<&Belonging>> = BTreeMap::new();
+    for one in belongings {
+        found.entry(key(one)).or_default().push(one);
+    }
+    found
+}
+
+/// A user, with groups it is in.
+pub(super) fn user(base: &str, user: &User, groups: &[&Belonging]) -> Resource {
     let mut resource = user.form.resource();
     let mut schemas = vec![USER];
     schemas.extend(resource.contains_key(ENTERPRISE).then_some(ENTERPRISE));
@@ -39,8 +53,8 @@ pub(super) fn user(base: &str, user: &User, groups: &[Belonging]) -> Resource {
     resource.insert("schemas".into(), json!(schemas));
     resource.insert("id".into(), json!(user.id));
     resource.insert("meta".into(), meta("User", &location, user.version, user.created_at, user.modified_at));
-    let of_user = groups.iter().filter(|one| one.member == user.id);
-    let groups: Vec<Value> = of_user
+    let groups: Vec<Value> = groups
+        .iter()
         .map(|one| {
             let address = format!("{base}/Groups/{}", one.group);
             json!({"value": one.group, "$ref": address, "display": one.display_name, "type": "direct"})
@@ -52,11 +66,11 @@ pub(super) fn user(base: &str, user: &User, groups: &[Belonging]) -> Resource {
     resource
 }
 
-/// A group; `members`: of it and of others, or none where they are not asked for.
-pub(super) fn group(base: &str, group: &Group, members: &[Belonging]) -> Resource {
+/// A group; `members`: none where they are not asked for.
+pub(super) fn group(base: &str, group: &Group, members: &[&Belonging]) -> Resource {
     let location = format!("{base}/Groups/{}", group.id);
-    let of_group = members.iter().filter(|one| one.group == group.id);
-    let members: Vec<Value> = of_group
+    let members: Vec<Value> = members
+        .iter()
         .map(|one| {
             let address = format!("{base}/Users/{}", one.member);
             json!({"value": one.member, "$ref": address, "display": one.display_name, "type": "User"})
@@ -113,46 +127,82 @@ impl Projection {
         shown
     }
 
+    /// Each member is looked at once and copied at most once, however many names were sent.
     fn chosen(&self, resource: &Resource) -> Resource {
         let mut shown = Resource::new();
-        for name in ALWAYS {
-            shown.extend(resource.get(name).map(|value| (name.to_owned(), value.clone())));
-        }
-        for attr in &self.only {
-            let mut whole = resource.clone();
-            let extension = attr.as_schema().filter(|id| whole.contains_key(id));
-            let extension = extension.or_else(|| attr.schema.clone().filter(|id| whole.contains_key(id)));
-            let Some((object, name)) = place(&mut whole, attr) else { continue };
-            let Some(value) = object.get_mut(&name) else { continue };
-            if let Some(sub) = &attr.sub {
-                each(value, |members| members.retain(|key, _| key.eq_ignore_ascii_case(sub)));
-            }
-            let value = value.clone();
-            match extension.filter(|id| *id != name) {
-                None => {
-                    shown.insert(name, value);
-                }
-                Some(id) => {
-                    let inner = shown.entry(id).or_insert_with(|| json!({}));
-                    inner[name.as_str()] = value;
-                }
-            }
+        for (key, value) in resource {
+            let value = match value {
+                _ if ALWAYS.contains(&key.as_str()) => Some(value.clone()),
+                Value::Object(members) if key.starts_with(URN) => self.chosen_extension(key, members),
+                value => selected(value, self.only.iter().filter(|attr| is_of_core(attr) && is(attr, key))),
+            };
+            shown.extend(value.map(|value| (key.clone(), value)));
         }
         shown
     }
+
+    fn chosen_extension(&self, id: &str, members: &Resource) -> Option<Value> {
+        let same = |schema: &String| schema.eq_ignore_ascii_case(id);
+        if self.only.iter().any(|attr| attr.as_schema().as_ref().is_some_and(same)) {
+            return Some(members.clone().into());
+        }
+        let inside: Vec<&Attr> =
+            self.only.iter().filter(|attr| attr.schema.as_ref().is_some_and(same)).collect();
+        let mut shown = Resource::new();
+        for (key, value) in members {
+            let value = selected(value, inside.iter().copied().filter(|attr| is(attr, key)));
+            shown.extend(value.map(|value| (key.clone(), value)));
+        }
+        (!shown.is_empty()).then(|| shown.into())
+    }
+}
+
+/// How the names of schemas begin.
+const URN: &str = "urn:";
+
+fn is(attr: &Attr, name: &str) -> bool {
+    attr.name.eq_ignore_ascii_case(name)
+}
+
+fn is_of_core(attr: &Attr) -> bool {
+    let core = |schema: &String| [USER, GROUP].iter().any(|id| schema.eq_ignore_ascii_case(id));
+    attr.schema.as_ref().is_none_or(core)
+}
+
+/// What these names of one attribute leave of its value.
+fn selected<'a>(value: &Value, names: impl Iterator<Item = &'a Attr>) -> Option<Value> {
+    let names: Vec<&Attr> = names.collect();
+    if names.is_empty() {
+        return None;
+    }
+    let mut value = value.clone();
+    if names.iter().all(|attr| attr.sub.is_some()) {
+        let wanted = |key: &String| {
+            names.iter().any(|attr| attr.sub.as_ref().is_some_and(|sub| sub.eq_ignore_ascii_case(key)))
+        };
+        each(&mut value, |members| members.retain(|key, _| wanted(key)));
+    }
+    Some(value)
 }
 
 /// The object that has the attribute, and its name there.
 fn place<'a>(resource: &'a mut Resource, attr: &Attr) -> Option<(&'a mut Resource, String)> {
-    if let Some(id) = attr.as_schema().filter(|id| resource.contains_key(id)) {
+    if let Some(id) = attr.as_schema().and_then(|id| key(resource, &id)) {
         return Some((resource, id));
     }
-    let object = match attr.schema.as_deref() {
-        None | Some(USER | GROUP) => resource,
-        Some(id) => resource.get_mut(id)?.as_object_mut()?,
+    let object = if is_of_core(attr) {
+        resource
+    } else {
+        let id = key(resource, attr.schema.as_deref()?)?;
+        resource.get_mut(&id)?.as_object_mut()?
     };
-    let name = object.keys().find(|key| key.eq_ignore_ascii_case(&attr.name))?.clone();
+    let name = key(object, &attr.name)?;
     Some((object, name))
+}
+
+/// A name as the object spells it.
+fn key(object: &Resource, name: &str) -> Option<String> {
+    object.keys().find(|key| key.eq_ignore_ascii_case(name)).cloned()
 }
 
 /// Changes an object, or each object of an array.
@@ -188,10 +238,12 @@ mod tests {
             names.sort();
             assert_eq!(json!(names), keys);
         }
-        let shown =
-            Projection { only: attrs(&["name.givenName", "emails.value", &department]), without: vec![] };
+        let shown = Projection {
+            only: attrs(&["name.givenName", "NAME.familyname", "emails.value", &department]),
+            without: vec![],
+        };
         let shown = Value::Object(shown.apply(resource.clone()));
-        assert_eq!(shown["name"], json!({"givenName": "Ana"}));
+        assert_eq!(shown["name"], json!({"givenName": "Ana", "familyName": "Sá"}));
         assert_eq!(shown["emails"], json!([{"value": "a"}]));
         assert_eq!(shown[ENTERPRISE], json!({"department": "Sales"}));
         let shown = Projection { only: vec![], without: attrs(&["name.givenName"]) }.apply(resource);

@@ -5,14 +5,14 @@ use porteiro_protocol::{
     scim::{
         ErrorKind,
         patch::operations,
-        resource::{Resource, normal},
-        schema::USERS,
+        resource::normal,
+        schema::{MOST_GROUPS_SHOWN, USERS},
     },
 };
 use serde_json::{Value, json};
 
 use super::{
-    Call, PERMISSION, Seen,
+    Call, PERMISSION, Seen, body_object,
     decide::{UserForm, Wanted},
     not_found,
     represent::{self, Projection},
@@ -23,7 +23,7 @@ use crate::{
     groups,
     http::ScimError,
     management::{
-        members::{End, cut, lock, may_end},
+        members::{End, Undo, cut, lock, may_end},
         standing,
     },
     members::Member,
@@ -35,24 +35,25 @@ const ROLE: &str = "member";
 /// Why a membership ended, as the audit trail says.
 const DEACTIVATED: &str = "deactivated by the directory";
 const DELETED: &str = "deleted by the directory";
+/// A directory does not undo what an administrator decided.
+const DISABLED_BY_OTHERS: &str = "an administrator disabled this member, and only an administrator can enable it again; \
+     until then, send active: false";
+/// How many users a directory may create in an organization, deleted ones included: their ids are kept.
+const MOST_USERS: i64 = 1_000_000;
 
 type Outcome<T> = Result<T, TxError<ScimError>>;
 
-fn object(body: &Value) -> Result<&Resource, ScimError> {
-    let wrong = || {
-        let text = "the body must be a JSON object";
-        ScimError::of(http::StatusCode::BAD_REQUEST, ErrorKind::InvalidSyntax, text)
-    };
-    body.as_object().ok_or_else(wrong)
-}
-
 pub(super) async fn create(call: &Call, body: &Value) -> Result<User, ScimError> {
-    let form = UserForm::read(normal(&USERS, object(body)?)?)?;
+    let form = UserForm::read(normal(&USERS, body_object(body)?)?)?;
     let id: MembershipId = Id::random(&*call.app.entropy);
     let form = &form;
     let made = call.app.store.try_tx_in_turn(call.caller.turn(), "scim.create_user", |tx| async move {
         standing::enter(&tx, &call.caller, PERMISSION).await?;
         unique(call, &tx, None, form).await?;
+        if store::number(&tx, call.organization).await? > MOST_USERS {
+            let text = format!("a directory creates at most {MOST_USERS} users in an organization");
+            return Err(ScimError::new(http::StatusCode::FORBIDDEN, text).into());
+        }
         let actor = &call.caller.actor;
         let by = format!("{}:{}", actor.kind.as_str(), actor.id);
         store::insert(&tx, call.organization, id, form, ROLE, &by).await?;
@@ -97,7 +98,7 @@ pub(super) async fn replace(
     seen: &Seen,
     body: &Value,
 ) -> Result<User, ScimError> {
-    let whole = normal(&USERS, object(body)?)?;
+    let whole = normal(&USERS, body_object(body)?)?;
     Box::pin(change(call, id, seen, Wanted::Whole(&whole))).await
 }
 
@@ -115,24 +116,30 @@ pub(super) async fn patch(
 async fn change(call: &Call, id: MembershipId, seen: &Seen, wanted: Wanted<'_>) -> Result<User, ScimError> {
     let now = find(call, id).await?;
     seen.admits(now.version)?;
-    if wanted.user(&now.form)? == now.form {
+    let form = wanted.user(&now.form)?;
+    if form == now.form {
         return Ok(now);
     }
+    let (before, form, wanted) = (now.version, &form, &wanted);
     let changed = call.app.store.try_tx_in_turn(call.caller.turn(), "scim.change_user", |tx| async move {
         standing::enter(&tx, &call.caller, PERMISSION).await?;
         let member = lock(&tx, call.organization, id).await?.ok_or_else(not_found)?;
         let now = found(call, &tx, id).await?;
         seen.admits(now.version)?;
-        let form = wanted.user(&now.form)?;
-        apply(call, &tx, &member, &now.form, &form).await?;
+        // What was worked out before the lock holds, unless somebody was faster.
+        if now.version == before {
+            apply(call, &tx, &member, &now, form).await?;
+        } else {
+            apply(call, &tx, &member, &now, &wanted.user(&now.form)?).await?;
+        }
         found(call, &tx, id).await
     });
     Ok(changed.await?)
 }
 
-async fn apply(call: &Call, tx: &Tx, member: &Member, now: &UserForm, form: &UserForm) -> Outcome<()> {
+async fn apply(call: &Call, tx: &Tx, member: &Member, now: &User, form: &UserForm) -> Outcome<()> {
     let (app, context, actor) = (&call.app, &call.context, &call.caller.actor);
-    let attributes = now.changes(form);
+    let attributes = now.form.changes(form);
     if !attributes.is_empty() {
         unique(call, tx, Some(member.id), form).await?;
         store::update(tx, call.organization, member.id, form).await?;
@@ -141,13 +148,16 @@ async fn apply(call: &Call, tx: &Tx, member: &Member, now: &UserForm, form: &Use
             .changing(json!(null), json!({"attributes": attributes}));
         audit_trail::record(app, tx, context, call.organization, &event).await?;
     }
-    match (now.active, form.active) {
+    match (now.form.active, form.active) {
         (true, false) => {
             may_end(tx, member).await?;
-            cut::cut(app, tx, context, member, actor, End::Disabled, Some(DEACTIVATED)).await?;
+            cut::cut(app, tx, context, member, actor, End::Deactivated, Some(DEACTIVATED)).await?;
         }
         (false, true) => {
-            cut::restore(app, tx, context, member, actor, None).await?;
+            let undo = Undo::OnlyTheDirectorys;
+            if !cut::restore(app, tx, context, member, actor, None, undo).await? {
+                return Err(ScimError::new(http::StatusCode::CONFLICT, DISABLED_BY_OTHERS).into());
+            }
         }
         (true, true) | (false, false) => {}
     }
@@ -162,7 +172,6 @@ pub(super) async fn delete(call: &Call, id: MembershipId, seen: &Seen) -> Result
         let now = found(call, &tx, id).await?;
         seen.admits(now.version)?;
         may_end(&tx, &member).await?;
-        store::mark_groups(&tx, call.organization, id).await?;
         let actor = &call.caller.actor;
         cut::cut(&call.app, &tx, &call.context, &member, actor, End::Removed, Some(DELETED)).await?;
         store::bury(&tx, call.organization, id).await?;
@@ -179,11 +188,12 @@ pub(super) async fn shown(
 ) -> Result<Vec<Value>, ScimError> {
     let ids: Vec<MembershipId> = users.iter().map(|user| user.id).collect();
     let belongings = if projection.shows("groups") && !ids.is_empty() {
-        groups::of_members(&call.app.store, call.organization, &ids).await?
+        groups::of_members(&call.app.store, call.organization, &ids, MOST_GROUPS_SHOWN).await?
     } else {
         Vec::new()
     };
-    let base = call.base();
-    let show = |user| Value::Object(projection.apply(represent::user(&base, user, &belongings)));
+    let (base, groups) = (call.base(), represent::by(&belongings, |one| one.member));
+    let of = |user: &User| groups.get(&user.id).map_or(&[][..], Vec::as_slice);
+    let show = |user| Value::Object(projection.apply(represent::user(&base, user, of(user))));
     Ok(users.iter().map(show).collect())
 }

@@ -12,7 +12,7 @@ use super::{
     },
     cut,
     decide::{self, Becomes, Now, Refused, Wanted},
-    store::{self, End},
+    store::{self, End, Undo},
 };
 use crate::{
     App, accounts,
@@ -187,21 +187,23 @@ async fn apply(
     store::describe(tx, organization, member.id, display_name, primary_role).await?;
     if other_roles {
         store::set_roles(tx, organization, member.id, roles).await?;
-        if let Some(account) = member.account {
-            if !grants::look_again(tx, account, organization, member.id).await? {
-                organizations::check_again(tx, organization).await?;
-            }
-            let payload =
-                json!({"organization_id": organization, "membership_id": member.id, "roles": roles});
-            let kind = EventKind::MembershipChanged;
-            security_log::record(
-                app,
-                tx,
-                context,
-                security_log::Event { kind, subject: account.uuid(), payload },
-            )
-            .await?;
+    }
+    // A role that a group gives stays, whatever was asked.
+    let after = found(tx, organization, member.id).await?;
+    if other_roles && let Some(account) = member.account {
+        if !grants::look_again(tx, account, organization, member.id).await? {
+            organizations::check_again(tx, organization).await?;
         }
+        let payload =
+            json!({"organization_id": organization, "membership_id": member.id, "roles": after.roles});
+        let kind = EventKind::MembershipChanged;
+        security_log::record(
+            app,
+            tx,
+            context,
+            security_log::Event { kind, subject: account.uuid(), payload },
+        )
+        .await?;
     }
     // Names are personal data: the audit trail records that the name changed, but neither name.
     let named = |name: &str| (name != member.display_name).then_some("another");
@@ -213,10 +215,10 @@ async fn apply(
     .because(caller.reason.clone())
     .changing(
         json!({"roles": member.roles, "primary_role": member.primary_role}),
-        json!({"roles": roles, "primary_role": primary_role, "display_name": named(display_name)}),
+        json!({"roles": after.roles, "primary_role": after.primary_role, "display_name": named(display_name)}),
     );
     audit_trail::record(app, tx, context, organization, &event).await?;
-    found(tx, organization, member.id).await
+    Ok(after)
 }
 
 /// Disables or removes a member. `seen`: the version the caller has seen, where it is required.
@@ -296,7 +298,8 @@ pub async fn enable(
         let organization = standing.organization.id;
         let member = locked(&tx, organization, id, None).await?;
         decide::outranks(&standing.held, member.authority())?;
-        cut::restore(app, &tx, context, &member, &caller.actor, caller.reason.as_deref()).await?;
+        let reason = caller.reason.as_deref();
+        cut::restore(app, &tx, context, &member, &caller.actor, reason, Undo::Anybodys).await?;
         found(&tx, organization, id).await
     })
     .await

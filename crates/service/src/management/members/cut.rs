@@ -14,7 +14,7 @@
 use porteiro_protocol::id::{AccountId, MembershipId, OrganizationId};
 use serde_json::json;
 
-use super::store::{self, End};
+use super::store::{self, End, Undo};
 use crate::{
     App,
     audit_trail::{self, Actor, Target, TrailKind},
@@ -45,7 +45,7 @@ pub async fn cut(
         return Ok(false);
     }
     let (kind, log) = match end {
-        End::Disabled => (TrailKind::MemberDisabled, EventKind::MembershipDisabled),
+        End::Disabled | End::Deactivated => (TrailKind::MemberDisabled, EventKind::MembershipDisabled),
         End::Removed => (TrailKind::MemberRemoved, EventKind::MembershipRemoved),
     };
     let event = audit_trail::Event::done(kind, actor.clone(), Target::new("member", member.id))
@@ -57,7 +57,7 @@ pub async fn cut(
     match end {
         // A member who is added again has to link their identity again.
         End::Removed => directories::unlink(tx, organization, member.id).await?,
-        End::Disabled => 0,
+        End::Disabled | End::Deactivated => 0,
     };
     if let Some(account) = member.account {
         withdraw_invitations(app, tx, context, member, account, actor).await?;
@@ -93,7 +93,7 @@ async fn withdraw_invitations(
 }
 
 /// Enables a disabled member. What ended then stays ended. The caller has checked the authority and holds the
-/// organization's lock. `false` if it was not disabled.
+/// organization's lock. `false` if it was not disabled, or by somebody whose decision this does not undo.
 pub async fn restore(
     app: &App,
     tx: &Tx,
@@ -101,9 +101,10 @@ pub async fn restore(
     member: &Member,
     actor: &Actor,
     reason: Option<&str>,
+    undo: Undo,
 ) -> Result<bool, StoreError> {
     let organization = member.organization.id;
-    if !store::enable(tx, organization, member.id).await? {
+    if !store::enable(tx, organization, member.id, undo).await? {
         return Ok(false);
     }
     let event =

@@ -104,7 +104,9 @@ pub fn change(
     let display_name = name(display_name).ok_or(Refused::DisplayName)?;
     let roles = wanted.roles.as_deref().unwrap_or(now.roles);
     let distinct: BTreeSet<&String> = roles.iter().collect();
-    if roles.is_empty() || roles.len() > MOST_ROLES || distinct.len() != roles.len() {
+    // Groups may have given more roles: those stay, and do not keep the rest of the member from being changed.
+    let most = MOST_ROLES.max(now.roles.len());
+    if roles.is_empty() || roles.len() > most || distinct.len() != roles.len() {
         return Err(Refused::Roles);
     }
     for added in roles.iter().filter(|role| !now.roles.contains(role)) {
@@ -261,6 +263,10 @@ mod tests {
         assert_eq!(ask(wanted(owned(&["admin", "admin"]))), Refused::Roles);
         assert_eq!(ask(wanted(vec!["member".into(); 2])), Refused::Roles);
         assert_eq!(ask(wanted((0..=MOST_ROLES).map(|n| format!("r{n}")).collect())), Refused::Roles);
+        let many = (0..=MOST_ROLES).map(|n| format!("r{n}")).collect::<Vec<_>>();
+        let by_groups = Now { roles: &many, primary_role: "r0", ..now };
+        let renamed = Wanted { display_name: Some("Bia".into()), ..Wanted::default() };
+        assert!(change(&owner, &definitions, by_groups, &renamed).is_ok());
         let primary = Wanted { primary_role: Some("admin".into()), ..Wanted::default() };
         assert_eq!(ask(primary), Refused::PrimaryRole);
         for name in ["", "  ", "a\u{0}b", &"x".repeat(101)] {

@@ -13,13 +13,15 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     Disabled,
+    /// Disabled by the organization's directory, which may undo it as long as nobody else disables the member.
+    Deactivated,
     Removed,
 }
 
 impl End {
     pub const fn state(self) -> State {
         match self {
-            Self::Disabled => State::Disabled,
+            Self::Disabled | Self::Deactivated => State::Disabled,
             Self::Removed => State::Removed,
         }
     }
@@ -100,7 +102,8 @@ pub async fn set_roles(
     .map(|_| ())
 }
 
-/// Ends a membership; `false` if it had already ended this way. Everything issued earlier is invalid from now on.
+/// Ends a membership; `false` if it had already ended this way. Everything issued earlier is invalid from now on. Whoever
+/// disables a member whom the directory had deactivated takes that over.
 pub async fn end(
     tx: &Tx,
     organization: OrganizationId,
@@ -112,15 +115,33 @@ pub async fn end(
     let ended = tx
         .execute(
             "UPDATE membership SET state = $3, grants_from = clock_timestamp(), version = version + 1,
-                 modified_at = now(), disabled_at = now(), disabled_by = $4, disable_reason = $5
-             WHERE organization_id = $1 AND membership_id = $2 AND state <> 'removed' AND state <> $3",
-            &[&organization.uuid(), &id.uuid(), &end.state().as_str(), &by, &reason],
+                 modified_at = now(), disabled_at = now(), disabled_by = $4, disable_reason = $5,
+                 disabled_by_directory = $6
+             WHERE organization_id = $1 AND membership_id = $2 AND state <> 'removed'
+               AND (state <> $3 OR disabled_by_directory AND NOT $6)",
+            &[
+                &organization.uuid(),
+                &id.uuid(),
+                &end.state().as_str(),
+                &by,
+                &reason,
+                &(end == End::Deactivated),
+            ],
         )
         .await?;
     if ended == 1 && end == End::Removed {
         tx.execute(
-            "WITH groups AS (DELETE FROM organization_group_member WHERE organization_id = $1 AND membership_id = $2)
-             DELETE FROM membership_role WHERE organization_id = $1 AND membership_id = $2",
+            "DELETE FROM membership_role WHERE organization_id = $1 AND membership_id = $2",
+            &[&organization.uuid(), &id.uuid()],
+        )
+        .await?;
+        tx.execute(
+            "WITH gone AS (
+                 DELETE FROM organization_group_member WHERE organization_id = $1 AND membership_id = $2
+                 RETURNING group_id
+             )
+             UPDATE organization_group g SET size = g.size - 1, version = g.version + 1, modified_at = clock_timestamp()
+             FROM gone WHERE g.organization_id = $1 AND g.group_id = gone.group_id",
             &[&organization.uuid(), &id.uuid()],
         )
         .await?;
@@ -128,15 +149,29 @@ pub async fn end(
     Ok(ended == 1)
 }
 
-/// `false` if it was not disabled. An unclaimed membership waits for its person again. What ended then stays ended: `grants_from` is now.
-pub async fn enable(tx: &Tx, organization: OrganizationId, id: MembershipId) -> Result<bool, StoreError> {
+/// Whose disabling is undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Undo {
+    Anybodys,
+    OnlyTheDirectorys,
+}
+
+/// `false` if it was not disabled, or by somebody else. An unclaimed membership waits for its person again. What ended then
+/// stays ended: `grants_from` is now.
+pub async fn enable(
+    tx: &Tx,
+    organization: OrganizationId,
+    id: MembershipId,
+    undo: Undo,
+) -> Result<bool, StoreError> {
     let enabled = tx
         .execute(
             "UPDATE membership SET grants_from = clock_timestamp(), version = version + 1, modified_at = now(),
                  state = CASE WHEN num_nonnulls(account_id, client_id) = 0 THEN 'provisioned' ELSE 'active' END,
-                 disabled_at = NULL, disabled_by = NULL, disable_reason = NULL
-             WHERE organization_id = $1 AND membership_id = $2 AND state = 'disabled'",
-            &[&organization.uuid(), &id.uuid()],
+                 disabled_at = NULL, disabled_by = NULL, disable_reason = NULL, disabled_by_directory = false
+             WHERE organization_id = $1 AND membership_id = $2 AND state = 'disabled'
+               AND (disabled_by_directory OR NOT $3)",
+            &[&organization.uuid(), &id.uuid(), &(undo == Undo::OnlyTheDirectorys)],
         )
         .await?;
     Ok(enabled == 1)

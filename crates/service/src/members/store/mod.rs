@@ -197,6 +197,7 @@ pub async fn insert(tx: &Tx, new: &NewMember<'_>) -> Result<Option<MembershipId>
             tx.execute(
                 "UPDATE membership SET state = 'active', primary_role = $3, grants_from = clock_timestamp(),
                      version = version + 1, disabled_at = NULL, disabled_by = NULL, disable_reason = NULL,
+                     disabled_by_directory = false,
                      user_name = NULL, user_name_key = NULL, external_id = NULL, profile = NULL,
                      email_keys = NULL
                  WHERE organization_id = $1 AND membership_id = $2",

@@ -21,6 +21,8 @@ use super::{
 use crate::http::ScimError;
 
 const MAC: usize = 16;
+/// The largest number of names in `attributes` or `excludedAttributes`.
+const MOST_NAMES: usize = 100;
 
 fn invalid(detail: &str) -> Invalid {
     Invalid::new(ErrorKind::InvalidValue, detail)
@@ -43,7 +45,7 @@ pub(super) fn projection(sent: &Map<String, Value>) -> Result<Projection, ScimEr
     Ok(Projection { only, without })
 }
 
-/// Names that are no names are no attributes either.
+/// Names that are no names are no attributes either. Case makes no difference, and a name counts once.
 fn names(sent: &Map<String, Value>, name: &str) -> Result<Vec<Attr>, ScimError> {
     let text = match schema_member(sent, name) {
         None | Some(Value::Null) => return Ok(Vec::new()),
@@ -51,7 +53,16 @@ fn names(sent: &Map<String, Value>, name: &str) -> Result<Vec<Attr>, ScimError> 
         Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
         Some(_) => return Err(invalid("attributes must be names").into()),
     };
-    Ok(text.split(',').filter_map(|name| Attr::parse(name.trim())).collect())
+    if text.split(',').count() > MOST_NAMES {
+        return Err(invalid(&format!("{name} has at most {MOST_NAMES} names")).into());
+    }
+    let mut found = Vec::new();
+    for attr in text.split(',').filter_map(|name| Attr::parse(&name.trim().to_ascii_lowercase())) {
+        if !found.contains(&attr) {
+            found.push(attr);
+        }
+    }
+    Ok(found)
 }
 
 fn number(sent: &Map<String, Value>, name: &str, usual: i64) -> Result<i64, ScimError> {

@@ -89,16 +89,20 @@ pub(super) async fn by_external_id(
     Ok(users(&rows)?.pop())
 }
 
-/// The users with an address, in lower case.
+/// A page of the users with an address, in lower case.
 pub(super) async fn by_email(
     reader: &impl Reader,
     organization: OrganizationId,
     key: &str,
+    after: Option<(OffsetDateTime, Uuid)>,
+    limit: i64,
 ) -> Result<Vec<User>, StoreError> {
     let sql = format!(
-        "{USERS} AND m.email_keys @> ARRAY[$2::text] ORDER BY m.created_at, m.membership_id LIMIT 1000"
+        "{USERS} AND m.email_keys @> ARRAY[$2::text] AND (m.created_at, m.membership_id) > ($3, $4)
+         ORDER BY m.created_at, m.membership_id LIMIT $5"
     );
-    users(&reader.rows("scim.by_email", &sql, &[&organization.uuid(), &key]).await?)
+    let (at, id) = after.unwrap_or((OffsetDateTime::UNIX_EPOCH, Uuid::nil()));
+    users(&reader.rows("scim.by_email", &sql, &[&organization.uuid(), &key, &at, &id, &limit]).await?)
 }
 
 /// A page by number, in the order in which they were created.
@@ -134,6 +138,19 @@ pub(super) async fn count(reader: &impl Reader, organization: OrganizationId) ->
     Ok(Decode::new("membership", "count", row).get("number")?)
 }
 
+/// Counts a user who is created: how many there have been, with this one.
+pub(super) async fn number(tx: &Tx, organization: OrganizationId) -> Result<i64, StoreError> {
+    let rows = tx
+        .query(
+            "INSERT INTO provisioning_head AS h (organization_id, users) VALUES ($1, 1)
+             ON CONFLICT (organization_id) DO UPDATE SET users = h.users + 1 RETURNING users",
+            &[&organization.uuid()],
+        )
+        .await?;
+    let row = rows.first().ok_or_else(|| StoreError::Inconsistent("a count without a row".into()))?;
+    Ok(Decode::new("provisioning_head", organization, row).get("users")?)
+}
+
 /// A new membership without an account, in one role. A deleted user of the same name is what it follows. `by`: who
 /// provisions it, for one that is disabled from the start.
 pub(super) async fn insert(
@@ -149,9 +166,10 @@ pub(super) async fn insert(
     tx.execute(
         "WITH made AS (
              INSERT INTO membership (organization_id, membership_id, state, source, display_name, primary_role,
-                 user_name, user_name_key, external_id, profile, email_keys, disabled_at, disabled_by, previous_id)
+                 user_name, user_name_key, external_id, profile, email_keys, disabled_at, disabled_by,
+                 disabled_by_directory, previous_id)
              VALUES ($1, $2, $3, 'scim', $4, $5, $6, $7, $8, $9, $10,
-                 CASE WHEN $3 = 'disabled' THEN now() END, CASE WHEN $3 = 'disabled' THEN $11 END,
+                 CASE WHEN $3 = 'disabled' THEN now() END, CASE WHEN $3 = 'disabled' THEN $11 END, $3 = 'disabled',
                  (SELECT d.membership_id FROM membership d
                   WHERE d.organization_id = $1 AND d.user_name_key = $7 AND d.state = 'removed'
                   ORDER BY d.disabled_at DESC LIMIT 1))
@@ -210,23 +228,6 @@ pub(super) async fn bury(tx: &Tx, organization: OrganizationId, id: MembershipId
     tx.execute(
         "UPDATE membership SET account_id = NULL, profile = NULL, email_keys = NULL, display_name = user_name
          WHERE organization_id = $1 AND membership_id = $2 AND state = 'removed'",
-        &[&organization.uuid(), &id.uuid()],
-    )
-    .await
-    .map(|_| ())
-}
-
-/// The groups of a member have changed.
-pub(super) async fn mark_groups(
-    tx: &Tx,
-    organization: OrganizationId,
-    id: MembershipId,
-) -> Result<(), StoreError> {
-    tx.execute(
-        "UPDATE organization_group g SET version = g.version + 1, modified_at = clock_timestamp()
-         FROM organization_group_member gm
-         WHERE gm.organization_id = $1 AND gm.membership_id = $2
-           AND g.organization_id = $1 AND g.group_id = gm.group_id",
         &[&organization.uuid(), &id.uuid()],
     )
     .await
