@@ -1,5 +1,6 @@
 // Screens that few people see: the second half of the walk. Whoever walks is signed in, with two organizations.
 
+import { readFile } from 'node:fs/promises'
 import { authenticator, enter, follow, introduced, issuer, mailed, open, press, printed, pushed, someone, sql } from './lib.mjs'
 
 const app = { client_id: process.env.PORTEIRO_PAYING_CLIENT_ID, redirect_uri: process.env.PORTEIRO_CALLBACK }
@@ -144,6 +145,33 @@ const hold = async (visitor, person, code, look) => {
   await look('security-hold-stopped', page)
 }
 
+/** The name, the data, and the end of an account. Whoever walks has just signed in, and is signed out afterwards. */
+const ending = async ({ page }, person, look) => {
+  await open(page, '/ui/account/profile')
+  await look('profile', page)
+  await page.fill('#display-name', ' ')
+  await press(page, 'save')
+  await look('profile-wrong', page)
+  await page.fill('#display-name', person.name)
+  await press(page, 'save')
+  await look('profile-saved', page)
+  const arriving = page.waitForEvent('download')
+  await page.click('button[value=export]')
+  const file = await arriving
+  const stored = JSON.parse(await readFile(await file.path(), 'utf8'))
+  if (file.suggestedFilename() !== 'account.json' || !JSON.stringify(stored.data.credential).includes(person.address)) throw new Error('not what is stored')
+  await page.click('details.menu summary')
+  await look('profile-delete', page)
+  await sql(`UPDATE account SET deletion_at = now() + interval '14 days' WHERE account_id = (SELECT account_id FROM credential WHERE body->>'canonical' = '${person.address}')`)
+  await open(page, '/ui/account/profile')
+  await look('deletion-pending', page)
+  await press(page, 'keep')
+  await look('deletion-kept', page)
+  await page.click('details.menu summary')
+  await press(page, 'delete')
+  await look('deletion-requested', page)
+}
+
 /** A passkey in the list, and asked for once more. */
 const passkey = async (visitor, person, look) => {
   const { page } = visitor
@@ -178,7 +206,7 @@ export const byways = async (visitor, host, look) => {
   await demanded(visitor, person, look)
   const code = await texts(visitor, person, look)
   await hold(visitor, person, code, look)
+  await ending(visitor, person, look)
   if (!visitor.script) return
-  await left(visitor.page)
   await passkey(visitor, someone('Cida Alves'), look)
 }

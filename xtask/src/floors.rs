@@ -131,7 +131,7 @@ const HOUSES: &[House] = &[
                     "health",
                 ],
             },
-            Floor { name: "APIs", rooms: &["management", "scim", "account_api"] },
+            Floor { name: "APIs", rooms: &["management", "scim", "personal_data", "account_api"] },
         ],
         open: &[
             ("http", "names porteiro-base's HTTP with routes for this application"),

@@ -27,6 +27,7 @@ pub mod members;
 pub mod oauth;
 pub mod organizations;
 pub mod permissions;
+pub mod personal_data;
 pub mod platform;
 pub mod refusals;
 pub mod registers;
@@ -66,6 +67,7 @@ pub fn table() -> Vec<http::Route> {
         credentials::passkey::routes(),
         flow::routes(),
         account_api::routes(),
+        personal_data::routes(),
         management::api_keys::routes(),
         management::approvals::routes(),
         web_push::routes(),

@@ -8,7 +8,7 @@ use crate::{
     jobs::{self, Host, JobKind},
     limits, mail,
     oauth::{self, token_request::Grant},
-    sms, web_push,
+    personal_data, sms, web_push,
 };
 
 /// Read by the floors below through [`App::registers`].
@@ -73,6 +73,7 @@ pub const JOBS: &[JobKind<App>] = &[
     oauth::logout::NOTIFICATION,
     oauth::pushed_authorization::SWEEPING,
     oauth::registration::EXPIRY,
+    personal_data::ERASURE,
     web_push::SENDING,
 ];
 

@@ -21,6 +21,7 @@ const TABLE: &[(&str, &str)] = &[
     ("POST /v1/platform/accounts/{account}/disable", "platform.accounts:write"),
     ("POST /v1/platform/accounts/{account}/enable", "platform.accounts:write"),
     ("POST /v1/platform/accounts/{account}/end-sessions", "platform.accounts:write"),
+    ("POST /v1/platform/accounts/{account}/start-recovery", "platform.accounts:write"),
     ("GET /v1/platform/clients", "platform.clients:read"),
     ("POST /v1/platform/clients", "platform.clients:write"),
     ("GET /v1/platform/clients/{client_id}", "platform.clients:read"),

@@ -11,6 +11,7 @@ mod faults;
 mod federation;
 mod flood;
 mod lessons;
+mod lifecycle;
 mod once;
 mod passkey;
 mod password;

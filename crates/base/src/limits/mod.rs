@@ -108,6 +108,8 @@ pub const RULES: &[Rule] = &[
     SCIM_ORGANIZATION,
     SCIM_SCAN,
     AUDIT_EXPORT,
+    ACCOUNT_EXPORT,
+    RECOVERY_START,
     REFUSAL_SUBJECT,
     AUTHORIZATION_SUBJECT,
     EXCHANGE_SUBJECT,
@@ -244,6 +246,10 @@ pub const SCIM_ORGANIZATION: Rule = per_minute("scim.organization", 6_000);
 pub const SCIM_SCAN: Rule = per_minute("scim_scan.organization", 60);
 /// Exports of an audit trail, by caller.
 pub const AUDIT_EXPORT: Rule = rule("audit_export.caller", 10, 6.0);
+/// Exports of what is stored about a person, by account: each reads all of it.
+pub const ACCOUNT_EXPORT: Rule = rule("account_export.subject", 3, 3_600.0);
+/// Recoveries that the platform starts, by account: each is a mail to all its addresses.
+pub const RECOVERY_START: Rule = rule("recovery_start.subject", 3, 28_800.0);
 /// Recorded refusals, by the caller that is refused. Beyond the limit a refusal has no reference.
 pub const REFUSAL_SUBJECT: Rule = rule("refusal.subject", 30, 60.0);
 

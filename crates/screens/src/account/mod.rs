@@ -3,6 +3,7 @@
 //! 1. A page is one or two reads with the person's session cookie.
 //! 2. A form becomes one call. If a recent proof is required, the page leads through a flow and back.
 
+mod activity;
 mod approval;
 mod lines;
 mod pages;
@@ -54,6 +55,9 @@ fn nothing(screens: &Screens, visit: &Visit) -> Response {
     problem(screens, visit.language, "/ui/account", StatusCode::NOT_FOUND, &Ended::code("not_found"))
 }
 
+/// The account is about to be deleted: the person is signed out.
+const DELETED: &str = "deleted";
+
 /// The API call of a form.
 enum Asked {
     Call {
@@ -69,6 +73,8 @@ enum Asked {
         token: String,
     },
     Enrol(&'static str),
+    /// A file, which is passed on while it arrives.
+    Export,
 }
 
 async fn act(State(screens): State<Arc<Screens>>, Path(name): Path<String>, request: Request) -> Response {
@@ -93,9 +99,18 @@ async fn act(State(screens): State<Arc<Screens>>, Path(name): Path<String>, requ
             let reply = caller.call(&screens.service, Method::POST, path, Some(&body)).await;
             answered(&screens, &visit, page, &reply, "made").await
         }
+        Some(Asked::Export) => {
+            let response = visit.caller.pass(&screens.service, Method::POST, EXPORT).await;
+            if response.status().is_success() {
+                return response;
+            }
+            answered(&screens, &visit, page, &Reply::read(response).await, "exported").await
+        }
         None => pages::draw(&screens, &visit, page, None).await,
     }
 }
+
+const EXPORT: &str = "/v1/account/export";
 
 fn asked(page: Page, form: &Form) -> Option<Asked> {
     // Percent-encoded as one segment, so that it cannot lead to another path.
@@ -158,8 +173,21 @@ fn asked(page: Page, form: &Form) -> Option<Asked> {
         (Page::Organizations, "leave") => {
             call(Method::DELETE, format!("/v1/account/organizations/{id}"), None, "left")
         }
+        (Page::Profile, "save") => {
+            let profile = json!({"display_name": form.get("display_name"), "locale": form.get("locale")});
+            call(Method::PATCH, "/v1/account".into(), Some(profile), "saved")
+        }
+        (Page::Profile, "export") => Some(Asked::Export),
+        (Page::Profile, "delete") => call(Method::DELETE, "/v1/account".into(), None, DELETED),
+        (Page::Profile, "keep") => call(Method::DELETE, "/v1/account/deletion".into(), None, "kept"),
         (
-            Page::Security | Page::Sessions | Page::Apps | Page::Keys | Page::Organizations | Page::Activity,
+            Page::Security
+            | Page::Sessions
+            | Page::Apps
+            | Page::Keys
+            | Page::Organizations
+            | Page::Activity
+            | Page::Profile,
             _,
         ) => None,
     }
@@ -179,6 +207,11 @@ async fn answered(
     // A wrong number denies.
     let missed = done == "approved" && reply.body["state"] == "denied";
     let done = if missed { "wrong-number" } else { done };
+    if reply.status.is_success() && done == DELETED {
+        let ended = Ended::code("deletion_requested");
+        let gone = problem(screens, visit.language, "/ui/sign-in", StatusCode::OK, &ended);
+        return page::with_cookies(gone, &reply.cookies);
+    }
     if reply.status.is_success() {
         // Of a request the person sees what became of it.
         let one = reply.body["id"].as_str().filter(|_| page == Page::Approvals);
@@ -203,6 +236,13 @@ async fn answered(
         }
         "conflict" if page == Page::Approvals => words.t("wrong-decided"),
         "conflict" => words.t("wrong-last-way-in"),
+        "last_owner" if page == Page::Profile => {
+            let named = reply.body["organizations"].as_array().into_iter().flatten();
+            let names: Vec<&str> = named.filter_map(|one| one["name"].as_str()).collect();
+            words.t1("wrong-owned-alone", "organizations", &names.join(", "))
+        }
+        "slow_down" if page == Page::Profile => words.t("wrong-exported"),
+        "field_invalid" if page == Page::Profile => words.t("wrong-profile"),
         "last_owner" => words.t("wrong-last-owner"),
         "organization_suspended" => words.t("wrong-suspended"),
         "authority_exceeded" => words.t("wrong-authority"),

@@ -24,6 +24,7 @@ pub enum Page {
     Keys,
     Organizations,
     Activity,
+    Profile,
 }
 
 impl Page {
@@ -35,6 +36,7 @@ impl Page {
         Self::Keys,
         Self::Organizations,
         Self::Activity,
+        Self::Profile,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -46,6 +48,7 @@ impl Page {
             Self::Keys => "keys",
             Self::Organizations => "organizations",
             Self::Activity => "activity",
+            Self::Profile => "profile",
         }
     }
 
@@ -58,6 +61,7 @@ impl Page {
             Self::Keys => "keys-title",
             Self::Organizations => "organizations-title",
             Self::Activity => "activity-title",
+            Self::Profile => "you-title",
         }
     }
 
@@ -74,6 +78,7 @@ impl Page {
             Self::Keys => "/v1/account/api-keys?limit=100",
             Self::Organizations => "/v1/account/organizations",
             Self::Activity => "/v1/account/activity",
+            Self::Profile => "/v1/account",
         }
     }
 }
@@ -96,7 +101,8 @@ pages! {
     Approvals = "account/approvals.html",
     Keys = "account/keys.html",
     Organizations = "account/organizations.html",
-    Activity = "account/activity.html"
+    Activity = "account/activity.html",
+    Profile = "account/profile.html"
 }
 
 /// `a` in templates.
@@ -107,6 +113,9 @@ pub struct Account {
     pub items: Vec<Item>,
     pub done: Option<Done>,
     pub hold: Option<String>,
+    /// When the account is deleted, if the person asked for it.
+    pub deletion: Option<String>,
+    pub locale: String,
     /// The secret of a key that was just created; only this page shows it.
     pub secret: Option<String>,
     /// The idempotency key of the form: loading the page again creates no second key.
@@ -165,9 +174,13 @@ pub async fn draw_with(
             }
             waiting
         }
-        Page::Security | Page::Sessions | Page::Apps | Page::Keys | Page::Organizations | Page::Activity => {
-            whole(screens, visit, page.source()).await
-        }
+        Page::Security
+        | Page::Sessions
+        | Page::Apps
+        | Page::Keys
+        | Page::Organizations
+        | Page::Activity
+        | Page::Profile => whole(screens, visit, page.source()).await,
     };
     for one in [&account, &reply] {
         if one.status == StatusCode::UNAUTHORIZED {
@@ -235,6 +248,8 @@ pub async fn draw_with(
         links: reply.body["connections"].as_array().is_some_and(|them| !them.is_empty()),
         done: visit.query.get("done").and_then(|name| done(&shell, name)),
         hold: account.body["recovery_hold_until"].as_str().map(|until| shell.moment(until)),
+        deletion: account.body["deletion_at"].as_str().map(|at| shell.moment(at)),
+        locale: text(&account.body["locale"]),
         push_key,
         signals: reply.body["signals"].to_string(),
     };
@@ -247,6 +262,7 @@ pub async fn draw_with(
         Page::Keys => page::send(screens, s, Policy::Account, status, &Keys { s, a }),
         Page::Organizations => page::send(screens, s, Policy::Account, status, &Organizations { s, a }),
         Page::Activity => page::send(screens, s, Policy::Account, status, &Activity { s, a }),
+        Page::Profile => page::send(screens, s, Policy::Account, status, &Profile { s, a }),
     }
 }
 
@@ -324,6 +340,8 @@ pub fn done(words: &Words, name: &str) -> Option<Done> {
         ("denied", "done-denied"),
         ("blocked", "done-blocked"),
         ("push", "done-push"),
+        ("saved", "done-saved"),
+        ("kept", "done-kept"),
     ];
     const BAD: &[(&str, &str)] = &[("wrong-number", "done-wrong-number")];
     let find =

@@ -7,6 +7,7 @@ use axum::{
     Router,
     body::Body,
     http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header, request::Parts},
+    response::{IntoResponse, Response},
 };
 use http_body_util::BodyExt;
 use porteiro_service::http::{Peer, SESSION_COOKIE};
@@ -51,6 +52,21 @@ impl Reply {
     /// A reply with only a status.
     pub const fn of(status: StatusCode) -> Self {
         Self { status, body: Value::Null, cookies: Vec::new(), retry_after: None }
+    }
+
+    /// The whole response.
+    pub async fn read(response: Response) -> Self {
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        Self {
+            status: parts.status,
+            body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+            cookies: parts.headers.get_all(header::SET_COOKIE).iter().cloned().collect(),
+            retry_after: parts
+                .headers
+                .get(header::RETRY_AFTER)
+                .and_then(|value| value.to_str().ok()?.parse().ok()),
+        }
     }
 
     /// The error code.
@@ -110,12 +126,24 @@ impl Caller {
     }
 
     pub async fn call(&self, service: &Router, method: Method, path: &str, body: Option<&Value>) -> Reply {
+        match self.request(method, path, body) {
+            Some(request) => send(service, request).await,
+            None => Reply::of(StatusCode::NOT_FOUND),
+        }
+    }
+
+    /// The service's own response, for a file that the browser stores.
+    pub async fn pass(&self, service: &Router, method: Method, path: &str) -> Response {
+        match self.request(method, path, None) {
+            Some(request) => answer(service, request).await,
+            None => StatusCode::NOT_FOUND.into_response(),
+        }
+    }
+
+    fn request(&self, method: Method, path: &str, body: Option<&Value>) -> Option<Request<Body>> {
         let mut request = Request::new(body.map_or_else(Body::empty, |body| Body::from(body.to_string())));
-        let Ok(uri) = path.parse() else {
-            return Reply::of(StatusCode::NOT_FOUND);
-        };
         *request.method_mut() = method;
-        *request.uri_mut() = uri;
+        *request.uri_mut() = path.parse().ok()?;
         *request.headers_mut() = self.headers.clone();
         if let Some(peer) = &self.peer {
             request.extensions_mut().insert(peer.clone());
@@ -123,25 +151,18 @@ impl Caller {
         if body.is_some() {
             request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
-        send(service, request).await
+        Some(request)
+    }
+}
+
+async fn answer(service: &Router, request: Request<Body>) -> Response {
+    match service.clone().oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
     }
 }
 
 /// Sends a request and reads its response.
 pub async fn send(service: &Router, request: Request<Body>) -> Reply {
-    let response = match service.clone().oneshot(request).await {
-        Ok(response) => response,
-        Err(never) => match never {},
-    };
-    let (parts, body) = response.into_parts();
-    let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-    Reply {
-        status: parts.status,
-        body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
-        cookies: parts.headers.get_all(header::SET_COOKIE).iter().cloned().collect(),
-        retry_after: parts
-            .headers
-            .get(header::RETRY_AFTER)
-            .and_then(|value| value.to_str().ok()?.parse().ok()),
-    }
+    Reply::read(answer(service, request).await).await
 }

@@ -152,3 +152,68 @@ async fn attempts_of_strangers_are_one_line_and_bury_nothing() {
     let page = ana.get("/ui/account/activity?lang=pt").await.text();
     assert!(page.contains("<strong>100 tentativas de entrada recusadas</strong>"), "{page}");
 }
+
+/// Sends a form of the page about the person, proving the password if that is asked for.
+async fn proved(ana: &mut Person, action: &str) -> porteiro_testkit::Answer {
+    let fields = [("action", action)];
+    let asked = ana.post("/ui/account/profile", &fields).await;
+    let flow = asked.header("location").to_owned();
+    if !flow.starts_with("/ui/flow/") {
+        return asked;
+    }
+    let step = ana.get(&flow).await;
+    let at = flow.split('?').next().unwrap_or_default().to_owned();
+    let proof = [("password", "correct horse battery"), ("back", "profile"), ("known", "1")];
+    ana.act(&step, &at, "password/check", &proof).await;
+    ana.post("/ui/account/profile", &fields).await
+}
+
+#[tokio::test]
+async fn a_person_is_renamed_gets_their_data_and_leaves_in_both_languages() {
+    for (language, title_of, gone) in [
+        ("en", "Your details", "Your account will be deleted"),
+        ("pt-BR", "Seus dados", "Sua conta será excluída"),
+    ] {
+        let (app, _) = app().await;
+        let mut ana = Person::new(&app);
+        ana.language = language;
+        ana.register("ana@example.test").await;
+        assert_eq!(title(&ana.get("/ui/account/profile").await), title_of);
+        let locale = if language == "en" { "en" } else { "pt-BR" };
+        let save = |name| [("action", "save"), ("display_name", name), ("locale", locale)];
+        assert_eq!(ana.post("/ui/account/profile", &save(" ")).await.status, 422);
+        let saved = ana.post("/ui/account/profile", &save("Ana Souza")).await;
+        assert_eq!(saved.header("location"), "/ui/account/profile?done=saved");
+        assert!(ana.get("/ui/account/profile").await.text().contains("value=\"Ana Souza\""));
+
+        let file = proved(&mut ana, "export").await;
+        assert_eq!((file.status.as_u16(), file.header("content-type")), (200, "application/json"));
+        assert_eq!(file.header("content-disposition"), "attachment; filename=\"account.json\"");
+        assert_eq!(file.header("cache-control"), "no-store");
+        assert_eq!(file.json()["data"]["account"][0]["display_name"], "Ana Souza");
+
+        let left = proved(&mut ana, "delete").await;
+        assert_eq!((left.status.as_u16(), title(&left).as_str()), (200, gone));
+        assert_eq!(ana.get("/ui/account/profile").await.header("location"), "/ui/sign-in");
+    }
+}
+
+#[tokio::test]
+async fn the_only_owner_of_others_is_told_which_organizations_stand_in_the_way() {
+    let (app, _) = app().await;
+    let mut ana = Person::new(&app);
+    ana.register("ana@example.test").await;
+    let account = ana.get("/v1/account").await.json()["id"].as_str().expect("an id").parse().expect("an id");
+    let owned = belongs(&app, account, "owned", "owner").await;
+    let mut bia = Person::new(&app);
+    bia.register("bia@example.test").await;
+    app.sql(&format!(
+        "INSERT INTO membership (organization_id, membership_id, account_id, state, source, display_name, primary_role)
+         SELECT '{owned}', gen_random_uuid(), account_id, 'active', 'admin', 'Bia', 'member' FROM account
+         WHERE account_id <> '{account}'"
+    ))
+    .await;
+    let refused = proved(&mut ana, "delete").await;
+    assert_eq!(refused.status, 422);
+    assert!(refused.text().contains("You are the only owner of: "), "{}", refused.text());
+}

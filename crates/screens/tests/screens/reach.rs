@@ -18,6 +18,8 @@ const PUBLIC: &[&str] = &[
     "approvals",
     "credentials",
     "delegations",
+    "deletion",
+    "export",
     "grants",
     "invitations",
     "organizations",
@@ -113,7 +115,8 @@ async fn front(ana: &mut Person) {
 }
 
 async fn account(ana: &mut Person) {
-    for page in ["security", "sessions", "apps", "approvals", "keys", "organizations", "activity"] {
+    for page in ["security", "sessions", "apps", "approvals", "keys", "organizations", "activity", "profile"]
+    {
         ana.visit(&format!("/ui/account/{page}")).await;
     }
     assert_eq!(ana.get("/ui/account/approvals/..%2f..%2fplatform").await.status, 404);
@@ -121,6 +124,10 @@ async fn account(ana: &mut Person) {
         ana.post("/ui/account/security", &[("action", "enrol"), ("kind", kind)]).await;
     }
     for (page, action) in [
+        ("profile", "save"),
+        ("profile", "export"),
+        ("profile", "delete"),
+        ("profile", "keep"),
         ("security", "remove"),
         ("security", "rename"),
         ("security", "stop-recovery"),

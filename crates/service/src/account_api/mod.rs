@@ -6,6 +6,7 @@
 mod endpoint;
 mod identities;
 mod organizations;
+mod profile;
 mod view;
 
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use crate::{
 };
 
 pub fn routes() -> Vec<Route> {
-    [endpoint::routes(), identities::routes(), organizations::routes()].into_iter().flatten().collect()
+    [endpoint::routes(), identities::routes(), profile::routes(), organizations::routes()].into_iter().flatten().collect()
 }
 
 /// Changes of one account wait for each other; each session has its own queue.

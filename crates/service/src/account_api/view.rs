@@ -28,6 +28,8 @@ pub(super) struct OwnAccount {
     platform_administrator: bool,
     /// When the hold of a pending recovery ends.
     recovery_hold_until: Option<Time>,
+    /// When the account is deleted, if its deletion was requested.
+    deletion_at: Option<Time>,
     assurance: OwnAssurance,
 }
 
@@ -47,6 +49,7 @@ impl OwnAccount {
             created_at: account.created_at.into(),
             platform_administrator: account.platform_administrator,
             recovery_hold_until: account.recovery_hold_until.map(Into::into),
+            deletion_at: account.deletion_at.map(Into::into),
             assurance: OwnAssurance { have: me.level(), fresh: me.is_fresh() },
         }
     }

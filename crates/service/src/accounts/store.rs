@@ -23,6 +23,8 @@ pub struct Account {
     pub platform_administrator: bool,
     pub created_at: OffsetDateTime,
     pub recovery_hold_until: Option<OffsetDateTime>,
+    /// When the account is deleted, if its owner asked for it.
+    pub deletion_at: Option<OffsetDateTime>,
 }
 
 impl TryFrom<&Row> for Account {
@@ -38,6 +40,7 @@ impl TryFrom<&Row> for Account {
             platform_administrator: account.get("platform_administrator")?,
             created_at: account.get("created_at")?,
             recovery_hold_until: account.get("recovery_hold_until")?,
+            deletion_at: account.get("deletion_at")?,
         })
     }
 }
@@ -47,7 +50,7 @@ pub async fn find(reader: &impl Reader, id: AccountId) -> Result<Option<Account>
         .rows(
             "accounts.find",
             "SELECT account_id, state, display_name, locale, user_handle, platform_administrator, created_at,
-                    recovery_hold_until
+                    recovery_hold_until, deletion_at
              FROM account WHERE account_id = $1",
             &[&id.uuid()],
         )
@@ -119,6 +122,41 @@ pub async fn set_hold(tx: &Tx, account: AccountId, until: Option<OffsetDateTime>
     tx.execute(
         "UPDATE account SET recovery_hold_until = $2 WHERE account_id = $1",
         &[&account.uuid(), &until],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Sets a recovery hold of so many hours, unless one is pending or was not used for fewer than `good_for` hours after its
+/// end: a wait is not made longer or shorter. Returns until when, if it began.
+pub async fn start_recovery(
+    tx: &Tx,
+    account: AccountId,
+    hours: i32,
+    good_for: i32,
+) -> Result<Option<OffsetDateTime>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE account SET recovery_hold_until = now() + make_interval(hours => $2)
+             WHERE account_id = $1 AND state = 'active'
+               AND (recovery_hold_until IS NULL OR recovery_hold_until + make_interval(hours => $3) <= now())
+             RETURNING recovery_hold_until",
+            &[&account.uuid(), &hours, &good_for],
+        )
+        .await?;
+    let until = |row| Decode::new("account", account, row).get("recovery_hold_until");
+    Ok(rows.first().map(until).transpose()?)
+}
+
+pub async fn set_profile(
+    tx: &Tx,
+    account: AccountId,
+    display_name: &str,
+    locale: &str,
+) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE account SET display_name = $2, locale = $3 WHERE account_id = $1 AND state = 'active'",
+        &[&account.uuid(), &display_name, &locale],
     )
     .await
     .map(|_| ())

@@ -26,6 +26,7 @@ text_enum! {
     /// Why a grant ended before its time.
     Why { Reuse = "reuse", Client = "revoked_by_client", Owner = "revoked_by_owner", SessionEnded = "session_ended",
           Recovered = "recovered", CredentialChanged = "credential_changed", AccountDisabled = "account_disabled",
+          AccountDeleted = "account_deleted",
           MembershipEnded = "membership_ended", Organization = "revoked_by_organization",
           ClientBlocked = "client_blocked", ActingEnded = "acting_ended", Used = "used",
           DirectoryEnded = "directory_ended" }
@@ -139,6 +140,7 @@ pub async fn sessions_ended(
         sessions::Ended::Recovered => (true, Why::Recovered),
         sessions::Ended::CredentialChanged => (true, Why::CredentialChanged),
         sessions::Ended::AccountDisabled => (true, Why::AccountDisabled),
+        sessions::Ended::AccountDeleted => (true, Why::AccountDeleted),
         sessions::Ended::MembershipEnded => (true, Why::MembershipEnded),
         sessions::Ended::DirectoryEnded => (true, Why::DirectoryEnded),
     };

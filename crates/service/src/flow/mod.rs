@@ -49,6 +49,7 @@ pub use purpose::{
     Authentication, Choice, Completing, Continuation, Opening, Person, Prepared, Purpose, Ready, Source,
     Standing, Work,
 };
+pub use recovery::HOLD_GOOD_FOR;
 pub use representation::Answer;
 pub use state::{Kind, Stage, State};
 

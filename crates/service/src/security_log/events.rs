@@ -29,8 +29,13 @@ macro_rules! events {
 events! {
     AccountCreated = "account.created", "A person registered.", ["platform_administrator"];
     AccountRecovered = "account.recovered", "A person regained access through recovery.", ["methods"];
-    AccountRecoveryHeld = "account.recovery_held", "A recovery without any remaining factor was requested; it is on hold.", ["until"];
+    AccountRecoveryHeld = "account.recovery_held", "A recovery without any remaining factor was requested, by the person or for them by the platform; it is on hold.", ["until", "by"];
     AccountRecoveryStopped = "account.recovery_stopped", "A pending recovery was cancelled.", [];
+    AccountChanged = "account.changed", "A person changed the name or the language of their account.", ["members"];
+    AccountExported = "account.exported", "A person exported what is stored about them.", ["session_id"];
+    AccountDeletionRequested = "account.deletion_requested", "A person asked for their account to be deleted; its sessions and grants ended.", ["at"];
+    AccountDeletionCancelled = "account.deletion_cancelled", "A person kept the account that was to be deleted.", [];
+    AccountDeleted = "account.deleted", "An account was deleted, with everything a person can be known by.", [];
     AccountDisabled = "account.disabled", "The platform disabled an account; its sessions and grants ended.", ["reason"];
     AccountEnabled = "account.enabled", "The platform enabled an account; ended sessions and grants stay ended.", [];
     MembershipJoined = "membership.joined", "A person became a member of an organization.", ["organization_id", "membership_id", "role"];
@@ -70,7 +75,7 @@ events! {
     OrganizationCreated = "organization.created", "An organization was created; the subject is its owner.", ["organization_id", "actor"];
     OrganizationSuspended = "organization.suspended", "The platform suspended an organization.", ["organization_id", "actor"];
     OrganizationResumed = "organization.resumed", "The platform resumed an organization.", ["organization_id", "actor"];
-    AccountAdministered = "account.administered", "A platform administrator disabled or enabled an account, or ended its sessions.", ["action", "by"];
+    AccountAdministered = "account.administered", "A platform administrator disabled or enabled an account, ended its sessions or started its recovery.", ["action", "by", "reason"];
     ClientCreated = "client.created", "A platform administrator created a client.", ["client_id", "by"];
     ClientAdministered = "client.administered", "A platform administrator changed the trust, mode, metadata or branding of a client, or disabled or enabled it.", ["client_id", "by", "before", "after", "members"];
     ClientSecretRotated = "client.secret_rotated", "A platform administrator replaced the secret of a client.", ["client_id", "by"];

@@ -20,8 +20,8 @@ text_enum! {
     /// Why a session ended.
     Ended { SignedOut = "signed_out", EndedByOwner = "ended_by_owner", TooMany = "too_many", Recovered = "recovered",
             CredentialChanged = "credential_changed", AccountDisabled = "account_disabled",
-            EndedByPlatform = "ended_by_platform", MembershipEnded = "membership_ended",
-            DirectoryEnded = "directory_ended" }
+            AccountDeleted = "account_deleted", EndedByPlatform = "ended_by_platform",
+            MembershipEnded = "membership_ended", DirectoryEnded = "directory_ended" }
 }
 
 /// A valid session, as its owner sees it.

@@ -52,6 +52,10 @@ async fn a_confined_session_serves_its_organization_silently_and_nothing_else() 
     for path in ["/v1/account", "/v1/account/credentials", "/v1/organizations"] {
         assert_eq!(browser.get(path).await.status, 401, "{path}");
     }
+    assert_eq!(browser.post("/v1/account/export", &json!({})).await.status, 401);
+    for path in ["/v1/account", "/v1/account/deletion"] {
+        assert_eq!(browser.delete(path).await.status, 401, "{path}");
+    }
     let enrol = json!({"kind": "enrol", "enrol": "passkey"});
     assert_eq!(browser.post("/v1/flows", &enrol).await.status, 401);
 }

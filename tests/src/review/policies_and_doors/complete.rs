@@ -125,6 +125,10 @@ const CHANGES: &[(&str, Result<Change, &str>)] = &[
     ("POST /v1/platform/accounts/{account}/disable", Ok(AccountDisabled)),
     ("POST /v1/platform/accounts/{account}/enable", Ok(AccountDisabled)),
     ("POST /v1/platform/accounts/{account}/end-sessions", Ok(SessionsEnded)),
+    (
+        "POST /v1/platform/accounts/{account}/start-recovery",
+        Err("ends nothing before its owner finishes it; tests/src/people/lifecycle/recovery.rs"),
+    ),
     ("POST /v1/platform/api-keys", Err("gives")),
     (
         "DELETE /v1/platform/api-keys/{id}",

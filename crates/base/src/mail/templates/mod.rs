@@ -9,6 +9,7 @@ mod acting;
 mod codes;
 mod invitation;
 mod layout;
+mod lifecycle;
 mod link;
 mod locale;
 mod notices;
@@ -20,6 +21,9 @@ mod tests;
 pub use acting::{Acting, impersonation_started};
 pub use codes::{CodeMail, recovery_code, registration_code, sign_in_code, verify_address_code};
 pub use invitation::{InvitationMail, invitation};
+pub use lifecycle::{
+    account_deleted, account_exported, deletion_cancelled, deletion_requested, recovery_started,
+};
 pub use link::Link;
 pub use locale::Locale;
 pub use notices::{

@@ -303,7 +303,7 @@ pub fn approval_waiting(locale: Locale, what: &Happening<'_>) -> Rendered {
     Letter { locale, subject, blocks }.render()
 }
 
-fn happening(locale: Locale, subject: &str, first: String, what: &Happening<'_>) -> Rendered {
+pub(super) fn happening(locale: Locale, subject: &str, first: String, what: &Happening<'_>) -> Rendered {
     let service = name(what.service);
     let last = match (locale, &what.link) {
         (Locale::En, Some(_)) => {

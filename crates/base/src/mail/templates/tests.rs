@@ -26,6 +26,11 @@ enum Kind {
     ApprovalWaiting,
     ImpersonationStarted,
     Invitation,
+    AccountExported,
+    DeletionRequested,
+    DeletionCancelled,
+    AccountDeleted,
+    RecoveryStarted,
 }
 
 fn kinds() -> Vec<Kind> {
@@ -44,6 +49,11 @@ fn kinds() -> Vec<Kind> {
         Kind::ApprovalWaiting,
         Kind::ImpersonationStarted,
         Kind::Invitation,
+        Kind::AccountExported,
+        Kind::DeletionRequested,
+        Kind::DeletionCancelled,
+        Kind::AccountDeleted,
+        Kind::RecoveryStarted,
     ];
     kinds.extend(Change::ALL.map(Kind::CredentialChanged));
     kinds
@@ -77,6 +87,11 @@ impl Kind {
             Self::RecoveryHoldStarted => {
                 recovery_hold_started(locale, at + porteiro_protocol::time::Duration::hours(72), &what)
             }
+            Self::AccountExported => account_exported(locale, &what),
+            Self::DeletionRequested => deletion_requested(locale, at, &what),
+            Self::DeletionCancelled => deletion_cancelled(locale, &what),
+            Self::AccountDeleted => account_deleted(locale, &what),
+            Self::RecoveryStarted => recovery_started(locale, at, &what),
             Self::SessionsEnded => sessions_ended(locale, &what),
             Self::ApprovalWaiting => approval_waiting(locale, &what),
             Self::ImpersonationStarted => {

@@ -41,7 +41,7 @@ pub async fn lock(
     find(tx, organization, Whom::Id(id)).await
 }
 
-/// Whether there is another owner: a person, with an active membership and an active account.
+/// Whether there is another owner: a person, with an active membership and an active account that will not be deleted.
 pub async fn has_another_owner(
     tx: &Tx,
     organization: OrganizationId,
@@ -53,7 +53,7 @@ pub async fn has_another_owner(
                  JOIN membership m ON m.organization_id = mr.organization_id AND m.membership_id = mr.membership_id
                  JOIN account a ON a.account_id = m.account_id
              WHERE mr.organization_id = $1 AND mr.role_key = $2 AND mr.membership_id <> $3
-               AND m.state = 'active' AND a.state = 'active'
+               AND m.state = 'active' AND a.state = 'active' AND a.deletion_at IS NULL
              LIMIT 1",
             &[&organization.uuid(), &OWNER, &but.uuid()],
         )

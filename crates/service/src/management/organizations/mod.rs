@@ -231,6 +231,27 @@ async fn written(
     Ok(organizations::find(tx, id).await?.ok_or(ProblemCode::NotFound)?)
 }
 
+/// Suspends an organization in which nobody is left.
+pub async fn suspend_without_members(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    id: OrganizationId,
+) -> Result<(), StoreError> {
+    let actor = Actor { kind: ActorKind::System, id: "porteiro".into(), act: None };
+    let by = format!("{}:{}", actor.kind.as_str(), actor.id);
+    if !store::suspend(tx, id, &by, WITHOUT_MEMBERS, None).await? {
+        return Ok(());
+    }
+    let target = Target::new("organization", id);
+    let event = audit_trail::Event::done(TrailKind::OrganizationSuspended, actor.clone(), target)
+        .changing(json!({}), json!({"reason_code": WITHOUT_MEMBERS}));
+    audit_trail::record(app, tx, context, id, &event).await?;
+    log(app, tx, context, security_log::EventKind::OrganizationSuspended, None, id, &actor).await
+}
+
+const WITHOUT_MEMBERS: &str = "no_members";
+
 /// A decision of the platform about an organization.
 #[derive(Debug, Clone, Copy)]
 enum Standing<'a> {

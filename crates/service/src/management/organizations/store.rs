@@ -109,13 +109,14 @@ pub(super) async fn set_policy(tx: &Tx, id: OrganizationId, policy: &Policy) -> 
     .map(|_| ())
 }
 
+/// `false` if it was suspended already.
 pub(super) async fn suspend(
     tx: &Tx,
     id: OrganizationId,
     by: &str,
     reason_code: &str,
     note: Option<&str>,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     tx.execute(
         "UPDATE organization SET status = 'suspended', suspended_at = now(), suspended_by = $2,
              suspend_reason = $3, suspend_note = $4, version = version + 1
@@ -123,7 +124,7 @@ pub(super) async fn suspend(
         &[&id.uuid(), &by, &reason_code, &note],
     )
     .await
-    .map(|_| ())
+    .map(|suspended| suspended == 1)
 }
 
 pub(super) async fn resume(tx: &Tx, id: OrganizationId) -> Result<(), StoreError> {

@@ -10,7 +10,7 @@ use porteiro_protocol::id::{AccountId, CredentialId, MembershipId, OrganizationI
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Filter, by_address, count_sessions, end_sessions, list, set_enabled};
+use super::{Filter, by_address, count_sessions, end_sessions, list, recovery, set_enabled};
 use crate::{
     App,
     accounts::{self, Account, AccountState},
@@ -40,7 +40,16 @@ pub fn routes() -> Vec<Route> {
     let enable = Operation::new("accounts.enable", "Enable an account; ended sessions and grants stay ended");
     let end =
         Operation::new("accounts.end_sessions", "End all sessions of an account").gives::<EndedSessions>();
+    let recover = Operation::new(
+        "accounts.start_recovery",
+        "Start the recovery of an account: its owner is told by mail, and can complete it after 72 hours",
+    )
+    .takes::<RecoveryReason>()
+    .gives::<StartedRecovery>()
+    .refuses(&[ProblemCode::FieldInvalid, ProblemCode::Conflict, ProblemCode::SlowDown]);
     vec![
+        Route::post("/v1/platform/accounts/{account}/start-recovery", WRITE, recovery_started)
+            .operation(recover),
         Route::get("/v1/platform/accounts", READ, all).operation(list),
         Route::get("/v1/platform/accounts/{account}", READ, one).operation(show),
         Route::post("/v1/platform/accounts/{account}/disable", WRITE, disabled).operation(disable),
@@ -116,6 +125,21 @@ struct Reason {
     reason: String,
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "StartRecovery")]
+struct RecoveryReason {
+    /// For the security log.
+    reason: String,
+}
+
+/// A recovery that the platform started.
+#[derive(Debug, Serialize, JsonSchema)]
+struct StartedRecovery {
+    /// When the owner can complete it.
+    recovery_hold_until: Time,
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 struct EndedSessions {
     ended: usize,
@@ -185,12 +209,29 @@ async fn disabled(
     context: RequestContext,
     Json(body): Json<Reason>,
 ) -> Result<Response, Problem> {
-    let reason = body.reason.trim();
+    let reason = stated(&body.reason)?;
+    set_enabled(&app, &context, &caller, named(&id)?, Some(reason)).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+fn stated(reason: &str) -> Result<&str, Problem> {
+    let reason = reason.trim();
     if !(1..=500).contains(&reason.chars().count()) {
         return Err(Problem::new(ProblemCode::FieldInvalid, "reason must have 1 to 500 characters"));
     }
-    set_enabled(&app, &context, &caller, named(&id)?, Some(reason)).await?;
-    Ok(StatusCode::NO_CONTENT.into_response())
+    Ok(reason)
+}
+
+async fn recovery_started(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    context: RequestContext,
+    Json(body): Json<RecoveryReason>,
+) -> Result<axum::Json<StartedRecovery>, Problem> {
+    let reason = stated(&body.reason)?;
+    let until = Box::pin(recovery::start(&app, &context, &caller, named(&id)?, reason)).await?;
+    Ok(axum::Json(StartedRecovery { recovery_hold_until: until.into() }))
 }
 
 async fn enabled(

@@ -3,6 +3,7 @@
 
 mod ending;
 mod endpoint;
+mod recovery;
 mod store;
 
 use porteiro_protocol::{address::EmailAddress, id::AccountId, time::OffsetDateTime};
@@ -77,7 +78,7 @@ async fn set_enabled(
                 None => (Box::pin(enable(app, &tx, context, account)).await?, "enable"),
             };
             if changed {
-                note(app, &tx, context, caller, account, action).await?;
+                note(app, &tx, context, caller, account, action, None).await?;
             }
             Ok(())
         })
@@ -101,7 +102,7 @@ async fn end_sessions(
             let why = Why::SessionEnded;
             Box::pin(impersonation::end_of_actor(app, &tx, context, account, None, why)).await?;
             if !ended.is_empty() {
-                note(app, &tx, context, caller, account, "end_sessions").await?;
+                note(app, &tx, context, caller, account, "end_sessions", None).await?;
             }
             Ok(ended.len())
         })
@@ -115,8 +116,12 @@ async fn note(
     caller: &Caller,
     account: AccountId,
     action: &str,
+    reason: Option<&str>,
 ) -> Result<(), StoreError> {
-    let payload = json!({"action": action, "by": caller.key()});
+    let mut payload = json!({"action": action, "by": caller.key()});
+    if let Some(reason) = reason {
+        payload["reason"] = json!(reason);
+    }
     let kind = EventKind::AccountAdministered;
     security_log::record(app, tx, context, security_log::Event { kind, subject: account.uuid(), payload })
         .await

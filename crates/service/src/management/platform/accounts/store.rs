@@ -35,7 +35,7 @@ pub(super) async fn list(
     }
     let (sql, params) = conditions.finish(
         "SELECT account_id, state, display_name, locale, user_handle, platform_administrator, created_at,
-                recovery_hold_until FROM account",
+                recovery_hold_until, deletion_at FROM account",
         &format!("ORDER BY created_at, account_id LIMIT {most}"),
     );
     let rows = reader.rows("platform.accounts", &sql, params).await?;
