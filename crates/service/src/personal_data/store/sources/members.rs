@@ -16,22 +16,37 @@ pub(super) const SOURCES: &[Source] = &[
         about: OF_ACCOUNT,
         key: Key::Id("t.membership_id"),
         shown: "organization_id membership_id state source display_name primary_role grants_from disabled_at \
-            created_at",
+            created_at user_name external_id profile modified_at",
         withheld: &[
+            ("user_name_key", "user_name in lower case"),
+            ("email_keys", "the addresses of profile in lower case"),
+            ("previous_id", INNER),
+            ("disabled_by_directory", INNER),
             ("client_id", "of members that are clients"),
             ("disabled_by", OTHERS),
             ("disable_reason", "written by the organization for itself; it answers for it"),
             ("version", INNER),
             ("account_id", SAME),
         ],
-        erasure: Emptied("display_name = ''"),
+        erasure: Emptied(
+            "display_name = '', user_name = NULL, user_name_key = NULL, external_id = NULL, profile = NULL, \
+             email_keys = NULL",
+        ),
+        ..EMPTY
+    },
+    Source {
+        table: "organization_group_member",
+        about: OF_MEMBER,
+        key: Key::Id("t.group_id"),
+        shown: "organization_id group_id membership_id",
+        erasure: Separately,
         ..EMPTY
     },
     Source {
         table: "membership_role",
         about: OF_MEMBER,
         key: Key::Text("concat_ws(' ', t.membership_id, t.role_key)"),
-        shown: "organization_id role_key membership_id",
+        shown: "organization_id role_key membership_id by_group",
         withheld: &[("created_at", "that of the membership")],
         erasure: Deleted,
         ..EMPTY

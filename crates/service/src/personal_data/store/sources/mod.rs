@@ -88,6 +88,7 @@ pub const OTHER: &[(&str, &str)] = &[
     ("job", "mail and messages until they are sent"),
     ("job_outcome", "has no person in it"),
     ("limit_bucket", "keyed hashes, for hours"),
+    ("provisioning_refusal", "the organization's last ones; it names a member by an id alone"),
     ("refusal", "for the readers of a trail; it leaves with its partition"),
     (
         "trail",
@@ -112,8 +113,10 @@ pub const IMPERSONAL: &[&str] = &[
     "organization_branding",
     "organization_connection",
     "organization_domain",
+    "organization_group",
     "organization_slug",
     "proof_seen",
+    "provisioning_head",
     "pushed_request",
     "resource_authorization_server",
     "role",
