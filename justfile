@@ -55,7 +55,7 @@ down:
 measure *arguments:
     scripts/measure {{ arguments }}
 
-# The release binary beside bare pgbench, as in docs/performance.md; arguments: --families, --seconds, --rounds, --short, --age, --against BINARY, --write.
+# The release binary beside bare pgbench, as in docs/performance.md; arguments: --families, --seconds, --rounds, --only, --short, --age, --against BINARY, --write.
 bench *arguments:
     cargo build --release --locked -p porteiro -p porteiro-bench
     "$CARGO_TARGET_DIR/release/porteiro-bench" {{ arguments }}

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "usage: porteiro-bench [--families N] [--seconds S] [--rounds N] [--concurrency N,N] [--short] [--age] \
-                     [--only refresh|others] [--against BINARY] [--state FOLDER] [--write]";
+                     [--only refresh|others|agents] [--against BINARY] [--state FOLDER] [--write]";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     Refresh,
     Others,
+    /// Of the others: token exchange and polls.
+    Agents,
 }
 
 #[derive(Debug, Clone)]
@@ -67,6 +69,7 @@ impl Options {
                     options.only = Some(match value()?.as_str() {
                         "refresh" => Part::Refresh,
                         "others" => Part::Others,
+                        "agents" => Part::Agents,
                         _ => bail!(USAGE),
                     });
                 }

@@ -58,7 +58,7 @@ impl Bench {
         let script = bare::refresh(&self.filled.numbering, confidential);
         let before = database::updates(&self.database).await?;
         self.warm_up(&refresh, &script).await?;
-        if options.only != Some(Part::Others) {
+        if matches!(options.only, None | Some(Part::Refresh)) {
             for round in 0..options.rounds {
                 for concurrency in &options.concurrency {
                     for (what, runner) in [
@@ -117,7 +117,9 @@ impl Bench {
         }
         for round in 0..options.rounds {
             for (what, runner) in &rows {
-                report.add(round, self.measure(what, *runner, 32).await?);
+                if options.only != Some(Part::Agents) || report::FOR_AGENTS.contains(what) {
+                    report.add(round, self.measure(what, *runner, 32).await?);
+                }
             }
             for (what, runner) in rows.iter().filter(|(what, _)| report::FOR_AGENTS.contains(what)) {
                 report.add(round, self.measure(what, *runner, 64).await?);

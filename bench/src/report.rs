@@ -4,7 +4,11 @@ use std::{collections::BTreeMap, fmt::Write, process::Command};
 
 use anyhow::{Context, Result};
 
-use crate::{load::Measured, machine::Postgres, options::Options};
+use crate::{
+    load::Measured,
+    machine::Postgres,
+    options::{Options, Part},
+};
 
 pub const BARE: &str = "pgbench, the bare statement";
 pub const GROUPED: &str = "refresh over HTTP";
@@ -238,7 +242,12 @@ pub fn print(report: &Report, options: &Options, families: u64, postgres: &Postg
     }
     println!("{text}");
     if options.write {
-        write(if options.age { "age" } else { "bench" }, families, &text)?;
+        let block = match options.only {
+            _ if options.age => "age",
+            Some(Part::Agents) => "agents",
+            None | Some(Part::Refresh | Part::Others) => "bench",
+        };
+        write(block, families, &text)?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 
 use std::{
     collections::HashMap,
+    mem,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -22,13 +23,18 @@ pub struct Signatures {
     known: Mutex<Known>,
 }
 
+/// Two halves, so that making room costs the same however many tokens are alive: when the newer half is full, the
+/// older one is dropped whole. A token in use moves to the newer half.
 #[derive(Debug, Default)]
 struct Known {
     /// The keys that the entries were verified with.
     keys: Vec<Value>,
-    /// By the hash of the whole token, signature included.
-    tokens: HashMap<[u8; 32], Arc<VerifiedJws>>,
+    newer: Half,
+    older: Half,
 }
+
+/// By the hash of the whole token, signature included.
+type Half = HashMap<[u8; 32], Arc<VerifiedJws>>;
 
 impl Signatures {
     /// The token, if its signature is valid under these keys: cached, or as `verify` finds.
@@ -36,7 +42,6 @@ impl Signatures {
         &self,
         keys: &[Value],
         token: &str,
-        now: i64,
         verify: impl FnOnce() -> Option<VerifiedJws>,
     ) -> Option<Arc<VerifiedJws>> {
         let hash = sha256(token.as_bytes());
@@ -45,27 +50,36 @@ impl Signatures {
         }
         let found = Arc::new(verify()?);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.remember(keys, hash, &found, now);
+        known.remember(keys, hash, &found);
         Some(found)
     }
 }
 
 impl Known {
-    fn get(&self, keys: &[Value], hash: &[u8; 32]) -> Option<Arc<VerifiedJws>> {
-        self.tokens.get(hash).filter(|_| self.keys == keys).cloned()
+    fn get(&mut self, keys: &[Value], hash: &[u8; 32]) -> Option<Arc<VerifiedJws>> {
+        if self.keys != keys {
+            return None;
+        }
+        if let Some(found) = self.newer.get(hash) {
+            return Some(Arc::clone(found));
+        }
+        let found = self.older.remove(hash)?;
+        self.keep(*hash, &found);
+        Some(found)
     }
 
-    fn remember(&mut self, keys: &[Value], hash: [u8; 32], token: &Arc<VerifiedJws>, now: i64) {
+    fn remember(&mut self, keys: &[Value], hash: [u8; 32], token: &Arc<VerifiedJws>) {
         if self.keys != keys {
-            self.tokens.clear();
-            self.keys = keys.to_vec();
+            *self = Self { keys: keys.to_vec(), ..Self::default() };
         }
-        if self.tokens.len() >= MOST {
-            self.tokens.retain(|_, known| known.payload["exp"].as_i64().is_some_and(|exp| exp > now));
+        self.keep(hash, token);
+    }
+
+    fn keep(&mut self, hash: [u8; 32], token: &Arc<VerifiedJws>) {
+        if self.newer.len() >= MOST / 2 {
+            self.older = mem::take(&mut self.newer);
         }
-        if self.tokens.len() < MOST {
-            self.tokens.insert(hash, Arc::clone(token));
-        }
+        self.newer.insert(hash, Arc::clone(token));
     }
 }
 
@@ -76,27 +90,28 @@ mod tests {
 
     use super::*;
 
-    fn token(exp: i64) -> VerifiedJws {
-        VerifiedJws { header: json!({}), payload: json!({"exp": exp}), algorithm: Algorithm::Es256 }
+    fn token() -> VerifiedJws {
+        VerifiedJws { header: json!({}), payload: json!({}), algorithm: Algorithm::Es256 }
     }
 
     #[test]
     fn what_was_verified_is_not_verified_again_until_the_keys_change() {
         let (signatures, keys) = (Signatures::default(), [json!({"kid": "1"})]);
-        assert!(signatures.verified(&keys, "a", 0, || Some(token(9))).is_some());
-        assert!(signatures.verified(&keys, "a", 0, || None).is_some(), "known");
-        assert!(signatures.verified(&keys, "b", 0, || None).is_none(), "a refusal is not remembered");
-        assert!(signatures.verified(&[json!({"kid": "2"})], "a", 0, || None).is_none(), "other keys");
+        assert!(signatures.verified(&keys, "a", || Some(token())).is_some());
+        assert!(signatures.verified(&keys, "a", || None).is_some(), "known");
+        assert!(signatures.verified(&keys, "b", || None).is_none(), "a refusal is not remembered");
+        assert!(signatures.verified(&[json!({"kid": "2"})], "a", || None).is_none(), "other keys");
     }
 
     #[test]
-    fn memory_is_bounded_and_the_dead_make_room() {
+    fn memory_is_bounded_and_what_is_in_use_stays() {
         let (signatures, keys) = (Signatures::default(), [json!({"kid": "1"})]);
-        for number in 0..MOST + 10 {
-            assert!(signatures.verified(&keys, &number.to_string(), 0, || Some(token(5))).is_some());
+        assert!(signatures.verified(&keys, "in use", || Some(token())).is_some());
+        for number in 0..3 * MOST {
+            assert!(signatures.verified(&keys, &number.to_string(), || Some(token())).is_some());
+            assert!(signatures.verified(&keys, "in use", || None).is_some(), "{number}");
         }
-        assert_eq!(signatures.known.lock().unwrap().tokens.len(), MOST);
-        assert!(signatures.verified(&keys, "late", 6, || Some(token(9))).is_some());
-        assert_eq!(signatures.known.lock().unwrap().tokens.len(), 1);
+        let known = signatures.known.lock().unwrap();
+        assert!(known.newer.len() + known.older.len() <= MOST);
     }
 }
