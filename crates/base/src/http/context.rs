@@ -35,28 +35,6 @@ pub struct RequestContext {
     pub certificate: Option<Arc<Vec<u8>>>,
 }
 
-impl RequestContext {
-    /// The service itself: a job, which no request caused.
-    pub const fn of_service(id: RequestId) -> Self {
-        Self {
-            request_id: id,
-            address: IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
-            user_agent: String::new(),
-            origin: None,
-            fetch_site: None,
-            accept_language: String::new(),
-            locale: None,
-            bind: None,
-            session: None,
-            device: None,
-            authorization: None,
-            dpop: Vec::new(),
-            has_cookies: false,
-            certificate: None,
-        }
-    }
-}
-
 /// Contains cookies and tokens, so it is not printed.
 impl std::fmt::Debug for RequestContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -65,7 +43,7 @@ impl std::fmt::Debug for RequestContext {
 }
 
 impl RequestContext {
-    /// That of a job: no browser sent it. `request`: the one that caused the job.
+    /// That of a job: no browser sent it. `request`: the one that caused the job, or an id of its own.
     pub const fn of_job(request: RequestId) -> Self {
         Self {
             request_id: request,

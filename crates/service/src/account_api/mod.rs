@@ -26,7 +26,10 @@ use crate::{
 };
 
 pub fn routes() -> Vec<Route> {
-    [endpoint::routes(), identities::routes(), profile::routes(), organizations::routes()].into_iter().flatten().collect()
+    [endpoint::routes(), identities::routes(), profile::routes(), organizations::routes()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Changes of one account wait for each other; each session has its own queue.

@@ -38,7 +38,7 @@ pub async fn erase_due(app: &App) -> Result<usize, StoreError> {
         // In short statements, as there may be many. A node that is killed here leaves the rest to the next run: the
         // account is still due.
         while store::erase_addresses(&app.store, account).await? > 0 {}
-        let context = RequestContext::of_service(Id::random(&*app.entropy));
+        let context = RequestContext::of_job(Id::random(&*app.entropy));
         let context = &context;
         let gone = app
             .store

@@ -51,7 +51,7 @@ async fn nothing_is_left_by_which_a_person_can_be_known() {
     app.sql(&format!(
         "UPDATE membership SET display_name = 'Ana Beatriz';
          UPDATE membership SET user_name = 'Ana@example.test', user_name_key = 'ana@example.test', external_id = 'ana-beatriz-there',
-                profile = '{{"nickName": "Ana Beatriz"}}', email_keys = '{{ana@example.test}}' WHERE membership_id = '{member}';
+                profile = jsonb_build_object('nickName', 'Ana Beatriz'), email_keys = '{{ana@example.test}}' WHERE membership_id = '{member}';
          UPDATE api_key SET name = 'of Ana Beatriz', last_used_address = '203.0.113.7' WHERE kind = 'personal';
          INSERT INTO external_identity (organization_id, identity_id, issuer, tenant, subject, membership_id)
          VALUES ('{here}', gen_random_uuid(), 'https://there.example', '', 'ana-beatriz-there', '{member}');

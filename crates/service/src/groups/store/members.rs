@@ -42,8 +42,8 @@ pub async fn change_members(
             "WITH gone AS (
                  DELETE FROM organization_group_member gm
                  WHERE gm.organization_id = $1 AND gm.group_id = $2
-                   AND (EXISTS (SELECT 1 FROM unnest($4::uuid[]) r (id) WHERE r.id = gm.membership_id)
-                        OR $5 AND NOT EXISTS (SELECT 1 FROM unnest($3::uuid[]) a (id) WHERE a.id = gm.membership_id))
+                   AND (gm.membership_id IN (SELECT r.id FROM unnest($4::uuid[]) r (id))
+                        OR $5 AND gm.membership_id NOT IN (SELECT a.id FROM unnest($3::uuid[]) a (id)))
                  RETURNING gm.membership_id
              ), came AS (
                  INSERT INTO organization_group_member (organization_id, group_id, membership_id)
@@ -70,7 +70,8 @@ pub async fn change_members(
     Ok(changed)
 }
 
-/// Whether the group's members are not yet as the change wants them.
+/// Whether the group's members are not yet as the change wants them. `NOT IN` is a hash table whatever number of members
+/// the planner expects.
 pub async fn differs(
     reader: &impl Reader,
     organization: OrganizationId,
@@ -85,9 +86,9 @@ pub async fn differs(
     let rows = reader
         .rows(
             "groups.differs",
-            "SELECT EXISTS (SELECT 1 FROM unnest($3::uuid[]) a (id) WHERE NOT EXISTS (
-                     SELECT 1 FROM organization_group_member gm
-                     WHERE gm.organization_id = $1 AND gm.group_id = $2 AND gm.membership_id = a.id))
+            "SELECT EXISTS (SELECT 1 FROM unnest($3::uuid[]) a (id) WHERE a.id NOT IN (
+                     SELECT gm.membership_id FROM organization_group_member gm
+                     WHERE gm.organization_id = $1 AND gm.group_id = $2))
                  OR EXISTS (SELECT 1 FROM unnest($4::uuid[]) r (id) JOIN organization_group_member gm
                      ON gm.organization_id = $1 AND gm.group_id = $2 AND gm.membership_id = r.id) AS differs",
             &[&organization.uuid(), &group.id.uuid(), &add, &remove],

@@ -7,7 +7,8 @@ use super::super::Followed;
 use crate::store::{Decode, StoreError, Tx};
 
 /// Gives these members the roles of their groups and takes those that no group gives any more; returns whose roles
-/// changed. The caller holds the organization's lock.
+/// changed. The caller holds the organization's lock. `NOT IN` is a hash table whatever number of members the planner
+/// expects; a join would be quadratic where it expects few.
 pub async fn reconcile(
     tx: &Tx,
     organization: OrganizationId,
@@ -27,8 +28,7 @@ pub async fn reconcile(
              ), lost AS (
                  DELETE FROM membership_role mr USING unnest($2::uuid[]) asked (id)
                  WHERE mr.organization_id = $1 AND mr.membership_id = asked.id AND mr.by_group
-                   AND NOT EXISTS (SELECT 1 FROM wanted w
-                                   WHERE w.membership_id = mr.membership_id AND w.role_key = mr.role_key)
+                   AND (mr.membership_id, mr.role_key) NOT IN (SELECT membership_id, role_key FROM wanted)
                  RETURNING mr.membership_id
              ), got AS (
                  INSERT INTO membership_role (organization_id, role_key, created_at, membership_id, by_group)

@@ -3,7 +3,6 @@
 use axum::{extract::Path, http::StatusCode, response::Response};
 use porteiro_protocol::scim::{
     Schema,
-    filter::LONGEST,
     schema::{ALL, ENTERPRISE, GROUPS, USERS},
 };
 use serde_json::{Value, json};
@@ -38,7 +37,7 @@ async fn config(door: Door) -> Response {
         "schemas": ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
         "patch": {"supported": true},
         "bulk": {"supported": false, "maxOperations": 0, "maxPayloadSize": 0},
-        "filter": {"supported": true, "maxResults": MAX_COUNT, "maxLength": LONGEST},
+        "filter": {"supported": true, "maxResults": MAX_COUNT},
         "changePassword": {"supported": false},
         "sort": {"supported": false},
         "etag": {"supported": true},
