@@ -113,8 +113,9 @@ async fn a_hundred_thousand_failing_deliveries_delay_neither_mail_nor_keys_nor_o
     }
     mail::delivered(&format!("{subject}-6")).await;
     delays.sort();
-    // With a barrier each would wait for deliveries that take three seconds, several of them.
-    assert!(delays[3] < Duration::from_secs(2), "mail took {delays:?}");
+    // With a barrier even the fastest would wait for deliveries that take three seconds, several of them; on a busy machine
+    // the slowest takes as long without one.
+    assert!(delays[0] < Duration::from_secs(3), "mail took {delays:?}");
     let rotated = "SELECT count(*) FROM job_outcome WHERE kind = 'keys.advance'";
     eventually("keys are looked after", async || app.count(rotated).await > 0).await;
     eventually("the other client is told", async || site.heard().len() == 1).await;
