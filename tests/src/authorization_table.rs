@@ -133,6 +133,8 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("POST /v1/platform/clients/{client_id}/rotate-secret", StatusCode::UNAUTHORIZED),
     ("POST /v1/platform/clients/{client_id}/disable", StatusCode::UNAUTHORIZED),
     ("POST /v1/platform/clients/{client_id}/enable", StatusCode::UNAUTHORIZED),
+    ("POST /connect/federation/{connection}/logout", StatusCode::BAD_REQUEST),
+    ("POST /connect/federation/{organization}/{connection}/logout", StatusCode::BAD_REQUEST),
     ("GET /v1/platform/connections", StatusCode::UNAUTHORIZED),
     ("POST /v1/platform/connections", StatusCode::UNAUTHORIZED),
     ("GET /v1/platform/connections/{connection}", StatusCode::UNAUTHORIZED),

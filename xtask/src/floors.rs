@@ -105,6 +105,7 @@ const HOUSES: &[House] = &[
             Floor {
                 name: "doors",
                 rooms: &[
+                    "federation",
                     "oauth/registration",
                     "oauth/client_documents",
                     "oauth/authorization",

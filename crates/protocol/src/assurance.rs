@@ -188,12 +188,20 @@ pub struct DirectoryProof {
     /// The epoch of the connection by which it was made. It ends when the connection is disabled.
     #[serde(default)]
     epoch: i64,
+    /// The session there, by which the directory may end it (Back-Channel Logout 1.0).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sid: Option<String>,
 }
 
 impl DirectoryProof {
     #[must_use]
-    pub const fn new(organization: OrganizationId, proof: Proof, epoch: i64) -> Self {
-        Self { organization, proof, epoch }
+    pub const fn new(organization: OrganizationId, proof: Proof, epoch: i64, sid: Option<String>) -> Self {
+        Self { organization, proof, epoch, sid }
+    }
+
+    #[must_use]
+    pub fn sid(&self) -> Option<&str> {
+        self.sid.as_deref()
     }
 
     #[must_use]

@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 
+pub use logout::{LogoutTokenError, SignedOut, check_logout_token};
+
 use crate::{jose::Algorithm, time::OffsetDateTime};
 
 /// Accepted clock difference, in seconds.
@@ -108,6 +110,8 @@ pub struct Expected<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asserted {
     pub subject: String,
+    /// The session there, if the provider names it (Back-Channel Logout 1.0 §2.1).
+    pub sid: Option<String>,
     /// When the provider says that it authenticated the person; never later than now.
     pub auth_time: Option<OffsetDateTime>,
 }
@@ -149,6 +153,20 @@ impl IdTokenError {
 /// # Errors
 /// The first rule that it breaks.
 pub fn check_id_token(claims: &Value, expected: &Expected<'_>) -> Result<Asserted, IdTokenError> {
+    check_parties_and_age(claims, expected)?;
+    if claims["nonce"].as_str() != Some(expected.nonce) {
+        return Err(IdTokenError::Nonce);
+    }
+    let now = expected.now.unix_timestamp();
+    let auth_time = claims["auth_time"].as_i64().map(|at| at.min(now));
+    Ok(Asserted {
+        subject: id(claims, "sub").ok_or(IdTokenError::Subject)?,
+        sid: id(claims, "sid"),
+        auth_time: auth_time.and_then(|at| OffsetDateTime::from_unix_timestamp(at).ok()),
+    })
+}
+
+fn check_parties_and_age(claims: &Value, expected: &Expected<'_>) -> Result<(), IdTokenError> {
     if claims["iss"].as_str() != Some(expected.issuer) {
         return Err(IdTokenError::Issuer);
     }
@@ -164,18 +182,15 @@ pub fn check_id_token(claims: &Value, expected: &Expected<'_>) -> Result<Asserte
     if issued > now.saturating_add(AHEAD_SECONDS) {
         return Err(IdTokenError::Early);
     }
-    if claims["nonce"].as_str() != Some(expected.nonce) {
-        return Err(IdTokenError::Nonce);
-    }
-    let subject = claims["sub"].as_str().filter(|text| {
+    Ok(())
+}
+
+/// An id in a claim, in the form in which it is stored and compared.
+fn id(claims: &Value, name: &str) -> Option<String> {
+    let text = claims[name].as_str().filter(|text| {
         !text.is_empty() && text.len() <= LONGEST_SUBJECT && text.bytes().all(|byte| byte.is_ascii_graphic())
     });
-    let subject = subject.ok_or(IdTokenError::Subject)?;
-    let auth_time = claims["auth_time"].as_i64().map(|at| at.min(now));
-    Ok(Asserted {
-        subject: subject.to_owned(),
-        auth_time: auth_time.and_then(|at| OffsetDateTime::from_unix_timestamp(at).ok()),
-    })
+    text.map(str::to_owned)
 }
 
 /// One audience, ours. A token for several clients could have been obtained by another of them, so it is refused even
@@ -193,5 +208,6 @@ fn is_for(claims: &Value, client_id: &str) -> bool {
     ours && party
 }
 
+mod logout;
 #[cfg(test)]
 mod tests;

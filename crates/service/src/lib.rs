@@ -16,6 +16,7 @@ pub mod credentials;
 pub mod directories;
 pub mod domains;
 pub mod endings;
+pub mod federation;
 pub mod flow;
 pub mod groups;
 pub mod health;
@@ -65,6 +66,7 @@ pub fn table() -> Vec<http::Route> {
         oauth::logout::routes(),
         oauth::registration::routes(),
         credentials::passkey::routes(),
+        federation::routes(),
         flow::routes(),
         account_api::routes(),
         personal_data::routes(),

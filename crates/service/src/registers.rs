@@ -56,6 +56,7 @@ pub const JOBS: &[JobKind<App>] = &[
     jobs::sweep(),
     limits::sweeping(),
     directories::ENDING,
+    directories::SWEEPING,
     domains::CHECKING,
     approvals::ANNOUNCE,
     approvals::PING,

@@ -59,6 +59,7 @@ pub const RULES: &[Rule] = &[
     RECOVERY_ADDRESS,
     PASSKEY_ADDRESS,
     FEDERATED_ADDRESS,
+    UPSTREAM_LOGOUT,
     SSO_REJECTED,
     EMAIL_SUBJECT,
     EMAIL_SUBJECT_DAY,
@@ -131,6 +132,8 @@ pub const RECOVERY_ADDRESS: Rule = rule("recovery_code.address", 30, 120.0);
 pub const PASSKEY_ADDRESS: Rule = rule("passkey.address", 300, 12.0);
 /// Answers of other providers: each is sent on to its provider.
 pub const FEDERATED_ADDRESS: Rule = rule("federated.address", 60, 20.0);
+/// Logout tokens of a connection's provider, from one network.
+pub const UPSTREAM_LOGOUT: Rule = rule("upstream_logout.address", 600, 1.0);
 /// Rejected sign-ins in the audit trail of one organization.
 pub const SSO_REJECTED: Rule = rule("sso.rejected", 100, 60.0);
 pub const EMAIL_SUBJECT: Rule = rule("email_send.subject", 5, 720.0);

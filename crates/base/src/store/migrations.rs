@@ -56,6 +56,7 @@ migrations! {
     26, "0026_directory_epochs", compatible from 1;
     27, "0027_provisioning", compatible from 1;
     28, "0028_account_deletion", compatible from 1;
+    29, "0029_directory_sessions", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

@@ -272,7 +272,7 @@ fn the_word_of_another_server_is_never_fresh_and_never_half_of_a_pair() {
 fn a_directorys_proof_is_one_in_its_organization_alone_and_does_not_read_as_a_proof() {
     let [here, there] = [1, 2].map(|it| OrganizationId::from(uuid::Uuid::from_u128(it)));
     let proved = proof(Method::Federated, 0);
-    let directory = DirectoryProof::new(here, proved.clone(), 1);
+    let directory = DirectoryProof::new(here, proved.clone(), 1, None);
     assert_eq!(directory.within(here), Some(&proved));
     assert_eq!(directory.within(there), None);
     let stored = serde_json::to_value(&directory).unwrap();

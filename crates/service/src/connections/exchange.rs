@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use porteiro_protocol::{
     jose::{VerifiedJws, VerifyError, verify_compact},
-    relying_party::{Asserted, Expected, IdTokenError, check_id_token},
+    relying_party::{
+        Asserted, Expected, IdTokenError, LogoutTokenError, SignedOut, check_id_token, check_logout_token,
+    },
     time::Duration,
 };
 use serde_json::{Value, json};
@@ -75,6 +77,25 @@ pub async fn exchange(
     };
     let asserted = check_id_token(&verified.payload, &expected).map_err(IdTokenError::as_str)?;
     Ok(Verified { asserted, claims: verified.payload })
+}
+
+/// Verifies a logout token of the connection's provider.
+///
+/// # Errors
+/// The rule that it breaks, in a fixed text.
+pub async fn read_logout(app: &App, connection: &Connection, token: &str) -> Result<SignedOut, &'static str> {
+    let known = app.providers.get(app, connection, Want::Kept).await;
+    let known = known.map_err(|_| "the provider's metadata or keys cannot be fetched")?;
+    let verified = verify(app, connection, known, token).await?;
+    // §2.4 recommends the type. Other typed tokens of the provider are not meant for this.
+    match verified.header["typ"].as_str() {
+        None => {}
+        Some(typ) if typ.eq_ignore_ascii_case("logout+jwt") || typ.eq_ignore_ascii_case("jwt") => {}
+        Some(_) => return Err("the type of the token is not logout+jwt"),
+    }
+    let now = app.clock.now();
+    let expected = Expected { issuer: &connection.issuer, client_id: &connection.client_id, nonce: "", now };
+    check_logout_token(&verified.payload, &expected).map_err(LogoutTokenError::as_str)
 }
 
 async fn redeem(

@@ -27,7 +27,7 @@ use zeroize::Zeroizing;
 
 pub use decide::{Definition, Entry, Unfit};
 pub use examine::{Examined, examine};
-pub use exchange::{Answer, Verified, exchange};
+pub use exchange::{Answer, Verified, exchange, read_logout};
 pub use providers::{Providers, Unusable};
 pub use recency::{Recency, Requested};
 pub use request::{Secrets, redirect_uri, request};

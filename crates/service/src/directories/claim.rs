@@ -35,6 +35,9 @@ pub struct Claim {
     pub label: String,
     #[serde(with = "time::serde::timestamp")]
     pub at: OffsetDateTime,
+    /// The session there.
+    #[serde(default)]
+    pub sid: Option<String>,
     /// The epoch of the connection.
     #[serde(default)]
     pub epoch: i64,
@@ -118,7 +121,7 @@ async fn link(
     security_log::record(app, tx, context, event).await?;
     let identity = store::standing(tx, place, id, claim.epoch).await?;
     let identity = identity.ok_or_else(|| StoreError::Inconsistent("an identity is gone".into()))?;
-    Ok(Attached::Linked(Box::new(Vouched::now(&identity, claim.at))))
+    Ok(Attached::Linked(Box::new(Vouched::now(&identity, claim.at, claim.sid.clone()))))
 }
 
 /// Records in the organization's audit trail who was not admitted, and why. The number of entries is limited, because

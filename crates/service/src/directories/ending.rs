@@ -18,7 +18,7 @@ use crate::{
     endings::{self, Cause, Directory, Why},
     http::RequestContext,
     jobs::{self, JobError, JobKind},
-    sessions::{self, Ended},
+    sessions::{self, Ended, Forget},
     store::{StoreError, Tx},
 };
 
@@ -99,8 +99,10 @@ pub(super) async fn end_one(
     (identity, account): (DirectoryIdentityId, AccountId),
     epoch: Option<i64>,
 ) -> Result<(), StoreError> {
-    let ended = sessions::forget_identity(tx, account, organization, identity.uuid(), epoch).await?;
-    endings::sessions_ended(app, tx, context, account, &ended, Ended::DirectoryEnded).await?;
+    let reason = Ended::DirectoryEnded;
+    let which = Forget { organization, identity: identity.uuid(), epoch, sid: None, reason };
+    let gone = sessions::forget_identity(tx, account, which).await?;
+    endings::sessions_ended(app, tx, context, account, &gone.ended, reason).await?;
     let why = Why::DirectoryEnded;
     let gone = Directory { account, identity, epoch, sessions: None, offline_too: true, why };
     endings::end(app, tx, context, Cause::Directory(gone)).await.map(|_| ())

@@ -7,10 +7,12 @@
 //!    ([`attach`]).
 //! 4. Disabling the connection ends all of it, for ever: its epoch is part of every proof, and is over
 //!    (docs/decisions/0121). [`ENDING`] then ends the rows.
+//! 5. The directory signs a person out ([`sign_out`]): what rests on that session there ends (docs/decisions/0130).
 
 mod claim;
 mod ending;
 mod linked;
+mod signing_out;
 mod store;
 
 use porteiro_protocol::{
@@ -23,6 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use claim::{Attached, Claim, attach, record_rejection};
 pub use ending::{ENDING, end_epoch};
 pub use linked::{Linked, unlink_one};
+pub use signing_out::{SWEEPING, Whom, remember, sign_out};
 pub use store::{find, list_of_account, list_of_member, standing, unlink};
 
 use crate::members::State;
@@ -55,14 +58,14 @@ pub struct Vouched {
 
 impl Vouched {
     /// The directory vouched for the member just now, or longer ago, as it says itself.
-    pub fn now(identity: &Identity, at: OffsetDateTime) -> Self {
+    pub fn now(identity: &Identity, at: OffsetDateTime, sid: Option<String>) -> Self {
         let credential = Some(identity.id.uuid());
         let proof = Proof { method: Method::Federated, credential, at, user_verified: false };
         Self {
             organization: identity.organization,
             identity: identity.id,
             account: identity.account,
-            proof: DirectoryProof::new(identity.organization, proof, identity.epoch),
+            proof: DirectoryProof::new(identity.organization, proof, identity.epoch, sid),
             session: None,
         }
     }

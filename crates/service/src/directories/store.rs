@@ -1,9 +1,9 @@
-use porteiro_protocol::id::{AccountId, ConnectionId, DirectoryIdentityId, MembershipId, OrganizationId};
+use porteiro_protocol::id::{AccountId, ConnectionId, DirectoryIdentityId, MembershipId, OrganizationId, SessionId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::{Identity, Linked};
-use crate::store::{Decode, Reader, RowError, StoreError, Tx};
+use super::{Identity, Linked, Vouched};
+use crate::store::{Decode, Reader, RowError, Store, StoreError, Tx};
 
 impl TryFrom<&Row> for Identity {
     type Error = RowError;
@@ -145,6 +145,77 @@ pub(super) async fn delete(
         )
         .await?;
     Ok(deleted == 1)
+}
+
+/// Remembers that a session rests on one of the directory.
+pub(super) async fn remember(
+    tx: &Tx,
+    vouched: &Vouched,
+    session: SessionId,
+    sid_hash: &[u8; 32],
+) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO directory_session (organization_id, sid_hash, session_id, connection_id, identity_id, account_id)
+         SELECT $1, $2, $3, connection_id, identity_id, $5 FROM directory_identity
+         WHERE organization_id = $1 AND identity_id = $4
+         ON CONFLICT DO NOTHING",
+        &[
+            &vouched.organization.uuid(),
+            &sid_hash.as_slice(),
+            &session.uuid(),
+            &vouched.identity.uuid(),
+            &vouched.account.uuid(),
+        ],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Of a subject.
+const BY_SUBJECT: &str = "SELECT i.identity_id, m.account_id FROM directory_identity i
+    JOIN membership m USING (organization_id, membership_id)
+    WHERE i.organization_id = $1 AND i.connection_id = $2 AND i.subject = $3 AND m.account_id IS NOT NULL";
+/// Of a session there, and of a subject if one is named.
+const BY_SESSION: &str = "SELECT DISTINCT i.identity_id, m.account_id FROM directory_session s
+    JOIN directory_identity i USING (organization_id, identity_id)
+    JOIN membership m USING (organization_id, membership_id)
+    WHERE s.organization_id = $1 AND s.connection_id = $2 AND s.sid_hash = $4
+      AND ($3::text IS NULL OR i.subject = $3) AND m.account_id IS NOT NULL";
+
+/// The identities of a subject, of a session there, or of both together. They are few.
+pub(super) async fn signed_in(
+    tx: &Tx,
+    organization: OrganizationId,
+    connection: ConnectionId,
+    subject: Option<&str>,
+    sid_hash: Option<&[u8; 32]>,
+) -> Result<Vec<(DirectoryIdentityId, AccountId)>, StoreError> {
+    let rows = match sid_hash {
+        None => tx.query(BY_SUBJECT, &[&organization.uuid(), &connection.uuid(), &subject]).await?,
+        Some(hash) => {
+            let hash = hash.as_slice();
+            tx.query(BY_SESSION, &[&organization.uuid(), &connection.uuid(), &subject, &hash]).await?
+        }
+    };
+    rows.iter()
+        .map(|row| {
+            let (identity, id) = Decode::keyed::<Uuid>("directory_identity", "identity_id", row)?;
+            Ok((id.into(), identity.get::<Uuid>("account_id")?.into()))
+        })
+        .collect()
+}
+
+/// Sessions last thirty days.
+pub(super) async fn sweep(store: &Store) -> Result<u64, StoreError> {
+    store
+        .sweep(
+            "directory_sessions.sweep",
+            "DELETE FROM directory_session WHERE (organization_id, sid_hash, session_id) IN (
+                 SELECT organization_id, sid_hash, session_id FROM directory_session
+                 WHERE created_at < now() - interval '31 days' LIMIT $1)
+             RETURNING 1 AS swept",
+        )
+        .await
 }
 
 /// Unlinks all identities of a member.

@@ -136,6 +136,7 @@ pub async fn sessions_ended(
         sessions::Ended::SignedOut
         | sessions::Ended::EndedByOwner
         | sessions::Ended::EndedByPlatform
+        | sessions::Ended::SignedOutElsewhere
         | sessions::Ended::TooMany => (false, Why::SessionEnded),
         sessions::Ended::Recovered => (true, Why::Recovered),
         sessions::Ended::CredentialChanged => (true, Why::CredentialChanged),

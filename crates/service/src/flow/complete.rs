@@ -26,6 +26,7 @@ use crate::{
     accounts::{self, IdentifierKind, NewAccount},
     bootstrap, credentials,
     credentials::{CredentialKind, NewCredential, email},
+    directories,
     endings::{self, Why},
     http::{DEVICE_COOKIE, RequestContext, SESSION_COOKIE, set_cookie},
     mail::templates,
@@ -90,6 +91,7 @@ pub async fn complete(
     if let Some(vouched) = state.vouched.as_ref().filter(|it| it.account == account && it.session.is_none()) {
         let (place, proof) = (vouched.organization, &vouched.proof);
         sessions::add_directory(tx, session_id, account, place, proof, None).await?;
+        directories::remember(tx, vouched, session_id).await?;
     }
     end_pointless_hold(app, tx, context, state, gathered, now).await?;
     let device = match (state.transport, &session) {

@@ -90,12 +90,13 @@ async fn finish(step: &Step<'_>, input: &Value, place: OrganizationId) -> Result
     federated::is_recent(challenge, &verified).map_err(rejected)?;
     // A directory that does not say when it authenticated the person may have done so long ago.
     let at = verified.asserted.auth_time.map_or(OffsetDateTime::UNIX_EPOCH, |at| at.min(step.now));
+    let sid = verified.asserted.sid.clone();
     let challenge = challenge.id;
     let found = directories::find(&step.app.store, place, connection.id, subject).await?;
     match found.as_ref().map(|identity| (identity.state, identity)) {
         // A disabled member is refused as everywhere else, and the refusal is recorded.
         Some((members::State::Active | members::State::Disabled, identity)) => {
-            Ok(Effect::Vouch { vouched: Vouched::now(identity, at), challenge }.into())
+            Ok(Effect::Vouch { vouched: Vouched::now(identity, at, sid), challenge }.into())
         }
         // An unclaimed membership has no linked identity; one that has is not trusted.
         Some((members::State::Provisioned | members::State::Removed, _)) => {
@@ -110,6 +111,7 @@ async fn finish(step: &Step<'_>, input: &Value, place: OrganizationId) -> Result
                 subject: subject.clone(),
                 label: label(&verified),
                 at,
+                sid,
                 epoch: connection.epoch,
                 has_account: false,
             };

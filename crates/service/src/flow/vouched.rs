@@ -128,7 +128,11 @@ pub(super) async fn complete(
     };
     let opened = match &vouched.session {
         Some((session, _)) => Opened { session: *session, token: None, cookie: DIRECTORY_COOKIE },
-        None => open(app, tx, context, vouched).await?,
+        None => {
+            let opened = open(app, tx, context, vouched).await?;
+            directories::remember(tx, vouched, opened.session).await?;
+            opened
+        }
     };
     let level = level_here(&loaded.state, &gathered.facts);
     let authentication = Authentication {

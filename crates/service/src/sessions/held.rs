@@ -67,7 +67,7 @@ mod tests {
             at: OffsetDateTime::UNIX_EPOCH,
             user_verified: false,
         };
-        let directory = DirectoryProof::new(OrganizationId::from(Uuid::from_u128(1)), proof.clone(), 1);
+        let directory = DirectoryProof::new(OrganizationId::from(Uuid::from_u128(1)), proof.clone(), 1, None);
         let read = |value| serde_json::from_value::<Held>(value).unwrap();
         let both = read(json!([proof, directory]));
         assert_eq!(both, Held { account: vec![proof.clone()], directories: vec![directory.clone()] });

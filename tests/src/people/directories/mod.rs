@@ -6,6 +6,7 @@ mod ended;
 mod linking;
 mod managing;
 mod recency;
+mod signing_out;
 mod unlinking;
 
 use std::sync::Arc;

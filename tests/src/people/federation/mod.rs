@@ -1,5 +1,6 @@
 //! Signing in by another OpenID provider, which may misbehave (docs/decisions/0098).
 
+mod logout;
 mod managing;
 pub mod provider;
 mod refused;

@@ -67,6 +67,8 @@ struct Inside {
     /// Paths that were asked for.
     heard: Vec<String>,
     now: Option<OffsetDateTime>,
+    /// Logout tokens so far.
+    told: u32,
     /// The last request.
     last: String,
 }
@@ -74,6 +76,7 @@ struct Inside {
 pub struct Provider {
     pub port: u16,
     inside: Arc<Mutex<Inside>>,
+    key: Arc<SigningKey>,
 }
 
 fn key(algorithm: Algorithm) -> SigningKey {
@@ -97,7 +100,8 @@ impl Provider {
         let port = listener.local_addr().unwrap().port();
         let inside =
             Arc::new(Mutex::new(Inside { metadata: json!({}), claims: json!({}), ..Inside::default() }));
-        let (shared, key) = (Arc::clone(&inside), Arc::new(key(Algorithm::Es256)));
+        let own = Arc::new(key(Algorithm::Es256));
+        let (shared, key) = (Arc::clone(&inside), Arc::clone(&own));
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let (shared, key) = (Arc::clone(&shared), Arc::clone(&key));
@@ -109,7 +113,7 @@ impl Provider {
                 });
             }
         });
-        Self { port, inside }
+        Self { port, inside, key: own }
     }
 
     pub fn issuer(&self) -> String {
@@ -154,6 +158,18 @@ impl Provider {
 
     pub fn heard(&self, path: &str) -> usize {
         self.inside.lock().unwrap().heard.iter().filter(|heard| *heard == path).count()
+    }
+
+    /// A logout token with other claims; null leaves out.
+    pub fn logout_token(&self, more: &Value) -> String {
+        let mut inside = self.inside.lock().unwrap();
+        inside.told += 1;
+        let now = inside.now.expect("a clock").unix_timestamp();
+        let events = json!({"http://schemas.openid.net/event/backchannel-logout": {}});
+        let mut claims = json!({"iss": self.issuer(), "aud": CLIENT, "iat": now, "exp": now + 120,
+                                "jti": format!("logout-{}", inside.told), "events": events});
+        merge(&mut claims, more);
+        sign(&self.key, &claims)
     }
 
     /// The person signs in there; the parameters of the answer.

@@ -71,6 +71,18 @@ const fn begins(method: &'static str, path: &'static str, statements: u32, bytes
     Cost { rows: 2, bytes, buckets: 6, burst: 600, interval_seconds: 1.0, ..reads(method, path, statements) }
 }
 
+/// Verifies the signature of a connection's provider.
+const fn ends(path: &'static str) -> Cost {
+    Cost {
+        buckets: 1,
+        burst: 600,
+        interval_seconds: 1.0,
+        work: Work::Signature,
+        outbound: CONNECTIONS,
+        ..reads("POST", path, 3)
+    }
+}
+
 const REFERENCE: &str = "the request object, where the client registered its address: 60 at once, then one every 5 seconds; and the client's keys";
 
 const CONNECTIONS: &str = "metadata and keys of a connection: once in ten minutes, twice a minute for an unknown `kid`; the code of an answer: 60 at once, then one every 20 seconds";
@@ -93,6 +105,8 @@ pub const COSTS: &[Cost] = &[
     proves("/connect/challenge", 8),
     proves("/connect/ciba", 8),
     proves("/connect/device", 8),
+    ends("/connect/federation/{connection}/logout"),
+    ends("/connect/federation/{organization}/{connection}/logout"),
     proves("/connect/introspect", 8),
     reads("GET", "/connect/logout", 2),
     reads("POST", "/connect/logout", 2),

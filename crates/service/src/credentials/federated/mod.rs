@@ -8,7 +8,7 @@
 
 use porteiro_protocol::{
     assurance::{Method, Proof},
-    id::ConnectionId,
+    id::{AccountId, ConnectionId, CredentialId},
 };
 use serde_json::{Value, json};
 
@@ -17,10 +17,12 @@ use super::{
     NewCredential, Once, Purpose, Step, Stopped, challenges::attempt, field, refused, text,
 };
 use crate::{
+    App,
     accounts::{self, IdentifierKind},
     connections::{self, Answer, Connection, Requested, Secrets, Verified},
     limits::{FEDERATED_ADDRESS, STEP_ADDRESS},
     mail::templates::Change,
+    store::StoreError,
 };
 
 pub const PROVE: &str = "federated";
@@ -183,27 +185,37 @@ pub async fn verified(
     connections::exchange(step.app, connection, &secrets, answer).await.map_err(wrong)
 }
 
+/// The account to which an identity is linked, and the credential that is the link.
+pub async fn find_linked(
+    app: &App,
+    connection: &Connection,
+    subject: &str,
+) -> Result<Option<(AccountId, CredentialId)>, StoreError> {
+    let value = identity(&connection.id.to_string(), &connection.issuer, subject);
+    let key = app.secrets.identifier_key(IDENTITY, value.as_bytes());
+    let Some(account) = accounts::find_by_identifier(&app.store, &key).await? else { return Ok(None) };
+    let all = super::find_all(&app.store, account).await?;
+    let is_it = |credential: &&Credential| credential.identifier() == Some((IDENTITY, value.clone()));
+    Ok(all.iter().find(is_it).map(|credential| (account, credential.id)))
+}
+
 async fn finish(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let (challenge, id) = awaited(step, PROVE)?;
     let connection = connection(step, id).await?;
     let verified = verified(step, input, challenge, &connection).await?;
     is_recent(challenge, &verified).map_err(|reason| refused(Method::Federated, reason))?;
     let asserted = verified.asserted;
-    let value = identity(&connection.id.to_string(), &connection.issuer, &asserted.subject);
+    let linked = find_linked(step.app, &connection, &asserted.subject).await?;
     let unlinked = || refused(Method::Federated, "the identity is not linked to an account");
-    let key = step.app.secrets.identifier_key(IDENTITY, value.as_bytes());
-    let account = accounts::find_by_identifier(&step.app.store, &key).await?.ok_or_else(unlinked)?;
-    let all = super::find_all(&step.app.store, account).await?;
-    let is_it = |credential: &&Credential| credential.identifier() == Some((IDENTITY, value.clone()));
-    let credential = all.iter().find(is_it).ok_or_else(unlinked)?;
+    let (account, credential) = linked.ok_or_else(unlinked)?;
     Ok(Effect::Prove {
         account,
         proof: Proof {
             // What the provider says about its own age can only make the proof older.
             at: asserted.auth_time.map_or(step.now, |at| at.min(step.now)),
-            ..step.proof(Method::Federated, credential.id, false)
+            ..step.proof(Method::Federated, credential, false)
         },
-        once: vec![Once::Challenge(challenge.id), Once::Repeatable(credential.id)],
+        once: vec![Once::Challenge(challenge.id), Once::Repeatable(credential)],
         stored: None,
     })
 }

@@ -156,6 +156,8 @@ struct Shown {
     authoritative: bool,
     /// To be registered at the provider, exactly; null where this service has no page for answers.
     redirect_uri: Option<String>,
+    /// To be registered at the provider, if it supports back-channel logout.
+    backchannel_logout_uri: String,
     /// Our public keys, for `private_key_jwt`.
     jwks_uri: String,
 }
@@ -176,9 +178,10 @@ struct Tested {
 
 /// `None` for a connection of the deployment, which no organization has.
 fn show(app: &App, connection: Connection) -> Option<Shown> {
-    let Owner::Organization(_, entry) = connection.owner else { return None };
+    let Owner::Organization(organization, entry) = connection.owner else { return None };
     Some(Shown {
         redirect_uri: connections::redirect_uri(app, connection.id),
+        backchannel_logout_uri: format!("{}/connect/federation/{organization}/{}/logout", app.issuer(), connection.id),
         jwks_uri: format!("{}/.well-known/jwks.json", app.issuer()),
         id: connection.id,
         name: connection.name,

@@ -6,7 +6,7 @@ use porteiro_protocol::{
 };
 use uuid::Uuid;
 
-use super::{ALIVE, LAPSED, ids, json};
+use super::{ALIVE, Ended, LAPSED, ids, json};
 use crate::store::{StoreError, Tx};
 
 /// Adds a proof by a directory to a valid session, in place of an earlier one of the same organization, and gives it a
@@ -58,24 +58,37 @@ pub async fn forget_directory(
     ids(&ended)
 }
 
-/// Removes what a directory vouches for with one identity from the sessions of an account, as far as it is of this epoch or
-/// of an earlier one. Those with no other proof end.
-pub async fn forget_identity(
-    tx: &Tx,
-    account: AccountId,
-    organization: OrganizationId,
-    identity: Uuid,
-    epoch: Option<i64>,
-) -> Result<Vec<SessionId>, StoreError> {
+/// Which proofs of a directory are removed from the sessions of an account. An absent part does not restrict.
+#[derive(Debug, Clone, Copy)]
+pub struct Forget<'a> {
+    pub organization: OrganizationId,
+    pub identity: Uuid,
+    /// Of this epoch, or of an earlier one.
+    pub epoch: Option<i64>,
+    /// Of this session there.
+    pub sid: Option<&'a str>,
+    pub reason: Ended,
+}
+
+/// The sessions that lost a proof.
+#[derive(Debug, Default)]
+pub struct Forgotten {
+    /// Those that had no other.
+    pub ended: Vec<SessionId>,
+    pub kept: Vec<SessionId>,
+}
+
+/// Removes what a directory vouches for with one identity from the sessions of an account.
+pub async fn forget_identity(tx: &Tx, account: AccountId, which: Forget<'_>) -> Result<Forgotten, StoreError> {
     let rows = tx
         .query(
             "UPDATE session SET proofs = others.proofs,
                     ended_at = CASE WHEN others.proofs = '[]' THEN now() END,
-                    end_reason = CASE WHEN others.proofs = '[]' THEN 'directory_ended' END
+                    end_reason = CASE WHEN others.proofs = '[]' THEN $6::text END
              FROM (SELECT s.session_id, coalesce(jsonb_agg(proof) FILTER (
                               WHERE (proof->'proof'->>'credential' = $3
-                                     AND coalesce((proof->>'epoch')::int8, 0) <= coalesce($4, 9223372036854775807))
-                                    IS NOT TRUE), '[]') AS proofs
+                                     AND ($4::int8 IS NULL OR coalesce((proof->>'epoch')::int8, 0) <= $4)
+                                     AND ($5::text IS NULL OR proof->>'sid' = $5)) IS NOT TRUE), '[]') AS proofs
                    FROM session s CROSS JOIN jsonb_array_elements(s.proofs) proof
                    WHERE s.account_id = $1 AND s.ended_at IS NULL
                      AND s.proofs @> jsonb_build_array(jsonb_build_object('organization', $2::text))
@@ -83,9 +96,35 @@ pub async fn forget_identity(
              WHERE session.account_id = $1 AND session.session_id = others.session_id AND session.ended_at IS NULL
                AND session.proofs <> others.proofs
              RETURNING session.session_id, ended_at IS NOT NULL AS ended",
-            &[&account.uuid(), &organization.to_string(), &identity.to_string(), &epoch],
+            &[
+                &account.uuid(),
+                &which.organization.to_string(),
+                &which.identity.to_string(),
+                &which.epoch,
+                &which.sid,
+                &which.reason.as_str(),
+            ],
         )
         .await?;
-    let ended: Vec<_> = rows.into_iter().filter(|row| row.get::<_, bool>("ended")).collect();
-    ids(&ended)
+    let (ended, kept): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.get::<_, bool>("ended"));
+    Ok(Forgotten { ended: ids(&ended)?, kept: ids(&kept)? })
+}
+
+/// Ends the sessions that rest on a credential.
+pub async fn end_resting_on(
+    tx: &Tx,
+    account: AccountId,
+    credential: porteiro_protocol::id::CredentialId,
+    reason: Ended,
+) -> Result<Vec<SessionId>, StoreError> {
+    let rows = tx
+        .query(
+            "UPDATE session SET ended_at = now(), end_reason = $3
+             WHERE account_id = $1 AND ended_at IS NULL
+               AND proofs @> jsonb_build_array(jsonb_build_object('credential', $2::text))
+             RETURNING session_id",
+            &[&account.uuid(), &credential.to_string(), &reason.as_str()],
+        )
+        .await?;
+    ids(&rows)
 }

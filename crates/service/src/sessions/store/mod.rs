@@ -10,7 +10,7 @@ use porteiro_protocol::{
 use serde::Serialize;
 use uuid::Uuid;
 
-pub use directories::{add_directory, forget_directory, forget_identity};
+pub use directories::{Forget, Forgotten, add_directory, end_resting_on, forget_directory, forget_identity};
 
 use super::{
     NewSession, SignedIn, TOUCH_SECONDS,
@@ -27,7 +27,8 @@ text_enum! {
     Ended { SignedOut = "signed_out", EndedByOwner = "ended_by_owner", TooMany = "too_many", Recovered = "recovered",
             CredentialChanged = "credential_changed", AccountDisabled = "account_disabled",
             AccountDeleted = "account_deleted", EndedByPlatform = "ended_by_platform",
-            MembershipEnded = "membership_ended", DirectoryEnded = "directory_ended" }
+            MembershipEnded = "membership_ended", DirectoryEnded = "directory_ended",
+            SignedOutElsewhere = "signed_out_elsewhere" }
 }
 
 /// A valid session, as its owner sees it.

@@ -103,6 +103,8 @@ struct Shown {
     enabled: bool,
     /// To be registered at the provider, exactly; null where this service has no page for answers.
     redirect_uri: Option<String>,
+    /// To be registered at the provider, if it supports back-channel logout.
+    backchannel_logout_uri: String,
     /// Our public keys, for `private_key_jwt`.
     jwks_uri: String,
 }
@@ -124,6 +126,7 @@ struct Tested {
 fn show(app: &App, connection: Connection) -> Shown {
     Shown {
         redirect_uri: connections::redirect_uri(app, connection.id),
+        backchannel_logout_uri: format!("{}/connect/federation/{}/logout", app.issuer(), connection.id),
         jwks_uri: format!("{}/.well-known/jwks.json", app.issuer()),
         id: connection.id,
         name: connection.name,
