@@ -8,10 +8,12 @@ const origin = `https://localhost:${directoryPort}`
 const admin = { username: 'admin', password: 'admin of the interop run' }
 const client = { clientId: 'porteiro', secret: 'a-secret-that-keycloak-made' }
 
+const domain = 'directory-of-acme.org'
+
 /** The people of the realm. A realm asks for a full profile at the first sign-in unless it is there. */
 export const people = Object.fromEntries(
   ['member', 'stranger'].map((username) => {
-    const profile = { email: `${username}@acme.example`, emailVerified: true, firstName: 'Ana', lastName: 'Souza' }
+    const profile = { email: `${username}@${domain}`, emailVerified: true, firstName: 'Ana', lastName: 'Souza' }
     return [username, { ...profile, username, password: `${username} by the river` }]
   }),
 )
@@ -20,7 +22,7 @@ export const people = Object.fromEntries(
 const run = () => {
   const words = [
     'start', '--optimized', `--hostname=${origin}`, '--http-host=127.0.0.1', `--https-port=${directoryPort}`,
-    `--https-certificate-file=${PORTEIRO_TLS}/tls.pem`, `--https-certificate-key-file=${PORTEIRO_TLS}/tls.key`,
+    `--truststore-paths=${PORTEIRO_TLS}/ca.pem`, `--https-certificate-file=${PORTEIRO_TLS}/tls.pem`, `--https-certificate-key-file=${PORTEIRO_TLS}/tls.key`,
   ]
   const env = {
     KC_BOOTSTRAP_ADMIN_USERNAME: admin.username,
@@ -79,7 +81,22 @@ export async function keycloak() {
     client_secret: client.secret,
     client_authentication: 'client_secret_basic',
     algorithm: 'RS256',
-    allow: (redirect_uri) => changeClient({ redirectUris: [redirect_uri] }),
+    domain,
+    allow: ({ redirect_uri, backchannel_logout_uri }) =>
+      changeClient({
+        redirectUris: [redirect_uri],
+        attributes: {
+          'pkce.code.challenge.method': 'S256',
+          'backchannel.logout.url': backchannel_logout_uri,
+          'backchannel.logout.session.required': 'true',
+        },
+      }),
+    // As the realm's administrator ends the sessions of somebody.
+    signOut: async (page, who) => {
+      const call = await administrator()
+      const [{ id }] = await call('GET', `/acme/users?username=${people[who].username}&exact=true`)
+      await call('POST', `/acme/users/${id}/logout`)
+    },
     enter: async (page, who) => {
       await page.fill('#username', people[who].username)
       await page.fill('#password', people[who].password)

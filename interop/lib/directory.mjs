@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { issuer, launch, press, signIn } from './browser.mjs'
-import { found, join } from './organization.mjs'
+import { found, join, verifyDomain } from './organization.mjs'
 import { application, claims } from './relying.mjs'
 
 /** The port of this machine on which the server looks for directories of organizations, by name and by address. */
@@ -30,8 +31,10 @@ export const rejections = async (place) =>
  * `open(browser)` starts a directory in which there are two people, and a client for this service:
  *
  * - what an administrator enters: `issuer`, `client_id`, `client_secret`, `client_authentication`, `algorithm`;
- * - `allow(redirect_uri)`: what its administrator does with the address that this service names;
+ * - `allow(connection)`: what its administrator does with the addresses that this service names;
  * - `enter(page, who)`: one of its people, `member` or `stranger`, signs in there;
+ * - `domain`: that of their addresses;
+ * - `signOut(page, who)`: they sign out there;
  * - `mistakes`: what could be entered instead, the step of the test that notices it, and what the explanation says;
  * - `stop()`.
  */
@@ -81,7 +84,7 @@ export const walkDirectory = (name, open) =>
       assert.ok(ok, JSON.stringify(steps))
       assert.deepEqual(steps.map(({ step }) => step), ['redirect_uri', 'metadata', 'metadata_content', 'keys', 'key'])
       assert.ok(steps[0].explanation.includes(connection.redirect_uri))
-      await directory.allow(connection.redirect_uri)
+      await directory.allow(connection)
     })
 
     step('a member signs in by it for the first time, and links the identity by a proof of their own', async () => {
@@ -136,9 +139,40 @@ export const walkDirectory = (name, open) =>
       await enter(other, 'stranger', ask())
       assert.match(await other.innerText('main'), /You need an account that is already a member of the organization/)
       assert.deepEqual(await other.locator('button[value^="claim/"]').evaluateAll((all) => all.map(({ value }) => value)), ['claim/existing'])
-      assert.equal((await rejections(place))[0], 'no member is linked to the identity')
+      assert.match((await rejections(place))[0], /^no member is linked to the identity/)
       await press(other, 'claim/existing')
       assert.ok(await other.isVisible('#identifier'))
       await elsewhere.close()
+    })
+
+    let joined
+    step('where a verified domain vouches for their address, somebody new joins by signing in', async () => {
+      await verifyDomain(place, directory.domain)
+      const path = `/connections/${connection.id}`
+      const { etag } = await place.manage('GET', path)
+      await place.manage('PUT', path, { ...definition(directory), jit_role: 'member' }, { 'if-match': etag })
+      joined = await (await browser.newContext({ locale: 'en-US' })).newPage()
+      const request = ask()
+      await enter(joined, 'stranger', request)
+      await press(joined, 'claim/new')
+      assert.deepEqual(await signIn(joined, { at: issuer }), ['consent/allow'])
+      const { sub, amr } = claims((await app.redeemed(joined, request)).id_token)
+      assert.deepEqual(amr, ['fed'])
+      assert.notEqual(sub, claims(linked.id_token).sub)
+      // A member from now on, with an account that has nothing but this identity.
+      const again = ask({ prompt: 'none' })
+      await joined.goto(again.url)
+      assert.equal(claims((await app.redeemed(joined, again)).id_token).sub, sub)
+    })
+
+    step('whoever signs out there is signed out here', async () => {
+      await directory.signOut(joined, 'stranger')
+      for (let tries = 0; ; tries += 1) {
+        await joined.goto(ask({ prompt: 'none' }).url)
+        if ((await app.answered(joined)).get('error') === 'login_required') break
+        assert.ok(tries < 100, 'the session here outlived the one there')
+        await sleep(200)
+      }
+      await joined.context().close()
     })
   })

@@ -61,7 +61,18 @@ export async function upstream(browser) {
     client_id,
     client_authentication: 'private_key_jwt',
     algorithm: 'ES256',
-    allow: (redirect_uri) => editClient(client_id, { redirect_uris: [redirect_uri] }, at),
+    domain: 'example.test',
+    allow: ({ redirect_uri, backchannel_logout_uri }) => {
+      const addresses = { redirect_uris: [redirect_uri], backchannel_logout_uri, backchannel_logout_session_required: true }
+      return editClient(client_id, addresses, at)
+    },
+    signOut: async (page) => {
+      const at = `${issuer}/v1/account/sessions`
+      const { items } = await (await page.request.get(at)).json()
+      const { id } = items.find(({ current }) => current)
+      const response = await page.request.delete(`${at}/${id}`, { headers: { origin: issuer } })
+      if (!response.ok()) throw new Error(`signing out there: ${await response.text()}`)
+    },
     enter: (page, who) => signIn(page, people[who]),
     mistakes: [
       [{ issuer: `${issuer}/` }, 'metadata_content', /Both must be equal, also in the last slash/],

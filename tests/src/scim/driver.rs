@@ -9,7 +9,7 @@ use porteiro_service::{members, organizations};
 use porteiro_testkit::{Answer, TestApp};
 use serde_json::{Value, json};
 
-use crate::organizations::driver::organization_key;
+use crate::organizations::{driver::organization_key, staff::context};
 
 pub const SCIM: &str = "application/scim+json";
 pub const PATCH: &str = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
@@ -98,9 +98,10 @@ impl Directory {
     /// Somebody signs in as a user, as a connection of the organization would let them.
     pub async fn claim(&self, id: &str, account: AccountId) {
         let (organization, id): (_, MembershipId) = (self.organization, id.parse().unwrap());
-        let claimed = self.app.app.store.run_tx("test.claim", |tx| async move {
+        let (service, context) = (&self.app.app, &context());
+        let claimed = service.store.run_tx("test.claim", |tx| async move {
             organizations::lock(&tx, organization).await?;
-            members::claim(&tx, organization, id, account).await
+            members::claim(service, &tx, context, organization, id, account).await
         });
         assert!(claimed.await.unwrap());
     }

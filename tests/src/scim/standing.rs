@@ -65,9 +65,22 @@ async fn a_directory_enables_whom_it_disabled_and_nobody_whom_others_did() {
                     plain
                 })
                 .await;
+            // The administrator undoes what administrators did; the directory said that the user is not active, too.
             manage(&directory, &key, &id, "enable").await;
+            assert!(!directory.is_active(&id).await, "{first}: the directory's word was lost");
+            if first == "administrator" {
+                assert_eq!(directory.patch(&path, active(true)).await.status, 200);
+            } else {
+                manage(&directory, &key, &id, "enable").await;
+            }
             assert!(directory.is_active(&id).await);
         }
+        // A directory that said nothing about it has no word in it.
+        manage(&directory, &key, &id, "disable").await;
+        let retitled = json!([{"op": "replace", "path": "title", "value": "Clerk"}]);
+        assert_eq!(directory.patch(&path, retitled).await.status, 200);
+        manage(&directory, &key, &id, "enable").await;
+        assert!(directory.is_active(&id).await);
     }
     let list = format!("/v1/organizations/{here}/provisioning-refusals");
     let told = get(app, &list, &key).await.json();

@@ -4,7 +4,10 @@ use http::Method;
 use serde_json::json;
 
 use super::driver::{ENTERPRISE, directory, refusal, user};
-use crate::organizations::{driver::get, staff::account};
+use crate::organizations::{
+    driver::get,
+    staff::{account, context},
+};
 
 #[tokio::test]
 async fn a_user_is_a_membership_and_no_account() {
@@ -114,18 +117,20 @@ async fn a_person_claims_a_membership_once_and_a_deleted_one_leaves_them_free() 
     let (app, here) = (&directory.app, directory.organization);
     let id = directory.user("ana").await;
     let ana = account(app, "Ana").await;
-    let found = porteiro_service::members::provisioned_by_external_id(&app.app.store, here, "x-ana");
+    let found = porteiro_service::members::by_external_id(&app.app.store, here, "x-ana");
     assert_eq!(found.await.unwrap().unwrap().id.to_string(), id);
     directory.claim(&id, ana).await;
-    let found = porteiro_service::members::provisioned_by_external_id(&app.app.store, here, "x-ana");
-    assert!(found.await.unwrap().is_none(), "claimed");
+    let found = porteiro_service::members::by_external_id(&app.app.store, here, "x-ana");
+    assert_eq!(found.await.unwrap().unwrap().account, Some(ana), "claimed");
     // Another user of the directory is not theirs as well.
     let other = directory.user("bia").await;
     let claim = |id: String| {
-        let (store, id) = (&app.app.store, id.parse().unwrap());
+        let (service, id) = (&app.app, id.parse().unwrap());
         async move {
-            let claimed = store.run_tx("test.claim", |tx| async move {
-                porteiro_service::members::claim(&tx, here, id, ana).await
+            let context = context();
+            let context = &context;
+            let claimed = service.store.run_tx("test.claim", |tx| async move {
+                porteiro_service::members::claim(service, &tx, context, here, id, ana).await
             });
             claimed.await.unwrap()
         }

@@ -57,6 +57,7 @@ migrations! {
     27, "0027_provisioning", compatible from 1;
     28, "0028_account_deletion", compatible from 1;
     29, "0029_directory_sessions", compatible from 1;
+    30, "0030_words_of_directories", compatible from 1;
 }
 
 /// "porteiro" in a 64-bit integer.

@@ -64,19 +64,39 @@ pub(super) fn member(
     let understood =
         Path::parse(&text).and_then(|path| target(schema, &path.attr).map(|target| (path, target)));
     match understood {
-        Ok((_, Target::Attribute(attribute, _))) if attribute.is_read_only() => Ok(None),
-        Ok(found) => Ok(Some(found)),
+        Ok((_, Target::Attribute(attribute, _))) if attribute.is_read_only() => {
+            inside_of(schema, value).map(|()| None)
+        }
+        Ok((path, Target::Attribute(attribute, extension))) => {
+            inside_of(schema, value)?;
+            Ok(Some((path, Target::Attribute(attribute, extension))))
+        }
+        Ok(found @ (_, Target::Core | Target::Extension(_))) => Ok(Some(found)),
         Err(_) => left_out(schema, name, value).map(|()| None),
     }
 }
 
 /// Checks that what is left out says nothing about the attribute that is never ignored.
 pub(super) fn left_out(schema: &Schema, name: &str, value: &Value) -> Result<(), Invalid> {
-    if means(schema.guarded, name) || speaks_of(schema.guarded, value) {
-        let text = format!("a member that is not understood may mean {}; name it plainly", schema.guarded);
-        return Err(Invalid::path(text));
+    if name.eq_ignore_ascii_case("Operations") {
+        return Err(Invalid::new(ErrorKind::InvalidSyntax, "a whole resource has no Operations; send them by PATCH"));
+    }
+    if means(schema.guarded, name) {
+        return Err(hidden(schema));
+    }
+    inside_of(schema, value)
+}
+
+/// Checks that the value of an attribute has no member that may mean the one that is never ignored.
+pub(super) fn inside_of(schema: &Schema, value: &Value) -> Result<(), Invalid> {
+    if speaks_of(schema.guarded, value) {
+        return Err(hidden(schema));
     }
     Ok(())
+}
+
+fn hidden(schema: &Schema) -> Invalid {
+    Invalid::path(format!("a member that is not understood may mean {}; name it plainly", schema.guarded))
 }
 
 /// Whether a word of the name is this one.
@@ -124,6 +144,12 @@ mod tests {
             ("\u{200b}active", json!(false)),
             ("urn:unknown", json!({"active": false})),
             ("user", json!([{"attributes": {"ACTIVE": false}}])),
+            ("name", json!({"active": false})),
+            ("emails", json!([{"value": "a", "active": false}])),
+            ("groups", json!([{"active": false}])),
+            ("schemas", json!({"active": false})),
+            ("active", json!({"value": true, "x": {"active": false}})),
+            ("Operations", json!([{"op": "replace", "path": "active", "value": false}])),
         ] {
             assert!(member(&USERS, None, name, &value).is_err(), "{name}");
         }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     ErrorKind, Invalid, Path, Schema,
-    names::{Target, left_out, member, target, unambiguous},
+    names::{Target, inside_of, left_out, member, target, unambiguous},
     resource::schema_member,
 };
 
@@ -144,6 +144,9 @@ impl Reading<'_> {
         if self.terms > MOST_TERMS {
             return Err(syntax(&format!("the paths of a request have at most {MOST_TERMS} comparisons")));
         }
+        if let Some(value) = &operation.value {
+            inside_of(self.schema, value)?;
+        }
         self.found.push(operation);
         Ok(())
     }
@@ -183,6 +186,8 @@ mod tests {
             json!({"Operations": [{"op": "replace", "value": {"active": true, "Active": false}}]}),
             json!({"Operations": [{"op": "replace", "value": {"active": false, urn: {"active": true}}}]}),
             json!({"Operations": [], "active": false}),
+            json!({"Operations": [{"op": "replace", "path": "name", "value": {"active": false}}]}),
+            json!({"Operations": [{"op": "add", "path": "emails", "value": [{"value": "a", "active": false}]}]}),
             json!({"Operations": [{"op": "replace", "path": "title", "value": "x", "active": false}]}),
         ] {
             assert!(operations(&USERS, &body).is_err(), "{body}");

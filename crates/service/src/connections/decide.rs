@@ -29,6 +29,8 @@ pub struct Entry {
     pub jit_role: Option<String>,
     /// The addresses that it asserts count as verified although it does not say so.
     pub authoritative: bool,
+    /// People claim the provisioned membership whose `external_id` its `subject_claim` is.
+    pub match_provisioned: bool,
 }
 
 impl Entry {

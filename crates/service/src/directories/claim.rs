@@ -1,21 +1,21 @@
-//! An identity that nobody has yet: who the person is, by their own proof.
+//! An identity that nobody has yet: who the person is, by their own word and proof.
 
 use porteiro_protocol::{
-    id::{AccountId, ConnectionId, Id, OrganizationId},
+    id::{AccountId, ConnectionId, Id, MembershipId, OrganizationId},
     time::OffsetDateTime,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Vouched, store};
+use super::{Admission, Described, Vouched, admission, record_rejection, store};
 use crate::{
     App,
-    audit_trail::{self, Actor, ActorKind, Outcome, Target, TrailKind},
-    connections::{self, Connection},
+    accounts::{self, IdentifierKind, NewAccount},
+    audit_trail::{self, Actor, ActorKind, Target, TrailKind},
+    connections::{self, Connection, Entry, Owner},
     credentials::Rejected,
     http::RequestContext,
-    limits::{self, Bucket, SSO_REJECTED},
-    members::{self, Member, State, Whom},
+    members::{self, NewMember, Source, State, Whom},
     organizations::{self, Status},
     security_log::{self, EventKind},
     store::{StoreError, Tx},
@@ -41,8 +41,17 @@ pub struct Claim {
     /// The epoch of the connection.
     #[serde(default)]
     pub epoch: i64,
+    /// What else the directory says: decided about again when the person enters.
+    #[serde(default)]
+    pub described: Described,
+    #[serde(default = "only_members")]
+    pub admission: Admission,
     /// The person said that they use this service already.
     pub has_account: bool,
+}
+
+const fn only_members() -> Admission {
+    Admission::Member
 }
 
 impl std::fmt::Debug for Claim {
@@ -60,6 +69,20 @@ impl Claim {
             subject: self.subject.clone(),
         }
     }
+
+    /// How a new member is called.
+    fn name(&self) -> &str {
+        self.described.name.as_deref().unwrap_or(&self.label)
+    }
+}
+
+/// Who claims an identity.
+#[derive(Debug, Clone, Copy)]
+pub enum Claimant<'a> {
+    /// The account that its owner proved in the same flow.
+    Account(AccountId),
+    /// Somebody for whom an account is made, in this language. It has this identity and nothing else.
+    New { locale: &'a str },
 }
 
 /// What became of a claim.
@@ -67,33 +90,150 @@ impl Claim {
 pub enum Attached {
     /// The identity is the member's from now on.
     Linked(Box<Vouched>),
-    /// The account is no member, or may not become one.
+    /// The organization does not admit the person; its audit trail says why.
     Rejected,
-    /// The connection was disabled, or somebody else has the identity.
+    /// The connection was disabled, or somebody else has the identity: nothing was changed.
     Lost,
 }
 
-/// Links the identity to the membership of an account that its owner proved in the same flow.
+/// Links the identity to the claimant's membership, and makes them a member where the organization admits them.
 pub async fn attach(
     app: &App,
     tx: &Tx,
     context: &RequestContext,
     claim: &Claim,
-    account: AccountId,
+    claimant: Claimant<'_>,
 ) -> Result<Attached, StoreError> {
     let Some(place) = organizations::lock(tx, claim.organization).await? else { return Ok(Attached::Lost) };
     let connection = connections::organizations::find(tx, place.id, claim.connection).await?;
     let counts = |it: &Connection| it.enabled && it.epoch == claim.epoch && place.status == Status::Enabled;
-    let Some(connection) = connection.filter(counts) else {
+    let connection = connection.filter(counts);
+    let Some((connection, entry)) = connection.and_then(of_organization) else { return Ok(Attached::Lost) };
+    // Under the organization's lock nobody else links it meanwhile.
+    if store::find(tx, place.id, claim.connection, &claim.subject).await?.is_some() {
         return Ok(Attached::Lost);
+    }
+    let admission = admission(tx, place.id, &entry, &claim.described).await?;
+    let (account, membership) = match enter(app, tx, context, claim, &entry, claimant, &admission).await? {
+        Ok(entered) => entered,
+        Err(reason) => {
+            record_rejection(app, tx, context, &claim.rejected(), &reason).await?;
+            return Ok(Attached::Rejected);
+        }
     };
-    let member = members::find(tx, place.id, Whom::Account(account)).await?;
-    let Some(member) = member.filter(|member| member.state == State::Active) else {
-        let reason = "the person signed in to an account that is not an active member";
-        record_rejection(app, tx, context, &claim.rejected(), reason).await?;
-        return Ok(Attached::Rejected);
+    link(app, tx, context, claim, &connection, membership, account).await
+}
+
+fn of_organization(connection: Connection) -> Option<(Connection, Entry)> {
+    match connection.owner.clone() {
+        Owner::Organization(_, entry) => Some((connection, entry)),
+        Owner::Deployment => None,
+    }
+}
+
+/// The membership of the claimant: the one they have, or a new one. The reason why they get none.
+async fn enter(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    claim: &Claim,
+    entry: &Entry,
+    claimant: Claimant<'_>,
+    admission: &Result<Admission, String>,
+) -> Result<Result<(AccountId, MembershipId), String>, StoreError> {
+    if let Claimant::Account(account) = claimant {
+        let member = members::find(tx, claim.organization, Whom::Account(account)).await?;
+        match member.map(|member| (member.state, member.id)) {
+            Some((State::Active, id)) => match admission {
+                Ok(Admission::Claims(other)) => {
+                    return Ok(Err(format!(
+                        "the person signed in to an account that is the member {id}, and SCIM provisioned the member \
+                         {other} for them: remove one of the two"
+                    )));
+                }
+                Ok(Admission::Member | Admission::Joins) | Err(_) => return Ok(Ok((account, id))),
+            },
+            // An account's own membership is never unclaimed.
+            Some((State::Provisioned, _)) => {
+                return Err(StoreError::Inconsistent("an account has an unclaimed membership".into()));
+            }
+            Some((State::Disabled, _)) => {
+                return Ok(Err("the person signed in to an account whose membership is disabled".into()));
+            }
+            Some((State::Removed, _)) | None => {}
+        }
+    }
+    match (admission, &entry.jit_role) {
+        (Ok(Admission::Claims(id)), _) => {
+            let account = account_of(app, tx, context, claim, claimant).await?;
+            if members::claim(app, tx, context, claim.organization, *id, account).await? {
+                return Ok(Ok((account, *id)));
+            }
+            Err(StoreError::Inconsistent("a membership was claimed under the organization's lock".into()))
+        }
+        (Ok(Admission::Joins), Some(role)) => {
+            let account = account_of(app, tx, context, claim, claimant).await?;
+            join(app, tx, context, claim, account, role).await.map(|id| Ok((account, id)))
+        }
+        (Ok(Admission::Member | Admission::Joins), _) => Ok(Err("the person is not a member".into())),
+        (Err(reason), _) => {
+            Ok(Err(format!("the person signed in to an account that is not a member; {reason}")))
+        }
+    }
+}
+
+/// The claimant's account; a new one has no credential.
+async fn account_of(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    claim: &Claim,
+    claimant: Claimant<'_>,
+) -> Result<AccountId, StoreError> {
+    let locale = match claimant {
+        Claimant::Account(account) => return Ok(account),
+        Claimant::New { locale } => locale,
     };
-    link(app, tx, context, claim, &connection, &member, account).await
+    let (id, user_handle) = (Id::random(&*app.entropy), app.entropy.bytes::<32>());
+    let handle = app.secrets.identifier_key("user_handle", &user_handle);
+    if !accounts::insert_identifier(tx, &handle, IdentifierKind::UserHandle, id).await? {
+        return Err(StoreError::Inconsistent("a user handle was drawn twice".into()));
+    }
+    let new = NewAccount {
+        id,
+        display_name: claim.name(),
+        locale,
+        user_handle: &user_handle,
+        platform_administrator: false,
+    };
+    accounts::insert(tx, &new).await?;
+    let payload = json!({"platform_administrator": false});
+    let event = security_log::Event { kind: EventKind::AccountCreated, subject: id.uuid(), payload };
+    security_log::record(app, tx, context, event).await?;
+    Ok(id)
+}
+
+/// Makes the account a member. A former member gets the old membership back.
+async fn join(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    claim: &Claim,
+    account: AccountId,
+    role: &str,
+) -> Result<MembershipId, StoreError> {
+    let new = NewMember {
+        organization: claim.organization,
+        id: Id::random(&*app.entropy),
+        account: Some(account),
+        client_id: None,
+        display_name: claim.name(),
+        role,
+        source: Source::Jit,
+    };
+    let actor = Actor { kind: ActorKind::Member, id: new.id.to_string(), act: None };
+    let joined = members::join(app, tx, context, &new, &actor).await?;
+    joined.ok_or_else(|| StoreError::Inconsistent("a member joined twice".into()))
 }
 
 async fn link(
@@ -102,18 +242,18 @@ async fn link(
     context: &RequestContext,
     claim: &Claim,
     connection: &Connection,
-    member: &Member,
+    membership: MembershipId,
     account: AccountId,
 ) -> Result<Attached, StoreError> {
     let (place, id) = (claim.organization, Id::random(&*app.entropy));
-    if !store::link(tx, place, id, claim.connection, &claim.subject, member.id).await? {
+    if !store::link(tx, place, id, claim.connection, &claim.subject, membership).await? {
         return Ok(Attached::Lost);
     }
-    let actor = Actor { kind: ActorKind::Member, id: member.id.to_string(), act: None };
+    let actor = Actor { kind: ActorKind::Member, id: membership.to_string(), act: None };
     let after = json!({"connection_id": claim.connection, "subject": claim.subject});
-    let event =
-        audit_trail::Event::done(TrailKind::ExternalIdentityLinked, actor, Target::new("member", member.id))
-            .changing(Value::Null, after);
+    let target = Target::new("member", membership);
+    let event = audit_trail::Event::done(TrailKind::ExternalIdentityLinked, actor, target)
+        .changing(Value::Null, after);
     audit_trail::record(app, tx, context, place, &event).await?;
     let payload = json!({"identity_id": id, "issuer": connection.issuer, "organization": place});
     let kind = EventKind::ExternalIdentityLinked;
@@ -122,29 +262,4 @@ async fn link(
     let identity = store::standing(tx, place, id, claim.epoch).await?;
     let identity = identity.ok_or_else(|| StoreError::Inconsistent("an identity is gone".into()))?;
     Ok(Attached::Linked(Box::new(Vouched::now(&identity, claim.at, claim.sid.clone()))))
-}
-
-/// Records in the organization's audit trail who was not admitted, and why. The number of entries is limited, because
-/// everybody who can sign in to the directory can cause them.
-pub async fn record_rejection(
-    app: &App,
-    tx: &Tx,
-    context: &RequestContext,
-    rejected: &Rejected,
-    reason: &str,
-) -> Result<(), StoreError> {
-    let rule = SSO_REJECTED;
-    let key = app.secrets.limit_key(rule.name, rejected.organization.uuid().as_bytes());
-    if limits::take_in(tx, &[Bucket { rule, key }]).await?.is_some() {
-        metrics::counter!("porteiro_limited_total", "rule" => rule.name).increment(1);
-        return Ok(());
-    }
-    let actor = Actor { kind: ActorKind::System, id: rejected.connection.to_string(), act: None };
-    let target = Target::new("directory_subject", &rejected.subject);
-    let event = audit_trail::Event {
-        outcome: Outcome::Refused,
-        ..audit_trail::Event::done(TrailKind::SignInRejected, actor, target)
-    };
-    let event = event.because(Some(reason.to_owned()));
-    audit_trail::record(app, tx, context, rejected.organization, &event).await
 }

@@ -40,6 +40,8 @@ pub const ORGANIZATION_CHOOSE: Action = Action::new(&Definition {
     fields: &[field("organization", "text", "off")],
     limits: &[STEP_ADDRESS],
 });
+pub const CLAIM_NEW: Action =
+    Action::new(&Definition { path: "claim/new", rank: 210, fields: &[], limits: &[STEP_ADDRESS] });
 pub const CLAIM_EXISTING: Action =
     Action::new(&Definition { path: "claim/existing", rank: 211, fields: &[], limits: &[STEP_ADDRESS] });
 pub const CLAIM_ATTACH: Action =
@@ -57,6 +59,7 @@ const OWN: &[(Action, Run)] = &[
     (ACCOUNT_CONFIRM, |_, _| Box::pin(async { Ok(Effect::Confirm) })),
     (ACCOUNT_SWITCH, |_, _| Box::pin(async { Ok(Effect::Switch) })),
     (ORGANIZATION_CHOOSE, |step, input| Box::pin(async move { organization(step, input) })),
+    (CLAIM_NEW, |_, _| Box::pin(async { Ok(directory::Effect::NewAccount.into()) })),
     (CLAIM_EXISTING, |_, _| Box::pin(async { Ok(directory::Effect::HasAccount.into()) })),
     (CLAIM_ATTACH, |_, _| Box::pin(async { Ok(directory::Effect::Attach.into()) })),
     (CONSENT_ALLOW, |_, _| Box::pin(async { Ok(Effect::Allow) })),

@@ -2,7 +2,7 @@
 //! (`credentials/federated`); what an identity leads to is another thing: a member, never an account.
 
 use porteiro_protocol::{
-    id::{ChallengeId, OrganizationId},
+    id::{AccountId, ChallengeId, OrganizationId},
     plain_text,
     time::OffsetDateTime,
 };
@@ -17,9 +17,9 @@ use super::{
 };
 use crate::{
     App,
-    connections::{self, Connection, Verified},
+    connections::{self, Connection, Owner, Verified},
     credentials::{self, Rejected, federated},
-    directories::{self, Attached, Claim, Vouched},
+    directories::{self, Admission, Attached, Claim, Claimant, Described, Vouched},
     http::RequestContext,
     members, organizations,
     store::{StoreError, Tx},
@@ -32,6 +32,8 @@ pub enum Effect {
     Vouch { vouched: Vouched, challenge: ChallengeId },
     /// A directory vouches for somebody whom the organization does not know. `rejected`: why nobody joins that way.
     Claim { claim: Claim, challenge: ChallengeId, rejected: Option<String> },
+    /// The person continues with a new account.
+    NewAccount,
     /// The person already uses this service.
     HasAccount,
     /// The person links the identity to the account that they proved.
@@ -103,6 +105,13 @@ async fn finish(step: &Step<'_>, input: &Value, place: OrganizationId) -> Result
             Err(rejected("the identity is that of a former member; add the person again"))
         }
         None => {
+            let Owner::Organization(_, entry) = &connection.owner else { return Err(federated::unknown()) };
+            let described = Described::read(&verified.claims, entry);
+            let admission = directories::admission(&step.app.store, place, entry, &described).await?;
+            let (admission, rejected) = match admission {
+                Ok(admission) => (admission, None),
+                Err(reason) => (Admission::Member, Some(reason)),
+            };
             let claim = Claim {
                 organization: place,
                 connection: connection.id,
@@ -113,9 +122,10 @@ async fn finish(step: &Step<'_>, input: &Value, place: OrganizationId) -> Result
                 at,
                 sid,
                 epoch: connection.epoch,
+                described,
+                admission,
                 has_account: false,
             };
-            let rejected = Some("no member is linked to the identity".into());
             Ok(Effect::Claim { claim, challenge, rejected }.into())
         }
     }
@@ -151,13 +161,17 @@ pub(super) async fn change(
             state.claim = Some(claim.clone());
             credentials::consume_challenge(tx, loaded.id, *challenge).await
         }
+        Effect::NewAccount => attach(app, tx, context, state, None).await,
         Effect::HasAccount => {
             if let Some(claim) = &mut state.claim {
                 claim.has_account = true;
             }
             Ok(true)
         }
-        Effect::Attach => attach(app, tx, context, state).await,
+        Effect::Attach => match state.account() {
+            Some(account) => attach(app, tx, context, state, Some(account)).await,
+            None => Ok(false),
+        },
     }
 }
 
@@ -175,12 +189,19 @@ pub(super) async fn reject(
         .await
 }
 
-/// Links the claimed identity to the account that was proved in this flow.
-async fn attach(app: &App, tx: &Tx, context: &RequestContext, state: &mut State) -> Result<bool, StoreError> {
-    let (Some(claim), Some(account)) = (state.claim.take(), state.account()) else { return Ok(false) };
-    match directories::attach(app, tx, context, &claim, account).await? {
+/// Links the claimed identity to an account; without one, to a new account.
+async fn attach(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    state: &mut State,
+    account: Option<AccountId>,
+) -> Result<bool, StoreError> {
+    let Some(claim) = state.claim.take() else { return Ok(false) };
+    let claimant = account.map_or(Claimant::New { locale: &state.locale }, Claimant::Account);
+    match directories::attach(app, tx, context, &claim, claimant).await? {
         Attached::Linked(vouched) => state.vouched = Some(*vouched),
-        // The flow goes on with the account, which is not a member.
+        // The flow goes on with the account, if there is one, which is not a member.
         Attached::Rejected => {}
         Attached::Lost => return Ok(false),
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{
     actions,
     complete::{Completion, deliver, end_presented},
-    decide::{AccountFacts, Facts, Next, authenticate, binding_actions, may_bind, raise_or_refuse},
+    decide::{AccountFacts, Facts, Next, Policy, authenticate, binding_actions, may_bind, raise_or_refuse},
     facts::Gathered,
     proofs::{is_too_old, level_here, needed_level},
     purpose::{Authentication, Source},
@@ -18,11 +18,14 @@ use super::{
     store::Loaded,
 };
 use crate::{
-    App, directories, endings,
+    App,
+    directories::{self, Admission, Claim},
+    endings,
     http::{DIRECTORY_COOKIE, RequestContext, SESSION_COOKIE},
     secrets::{HandleKind, Issued, Presented},
     security_log::{self, EventKind},
     sessions::{self, Ended},
+    settings::Registration,
     store::{StoreError, Tx},
 };
 
@@ -77,11 +80,28 @@ pub(super) fn shown(vouched: &Vouched) -> Value {
 pub(super) fn nobody(state: &State, facts: &Facts) -> Next {
     match (&state.claim, &facts.vouched) {
         (Some(claim), _) if !claim.has_account => {
-            Next::Ask { stage: Stage::Claim, actions: vec![actions::CLAIM_EXISTING] }
+            let mut actions = vec![actions::CLAIM_EXISTING];
+            if may_be_new(claim, facts.policy) {
+                actions.insert(0, actions::CLAIM_NEW);
+            }
+            Next::Ask { stage: Stage::Claim, actions }
         }
         (None, Some(_)) => next(state, facts).unwrap_or_else(|| authenticate(state, facts)),
         (Some(_), _) | (None, None) => authenticate(state, facts),
     }
+}
+
+/// Whether an account is made for the person: the organization admits them, which is as good as an invitation.
+const fn may_be_new(claim: &Claim, policy: Policy) -> bool {
+    let is_admitted = match claim.admission {
+        Admission::Joins | Admission::Claims(_) => true,
+        Admission::Member => false,
+    };
+    let is_open = match policy.registration {
+        Registration::Open | Registration::Invited => true,
+        Registration::Closed => false,
+    };
+    is_admitted && is_open
 }
 
 /// Links an identity as a credential is bound: after a recent proof, at the best level the account can reach.
@@ -126,13 +146,12 @@ pub(super) async fn complete(
     let (Some(vouched), Some(facts)) = (&loaded.state.vouched, &gathered.facts.vouched) else {
         return Err(StoreError::Inconsistent("a completion for nobody".into()));
     };
-    let opened = match &vouched.session {
-        Some((session, _)) => Opened { session: *session, token: None, cookie: DIRECTORY_COOKIE },
-        None => {
-            let opened = open(app, tx, context, vouched).await?;
-            directories::remember(tx, vouched, opened.session).await?;
-            opened
-        }
+    let opened = if let Some((session, _)) = &vouched.session {
+        Opened { session: *session, token: None, cookie: DIRECTORY_COOKIE }
+    } else {
+        let opened = open(app, tx, context, vouched).await?;
+        directories::remember(tx, vouched, opened.session).await?;
+        opened
     };
     let level = level_here(&loaded.state, &gathered.facts);
     let authentication = Authentication {

@@ -11,11 +11,11 @@ use porteiro_protocol::{
     time::OffsetDateTime,
 };
 
-pub use joining::join;
+pub use joining::{claim, join};
 pub(crate) use store::MEMBERS;
 pub use store::{
-    Filter, NewMember, Position, Source, State, Whom, claim, find, hold, insert, list, of_account, place_of,
-    provisioned_by_external_id,
+    Filter, NewMember, Position, Source, State, Whom, by_external_id, find, hold, insert, list, of_account,
+    place_of,
 };
 
 use crate::organizations::{Organization, Status};

@@ -23,7 +23,7 @@ use crate::{
     groups,
     http::ScimError,
     management::{
-        members::{End, Undo, cut, lock, may_end},
+        members::{Enabled, End, Undo, cut, lock, may_end},
         standing,
     },
     members::Member,
@@ -117,7 +117,7 @@ async fn change(call: &Call, id: MembershipId, seen: &Seen, wanted: Wanted<'_>) 
     let now = find(call, id).await?;
     seen.admits(now.version)?;
     let form = wanted.user(&now.form)?;
-    if form == now.form {
+    if form == now.form && !deactivates_too(&wanted, &now)? {
         return Ok(now);
     }
     let (before, form, wanted) = (now.version, &form, &wanted);
@@ -132,9 +132,17 @@ async fn change(call: &Call, id: MembershipId, seen: &Seen, wanted: Wanted<'_>) 
         } else {
             apply(call, &tx, &member, &now, &wanted.user(&now.form)?).await?;
         }
+        if deactivates_too(wanted, &now)? {
+            store::deactivate_too(&tx, call.organization, id).await?;
+        }
         found(call, &tx, id).await
     });
     Ok(changed.await?)
+}
+
+/// Whether the directory deactivates a member whom somebody else disabled before.
+fn deactivates_too(wanted: &Wanted<'_>, now: &User) -> Result<bool, ScimError> {
+    Ok(!now.form.active && !now.deactivated && wanted.deactivates(&now.form)?)
 }
 
 async fn apply(call: &Call, tx: &Tx, member: &Member, now: &User, form: &UserForm) -> Outcome<()> {
@@ -155,7 +163,7 @@ async fn apply(call: &Call, tx: &Tx, member: &Member, now: &User, form: &UserFor
         }
         (false, true) => {
             let undo = Undo::OnlyTheDirectorys;
-            if !cut::restore(app, tx, context, member, actor, None, undo).await? {
+            if cut::restore(app, tx, context, member, actor, None, undo).await? == Enabled::No {
                 return Err(ScimError::new(http::StatusCode::CONFLICT, DISABLED_BY_OTHERS).into());
             }
         }

@@ -17,12 +17,13 @@ fn read(row: &Row) -> Result<Connection, RowError> {
         subject_claim: connection.get("subject_claim")?,
         jit_role: connection.get("jit_role")?,
         authoritative: connection.get("authoritative")?,
+        match_provisioned: connection.get("match_provisioned")?,
     };
     let epoch = connection.get("epoch")?;
     Ok(Connection { epoch, ..Connection::read(row, Owner::Organization(organization.into(), entry))? })
 }
 
-const ENTRY: &str = "organization_id, subject_claim, jit_role, authoritative, epoch";
+const ENTRY: &str = "organization_id, subject_claim, jit_role, authoritative, match_provisioned, epoch";
 
 /// All connections of an organization, by name. They are few.
 pub async fn list(reader: &impl Reader, organization: OrganizationId) -> Result<Vec<Connection>, StoreError> {
@@ -94,9 +95,10 @@ pub async fn insert(
     let inserted = tx
         .execute(
             "INSERT INTO organization_connection (organization_id, connection_id, name, issuer, client_id,
-                    client_authentication, client_secret, algorithm, enabled, subject_claim, jit_role, authoritative)
-             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12
-             WHERE (SELECT count(*) FROM organization_connection WHERE organization_id = $1) < $13",
+                    client_authentication, client_secret, algorithm, enabled, subject_claim, jit_role, authoritative,
+                    match_provisioned)
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13
+             WHERE (SELECT count(*) FROM organization_connection WHERE organization_id = $1) < $14",
             &[
                 &organization.uuid(),
                 &id.uuid(),
@@ -110,6 +112,7 @@ pub async fn insert(
                 &entry.subject_claim,
                 &entry.jit_role,
                 &entry.authoritative,
+                &entry.match_provisioned,
                 &MOST,
             ],
         )
@@ -131,8 +134,9 @@ pub async fn replace(
         .execute(
             "UPDATE organization_connection SET name = $3, client_id = $4, client_authentication = $5, algorithm = $7,
                     client_secret = CASE WHEN $5 = 'private_key_jwt' THEN NULL ELSE coalesce($6, client_secret) END,
-                    enabled = $8, epoch = epoch + (enabled AND NOT $8)::int, subject_claim = $9, jit_role = $10, authoritative = $11, version = version + 1
-             WHERE organization_id = $1 AND connection_id = $2 AND version = $12 AND issuer = $13",
+                    enabled = $8, epoch = epoch + (enabled AND NOT $8)::int, subject_claim = $9, jit_role = $10,
+                    authoritative = $11, match_provisioned = $12, version = version + 1
+             WHERE organization_id = $1 AND connection_id = $2 AND version = $13 AND issuer = $14",
             &[
                 &organization.uuid(),
                 &id.uuid(),
@@ -145,6 +149,7 @@ pub async fn replace(
                 &entry.subject_claim,
                 &entry.jit_role,
                 &entry.authoritative,
+                &entry.match_provisioned,
                 &seen,
                 &definition.issuer,
             ],

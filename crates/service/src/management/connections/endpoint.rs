@@ -98,17 +98,20 @@ struct Document {
     #[serde(default = "yes")]
     enabled: bool,
     /// The claim of its ID tokens that is compared with the `externalId` of provisioned members: `sub` by default, `oid`
-    /// for Microsoft Entra ID. It is stored and has no effect yet.
+    /// for Microsoft Entra ID.
     #[serde(default = "sub")]
     subject_claim: String,
     /// The role with which people join at their first sign-in, if a verified domain of the organization vouches for their
-    /// address; null: nobody joins that way. It is stored and has no effect yet: only members sign in.
+    /// address; null: nobody joins that way.
     #[serde(default)]
     jit_role: Option<String>,
-    /// Whether the addresses that it asserts count as verified although it does not say `email_verified`. It is stored and
-    /// has no effect yet.
+    /// Whether the addresses that it asserts count as verified although it does not say `email_verified`.
     #[serde(default)]
     authoritative: bool,
+    /// Whether people claim, at their first sign-in, the membership that SCIM provisioned with their `subject_claim` as
+    /// `externalId`. Only an owner can set it, because such a membership may have any role.
+    #[serde(default)]
+    match_provisioned: bool,
 }
 
 const fn yes() -> bool {
@@ -135,6 +138,7 @@ impl From<Document> for Wanted {
                 subject_claim: document.subject_claim,
                 jit_role: document.jit_role,
                 authoritative: document.authoritative,
+                match_provisioned: document.match_provisioned,
             },
         }
     }
@@ -154,6 +158,7 @@ struct Shown {
     subject_claim: String,
     jit_role: Option<String>,
     authoritative: bool,
+    match_provisioned: bool,
     /// To be registered at the provider, exactly; null where this service has no page for answers.
     redirect_uri: Option<String>,
     /// To be registered at the provider, if it supports back-channel logout.
@@ -193,6 +198,7 @@ fn show(app: &App, connection: Connection) -> Option<Shown> {
         subject_claim: entry.subject_claim,
         jit_role: entry.jit_role,
         authoritative: entry.authoritative,
+        match_provisioned: entry.match_provisioned,
     })
 }
 

@@ -19,6 +19,7 @@ use crate::{
     connections::{self, Connection, Definition, Entry, MOST, Owner, organizations as stored},
     directories,
     http::{Problem, ProblemCode, RequestContext, TxProblem},
+    permissions::OWNER,
     roles,
     store::{StoreError, Tx},
 };
@@ -129,9 +130,16 @@ async fn remove(
 /// The caller may configure this: they hold what people get who join by it.
 async fn entered(tx: &Tx, caller: &Caller, wanted: &Wanted) -> Result<OrganizationId, TxProblem> {
     let Standing { organization, held } = standing::enter(tx, caller, WRITE).await?;
-    if let Some(role) = &wanted.entry.jit_role {
-        let definitions = roles::definitions(tx, organization.id).await?;
-        members::decide::may_give(&held, &definitions, role)?;
+    // A provisioned membership may have any role.
+    let any = wanted.entry.match_provisioned.then_some(OWNER);
+    let gives = wanted.entry.jit_role.as_deref().into_iter().chain(any);
+    let mut definitions = None;
+    for role in gives {
+        let definitions = match &mut definitions {
+            Some(known) => &*known,
+            unread => unread.insert(roles::definitions(tx, organization.id).await?),
+        };
+        members::decide::may_give(&held, definitions, role)?;
     }
     Ok(organization.id)
 }
@@ -167,6 +175,7 @@ fn said(connection: &Connection) -> Value {
         said["subject_claim"] = json!(entry.subject_claim);
         said["jit_role"] = json!(entry.jit_role);
         said["authoritative"] = json!(entry.authoritative);
+        said["match_provisioned"] = json!(entry.match_provisioned);
     }
     said
 }

@@ -14,7 +14,7 @@
 use porteiro_protocol::id::{AccountId, MembershipId, OrganizationId};
 use serde_json::json;
 
-use super::store::{self, End, Undo};
+use super::store::{self, Enabled, End, Undo};
 use crate::{
     App,
     audit_trail::{self, Actor, Target, TrailKind},
@@ -93,7 +93,7 @@ async fn withdraw_invitations(
 }
 
 /// Enables a disabled member. What ended then stays ended. The caller has checked the authority and holds the
-/// organization's lock. `false` if it was not disabled, or by somebody whose decision this does not undo.
+/// organization's lock.
 pub async fn restore(
     app: &App,
     tx: &Tx,
@@ -102,16 +102,18 @@ pub async fn restore(
     actor: &Actor,
     reason: Option<&str>,
     undo: Undo,
-) -> Result<bool, StoreError> {
+) -> Result<Enabled, StoreError> {
     let organization = member.organization.id;
-    if !store::enable(tx, organization, member.id, undo).await? {
-        return Ok(false);
-    }
-    let event =
-        audit_trail::Event::done(TrailKind::MemberEnabled, actor.clone(), Target::new("member", member.id))
-            .because(reason.map(str::to_owned));
-    audit_trail::record(app, tx, context, organization, &event).await?;
-    if let Some(account) = member.account {
+    let enabled = store::enable(tx, organization, member.id, undo).await?;
+    let target = Target::new("member", member.id);
+    let event = match enabled {
+        Enabled::No => return Ok(enabled),
+        Enabled::Yes => audit_trail::Event::done(TrailKind::MemberEnabled, actor.clone(), target),
+        Enabled::DeactivatedStill => audit_trail::Event::done(TrailKind::MemberChanged, actor.clone(), target)
+            .changing(json!({"disabled_by_directory": false}), json!({"disabled_by_directory": true})),
+    };
+    audit_trail::record(app, tx, context, organization, &event.because(reason.map(str::to_owned))).await?;
+    if let (Some(account), Enabled::Yes) = (member.account, enabled) {
         let payload = json!({"organization_id": organization, "membership_id": member.id});
         let kind = EventKind::MembershipEnabled;
         security_log::record(
@@ -122,7 +124,7 @@ pub async fn restore(
         )
         .await?;
     }
-    Ok(true)
+    Ok(enabled)
 }
 
 /// Ends the grants a member gave to one client in this organization, or to all clients.

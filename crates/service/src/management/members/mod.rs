@@ -14,7 +14,7 @@ mod identities;
 mod store;
 
 pub use changing::{Who, add, change, dry_run, enable, end, leave, may_end};
-pub use store::{End, Undo, invalidate_account, invalidate_client, lock};
+pub use store::{Enabled, End, Undo, invalidate_account, invalidate_client, lock};
 
 use crate::http::Route;
 

@@ -116,7 +116,7 @@ pub async fn end(
         .execute(
             "UPDATE membership SET state = $3, grants_from = clock_timestamp(), version = version + 1,
                  modified_at = now(), disabled_at = now(), disabled_by = $4, disable_reason = $5,
-                 disabled_by_directory = $6
+                 disabled_by_directory = $6, deactivated = deactivated OR disabled_by_directory OR $6
              WHERE organization_id = $1 AND membership_id = $2 AND state <> 'removed'
                AND (state <> $3 OR disabled_by_directory AND NOT $6)",
             &[
@@ -156,25 +156,49 @@ pub enum Undo {
     OnlyTheDirectorys,
 }
 
-/// `false` if it was not disabled, or by somebody else. An unclaimed membership waits for its person again. What ended then
-/// stays ended: `grants_from` is now.
+/// What became of a disabled member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enabled {
+    Yes,
+    /// Somebody's disabling is undone; the directory's stays.
+    DeactivatedStill,
+    /// It was not disabled, or by somebody whose decision this does not undo.
+    No,
+}
+
+/// An unclaimed membership waits for its person again. What ended then stays ended: `grants_from` is now. A member whom
+/// the directory deactivated as well stays disabled, by the directory alone.
 pub async fn enable(
     tx: &Tx,
     organization: OrganizationId,
     id: MembershipId,
     undo: Undo,
-) -> Result<bool, StoreError> {
+) -> Result<Enabled, StoreError> {
+    let (place, row, directorys) = (organization.uuid(), id.uuid(), undo == Undo::OnlyTheDirectorys);
+    let kept = tx
+        .execute(
+            "UPDATE membership SET version = version + 1, modified_at = now(), disabled_by_directory = true,
+                 disabled_at = now(), disabled_by = 'system:directory', disable_reason = NULL
+             WHERE organization_id = $1 AND membership_id = $2 AND state = 'disabled' AND deactivated
+               AND NOT disabled_by_directory AND NOT $3",
+            &[&place, &row, &directorys],
+        )
+        .await?;
+    if kept == 1 {
+        return Ok(Enabled::DeactivatedStill);
+    }
     let enabled = tx
         .execute(
             "UPDATE membership SET grants_from = clock_timestamp(), version = version + 1, modified_at = now(),
                  state = CASE WHEN num_nonnulls(account_id, client_id) = 0 THEN 'provisioned' ELSE 'active' END,
-                 disabled_at = NULL, disabled_by = NULL, disable_reason = NULL, disabled_by_directory = false
+                 disabled_at = NULL, disabled_by = NULL, disable_reason = NULL, disabled_by_directory = false,
+                 deactivated = false
              WHERE organization_id = $1 AND membership_id = $2 AND state = 'disabled'
                AND (disabled_by_directory OR NOT $3)",
-            &[&organization.uuid(), &id.uuid(), &(undo == Undo::OnlyTheDirectorys)],
+            &[&place, &row, &directorys],
         )
         .await?;
-    Ok(enabled == 1)
+    Ok(if enabled == 1 { Enabled::Yes } else { Enabled::No })
 }
 
 /// Invalidates everything issued to an account as a member of any organization. Returns its memberships, ordered by

@@ -11,7 +11,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 pub use listing::{Filter, Position, list};
-pub use provisioned::{claim, provisioned_by_external_id};
+pub use provisioned::{by_external_id, claim};
 
 use super::{Ended, Member};
 use crate::{
@@ -197,7 +197,7 @@ pub async fn insert(tx: &Tx, new: &NewMember<'_>) -> Result<Option<MembershipId>
             tx.execute(
                 "UPDATE membership SET state = 'active', primary_role = $3, grants_from = clock_timestamp(),
                      version = version + 1, disabled_at = NULL, disabled_by = NULL, disable_reason = NULL,
-                     disabled_by_directory = false,
+                     disabled_by_directory = false, deactivated = false,
                      user_name = NULL, user_name_key = NULL, external_id = NULL, profile = NULL,
                      email_keys = NULL
                  WHERE organization_id = $1 AND membership_id = $2",

@@ -122,6 +122,14 @@ impl Wanted<'_> {
         }
         UserForm::read(resource)
     }
+
+    /// Whether the directory says that the user is not active; silence is no word.
+    ///
+    /// # Errors
+    /// When an operation or its result is invalid.
+    pub fn deactivates(&self, now: &UserForm) -> Result<bool, Invalid> {
+        Ok(!self.user(&UserForm { active: true, ..now.clone() })?.active)
+    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ use crate::{
 pub(super) struct User {
     pub id: MembershipId,
     pub form: UserForm,
+    /// The directory's last word is that the user is not active, whoever else disabled the member.
+    pub deactivated: bool,
     pub version: i64,
     pub created_at: OffsetDateTime,
     pub modified_at: OffsetDateTime,
@@ -26,7 +28,8 @@ pub(super) struct User {
 
 /// The living users of an organization. More conditions follow.
 const USERS: &str =
-    "SELECT m.membership_id, m.user_name, m.external_id, m.state, m.profile, m.version, m.created_at,
+    "SELECT m.membership_id, m.user_name, m.external_id, m.state,
+        m.deactivated OR m.disabled_by_directory AS deactivated, m.profile, m.version, m.created_at,
         coalesce(m.modified_at, m.created_at) AS modified_at
      FROM membership m WHERE m.organization_id = $1 AND m.state <> 'removed' AND m.user_name_key IS NOT NULL";
 
@@ -50,6 +53,7 @@ impl TryFrom<&Row> for User {
                     _ => serde_json::Map::new(),
                 },
             },
+            deactivated: row.get("deactivated")?,
             version: row.get("version")?,
             created_at: row.get("created_at")?,
             modified_at: row.get("modified_at")?,
@@ -167,9 +171,10 @@ pub(super) async fn insert(
         "WITH made AS (
              INSERT INTO membership (organization_id, membership_id, state, source, display_name, primary_role,
                  user_name, user_name_key, external_id, profile, email_keys, disabled_at, disabled_by,
-                 disabled_by_directory, previous_id)
+                 disabled_by_directory, deactivated, previous_id)
              VALUES ($1, $2, $3, 'scim', $4, $5, $6, $7, $8, $9, $10,
                  CASE WHEN $3 = 'disabled' THEN now() END, CASE WHEN $3 = 'disabled' THEN $11 END, $3 = 'disabled',
+                 $3 = 'disabled',
                  (SELECT d.membership_id FROM membership d
                   WHERE d.organization_id = $1 AND d.user_name_key = $7 AND d.state = 'removed'
                   ORDER BY d.disabled_at DESC LIMIT 1))
@@ -190,6 +195,21 @@ pub(super) async fn insert(
             &form.email_keys(),
             &by,
         ],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// The directory deactivates a member whom somebody else disabled: whoever enables them again does not undo this.
+pub(super) async fn deactivate_too(
+    tx: &Tx,
+    organization: OrganizationId,
+    id: MembershipId,
+) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE membership SET deactivated = true
+         WHERE organization_id = $1 AND membership_id = $2 AND state = 'disabled' AND NOT deactivated",
+        &[&organization.uuid(), &id.uuid()],
     )
     .await
     .map(|_| ())

@@ -22,6 +22,7 @@ pub(super) const SOURCES: &[Source] = &[
             ("email_keys", "the addresses of profile in lower case"),
             ("previous_id", INNER),
             ("disabled_by_directory", INNER),
+            ("deactivated", INNER),
             ("client_id", "of members that are clients"),
             ("disabled_by", OTHERS),
             ("disable_reason", "written by the organization for itself; it answers for it"),
