@@ -206,6 +206,7 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("GET /scim/v2/{organization}/ResourceTypes/{id}", StatusCode::UNAUTHORIZED),
     ("GET /scim/v2/{organization}/Schemas", StatusCode::UNAUTHORIZED),
     ("GET /scim/v2/{organization}/Schemas/{id}", StatusCode::UNAUTHORIZED),
+    ("POST /scim/v2/{organization}/.search", StatusCode::UNAUTHORIZED),
     ("GET /scim/v2/{organization}/Users", StatusCode::UNAUTHORIZED),
     ("POST /scim/v2/{organization}/Users", StatusCode::UNAUTHORIZED),
     ("POST /scim/v2/{organization}/Users/.search", StatusCode::UNAUTHORIZED),

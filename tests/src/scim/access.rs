@@ -41,7 +41,7 @@ async fn every_door_of_scim_needs_the_permission_in_that_organization() {
         assert!(unknown.header("www-authenticate").starts_with("Bearer"), "{path}");
         asked += 1;
     }
-    assert_eq!(asked, 19);
+    assert_eq!(asked, 20);
 }
 
 #[tokio::test]

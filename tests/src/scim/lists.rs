@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use http::Method;
 use serde_json::{Value, json};
 
 use super::driver::{Directory, directory, refusal};
@@ -123,4 +124,24 @@ async fn the_server_says_what_it_can_do() {
     assert_eq!(directory.get("ResourceTypes/User").await.json()["endpoint"], "/Users");
     assert_eq!(refusal(&directory.get("Schemas/urn:x").await).0, 404);
     assert_eq!(refusal(&directory.get("Schemas?filter=id%20pr").await).0, 403);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_refused_in_the_format_of_scim() {
+    let directory = directory().await;
+    assert_eq!(refusal(&directory.get("Nothing").await).0, 404);
+    assert_eq!(refusal(&directory.send(Method::DELETE, "Users", None, &[]).await).0, 405);
+    assert_eq!(refusal(&directory.post(".search", &json!({})).await).0, 501);
+}
+
+#[tokio::test]
+async fn a_reference_names_what_it_may_refer_to() {
+    let directory = directory().await;
+    let told = directory.get("Schemas/urn:ietf:params:scim:schemas:core:2.0:Group").await.json();
+    let members = &told["attributes"][1];
+    assert_eq!(members["name"], "members");
+    let parts = members["subAttributes"].as_array().unwrap();
+    let mutability: Vec<&str> = parts.iter().map(|part| part["mutability"].as_str().unwrap()).collect();
+    assert_eq!(mutability, ["immutable", "immutable", "readOnly", "readOnly"]);
+    assert_eq!((&parts[1]["name"], &parts[1]["referenceTypes"]), (&json!("$ref"), &json!(["User"])));
 }

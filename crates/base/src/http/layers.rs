@@ -9,7 +9,7 @@ use std::{any::Any, sync::Arc, time::Instant};
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
-    http::{HeaderName, HeaderValue, Method, header},
+    http::{HeaderName, HeaderValue, Method, Uri, header},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
@@ -18,7 +18,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tracing::Instrument;
 
 use super::{
-    Peer, Problem, ProblemCode, Route,
+    Peer, Problem, ProblemCode, Route, ScimError,
     address::{ClientCertificate, client_address, proxied_certificate},
     headers,
 };
@@ -30,6 +30,8 @@ const LARGEST_BODY: u64 = 1024 * 1024;
 const LONGEST_TARGET: usize = 16 * 1024;
 /// All header names and values together; RFC 6585 §5 has a status for more.
 const LARGEST_HEAD: usize = 16 * 1024;
+/// Below it is what directories ask for.
+const SCIM: &str = "/scim/v2/";
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What is known about a request before its handler runs.
@@ -58,13 +60,24 @@ where
         router = router.route(path, handler);
     }
     router
-        .fallback(|| async { Problem::from(ProblemCode::NotFound) })
-        .method_not_allowed_fallback(|| async { Problem::from(ProblemCode::MethodNotAllowed) })
+        .fallback(|uri: Uri| async move { without_route(&uri, ProblemCode::NotFound) })
+        .method_not_allowed_fallback(
+            |uri: Uri| async move { without_route(&uri, ProblemCode::MethodNotAllowed) },
+        )
         // Innermost first. `route_layer` runs only for requests with a route, so it knows the pattern.
         .route_layer(axum::middleware::from_fn(remember_route))
         .layer(CatchPanicLayer::custom(on_panic))
         .layer(from_fn_with_state(core, observe))
         .with_state(app)
+}
+
+/// The answer where there is no route. Directories understand only errors of SCIM (RFC 7644 §3.12).
+fn without_route(uri: &Uri, code: ProblemCode) -> Response {
+    let problem = Problem::from(code);
+    if uri.path().starts_with(SCIM) {
+        return ScimError::from(problem).into_response();
+    }
+    problem.into_response()
 }
 
 /// The same layers for routes in front of the service, such as pages: request id, log line, metrics, timeout, panic

@@ -71,7 +71,9 @@ fn known(schema: &Schema, attr: &Attr) -> Result<Known, Invalid> {
             Kind::Complex(parts) if schema::find(parts, sub).is_some() => {
                 Ok(Known::Attribute(attribute, extension))
             }
-            Kind::Complex(_) | Kind::Text | Kind::Boolean | Kind::Reference | Kind::Binary => Err(unknown()),
+            Kind::Complex(_) | Kind::Text | Kind::Boolean | Kind::Reference(_) | Kind::Binary => {
+                Err(unknown())
+            }
         },
         (Some(found), _) => Ok(found),
         (None, _) => Err(unknown()),
@@ -118,7 +120,7 @@ fn values<'a>(schema: &Schema, attr: &Attr, resource: &'a Resource) -> (Vec<&'a 
     let case_exact = match known(schema, attr) {
         Ok(Known::Attribute(attribute, _)) => match attribute.kind {
             Kind::Complex(parts) => schema::find(parts, part).is_some_and(|part| part.case_exact),
-            Kind::Text | Kind::Boolean | Kind::Reference | Kind::Binary => attribute.case_exact,
+            Kind::Text | Kind::Boolean | Kind::Reference(_) | Kind::Binary => attribute.case_exact,
         },
         Ok(Known::Common) => false,
         Err(_) => return (Vec::new(), false),

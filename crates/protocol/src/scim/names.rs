@@ -48,7 +48,7 @@ pub fn target(schema: &Schema, attr: &Attr) -> Result<Target, Invalid> {
     };
     match (attribute.kind, &attr.sub) {
         (Kind::Complex(parts), Some(sub)) if schema::find(parts, sub).is_none() => Err(unknown()),
-        (Kind::Text | Kind::Boolean | Kind::Reference | Kind::Binary, Some(_)) => Err(unknown()),
+        (Kind::Text | Kind::Boolean | Kind::Reference(_) | Kind::Binary, Some(_)) => Err(unknown()),
         (_, _) => Ok(Target::Attribute(attribute, extension)),
     }
 }

@@ -159,7 +159,7 @@ pub(super) fn element(attribute: &Attribute, value: &Value) -> Result<Option<Val
         (Kind::Complex(_), Value::Bool(_) | Value::Number(_) | Value::Array(_)) => {
             return Err(wrong(attribute, "objects"));
         }
-        (Kind::Text | Kind::Boolean | Kind::Reference | Kind::Binary, value) => simple(attribute, value)?,
+        (Kind::Text | Kind::Boolean | Kind::Reference(_) | Kind::Binary, value) => simple(attribute, value)?,
     }
     .filter(|value| !empty(value)))
 }
@@ -174,14 +174,14 @@ fn single(attribute: &Attribute, value: &Value) -> Result<Option<Value>, Invalid
             _ => Err(wrong(attribute, "one value")),
         },
         (Kind::Complex(_), value) => element(attribute, value),
-        (Kind::Text | Kind::Boolean | Kind::Reference | Kind::Binary, Value::Object(members)) => {
+        (Kind::Text | Kind::Boolean | Kind::Reference(_) | Kind::Binary, Value::Object(members)) => {
             unambiguous(members)?;
             match schema_member(members, "value") {
                 Some(Value::Object(_) | Value::Array(_)) | None => Err(wrong(attribute, "one value")),
                 Some(inner) => simple(attribute, inner),
             }
         }
-        (Kind::Text | Kind::Boolean | Kind::Reference | Kind::Binary, value) => simple(attribute, value),
+        (Kind::Text | Kind::Boolean | Kind::Reference(_) | Kind::Binary, value) => simple(attribute, value),
     }
 }
 

@@ -12,7 +12,8 @@ pub const ENTERPRISE: &str = "urn:ietf:params:scim:schemas:extension:enterprise:
 pub enum Kind {
     Text,
     Boolean,
-    Reference,
+    /// With what it may refer to (RFC 7643 §7).
+    Reference(&'static [&'static str]),
     Binary,
     Complex(&'static [Attribute]),
 }
@@ -30,11 +31,22 @@ pub struct Attribute {
     pub note: &'static str,
 }
 
-/// Whether a directory may write it.
+/// Whether a directory may write it. A part of a value that is immutable comes and goes with the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutability {
     ReadWrite,
+    Immutable,
     ReadOnly,
+}
+
+impl Mutability {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadWrite => "readWrite",
+            Self::Immutable => "immutable",
+            Self::ReadOnly => "readOnly",
+        }
+    }
 }
 
 /// Whether two resources of an organization may have the same value.
@@ -59,6 +71,10 @@ const fn of(name: &'static str, kind: Kind) -> Attribute {
 
 const fn text(name: &'static str) -> Attribute {
     of(name, Kind::Text)
+}
+
+const fn read_only(attribute: Attribute) -> Attribute {
+    Attribute { mutability: Mutability::ReadOnly, ..attribute }
 }
 
 const fn many(name: &'static str, parts: &'static [Attribute]) -> Attribute {
@@ -88,21 +104,34 @@ const ADDRESS: &[Attribute] = &[
     of("primary", Kind::Boolean),
 ];
 
-const LINKED: &[Attribute] = &[
-    Attribute { case_exact: true, ..text("value") },
-    of("$ref", Kind::Reference),
-    text("display"),
-    text("type"),
+const EXTERNAL: Kind = Kind::Reference(&["external"]);
+const TO_USER: Kind = Kind::Reference(&["User"]);
+const TO_GROUP: Kind = Kind::Reference(&["Group"]);
+
+/// A group of a user.
+const GROUP_OF: &[Attribute] = &[
+    read_only(Attribute { case_exact: true, ..text("value") }),
+    read_only(of("$ref", TO_GROUP)),
+    read_only(text("display")),
+    read_only(text("type")),
+];
+
+/// A member of a group: always a user, and what is shown besides the id is the user's.
+const MEMBER: &[Attribute] = &[
+    Attribute { case_exact: true, mutability: Mutability::Immutable, ..text("value") },
+    Attribute { mutability: Mutability::Immutable, ..of("$ref", TO_USER) },
+    read_only(text("display")),
+    read_only(text("type")),
 ];
 
 const CERTIFICATE: &[Attribute] =
     &[of("value", Kind::Binary), text("display"), text("type"), of("primary", Kind::Boolean)];
 
 const PHOTO: &[Attribute] =
-    &[of("value", Kind::Reference), text("display"), text("type"), of("primary", Kind::Boolean)];
+    &[of("value", EXTERNAL), text("display"), text("type"), of("primary", Kind::Boolean)];
 
 const MANAGER: &[Attribute] =
-    &[Attribute { case_exact: true, ..text("value") }, of("$ref", Kind::Reference), text("displayName")];
+    &[Attribute { case_exact: true, ..text("value") }, of("$ref", TO_USER), text("displayName")];
 
 pub const EXTERNAL_ID: Attribute = Attribute { case_exact: true, ..text("externalId") };
 
@@ -119,7 +148,7 @@ const USER_ATTRIBUTES: &[Attribute] = &[
     of("name", Kind::Complex(NAME)),
     text("displayName"),
     text("nickName"),
-    of("profileUrl", Kind::Reference),
+    of("profileUrl", EXTERNAL),
     text("title"),
     text("userType"),
     text("preferredLanguage"),
@@ -131,7 +160,7 @@ const USER_ATTRIBUTES: &[Attribute] = &[
     many("ims", VALUES),
     many("photos", PHOTO),
     many("addresses", ADDRESS),
-    Attribute { mutability: Mutability::ReadOnly, note: GROUPS_NOTE, ..many("groups", LINKED) },
+    read_only(Attribute { note: GROUPS_NOTE, ..many("groups", GROUP_OF) }),
     many("entitlements", VALUES),
     many("roles", VALUES),
     many("x509Certificates", CERTIFICATE),
@@ -148,7 +177,7 @@ const ENTERPRISE_ATTRIBUTES: &[Attribute] = &[
 
 const GROUP_ATTRIBUTES: &[Attribute] = &[
     Attribute { required: true, uniqueness: Uniqueness::Server, ..text("displayName") },
-    Attribute { note: MEMBERS_NOTE, ..many("members", LINKED) },
+    Attribute { note: MEMBERS_NOTE, ..many("members", MEMBER) },
 ];
 
 #[derive(Debug, Clone, Copy)]
@@ -231,7 +260,7 @@ impl Attribute {
         let kind = match self.kind {
             Kind::Text => "string",
             Kind::Boolean => "boolean",
-            Kind::Reference => "reference",
+            Kind::Reference(_) => "reference",
             Kind::Binary => "binary",
             Kind::Complex(_) => "complex",
         };
@@ -241,8 +270,8 @@ impl Attribute {
             "multiValued": self.multi_valued,
             "description": format!("{} of RFC 7643{}", self.name, self.note),
             "required": self.required,
-            "caseExact": self.case_exact || matches!(self.kind, Kind::Reference | Kind::Binary),
-            "mutability": if self.is_read_only() { "readOnly" } else { "readWrite" },
+            "caseExact": self.case_exact || matches!(self.kind, Kind::Reference(_) | Kind::Binary),
+            "mutability": self.mutability.as_str(),
             "returned": "default",
             "uniqueness": match self.uniqueness {
                 Uniqueness::None => "none",
@@ -253,7 +282,7 @@ impl Attribute {
             Kind::Complex(parts) => {
                 document["subAttributes"] = parts.iter().map(Self::document).collect();
             }
-            Kind::Reference => document["referenceTypes"] = json!(["external", "User", "Group"]),
+            Kind::Reference(types) => document["referenceTypes"] = json!(types),
             Kind::Text | Kind::Boolean | Kind::Binary => {}
         }
         document

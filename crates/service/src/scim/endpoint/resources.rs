@@ -27,6 +27,7 @@ type Ids = Path<(String, String)>;
 
 pub(super) fn routes() -> Vec<Route> {
     let all = [
+        Route::post("/scim/v2/{organization}/.search", ACCESS, search_all),
         Route::get(USERS, ACCESS, list_users),
         Route::post(USERS, ACCESS, create_user),
         Route::post("/scim/v2/{organization}/Users/.search", ACCESS, search_users),
@@ -81,6 +82,12 @@ async fn groups_of(door: &Door, sent: &Map<String, Value>) -> Result<Response, S
     let query = query::read(&door.call, "Groups", sent)?;
     let page = Box::pin(listing::groups(&door.call, &query)).await?;
     Ok(query::answer(&door.call, "Groups", &query, &page))
+}
+
+/// A server may leave out searching all types at once (RFC 7644 §3.4.2.1), and says so (§3.12).
+async fn search_all(door: Door) -> Response {
+    let text = "search users or groups; both at once is not supported";
+    door.answer(Err(ScimError::new(StatusCode::NOT_IMPLEMENTED, text))).await
 }
 
 async fn list_users(door: Door) -> Response {
