@@ -11,5 +11,6 @@ CREATE TABLE directory_session (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (organization_id, sid_hash, session_id)
 );
+CREATE INDEX directory_session_of ON directory_session (account_id);
 CREATE INDEX directory_session_by_age ON directory_session (created_at);
 COMMENT ON TABLE directory_session IS 'shard: organization_id. Sessions of an organization''s directory on which sessions here rest.';

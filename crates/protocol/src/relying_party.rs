@@ -22,6 +22,8 @@ pub struct Provider {
     pub jwks_uri: String,
     /// It names itself in every authorization response (RFC 9207 §3).
     pub sends_iss: bool,
+    /// It puts the claims into ID tokens for which a request asks (Core §5.5).
+    pub takes_claims: bool,
 }
 
 /// Why metadata cannot be used. The texts are for the administrator of the connection.
@@ -74,6 +76,7 @@ impl Provider {
             token_endpoint: endpoint("token_endpoint")?,
             jwks_uri: endpoint("jwks_uri")?,
             sends_iss: document["authorization_response_iss_parameter_supported"] == true,
+            takes_claims: document["claims_parameter_supported"] == true,
         })
     }
 

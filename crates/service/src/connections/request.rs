@@ -5,10 +5,11 @@ use porteiro_protocol::{
     id::{ChallengeId, ConnectionId, FlowId},
     pkce::CodeVerifier,
 };
+use serde_json::{Map, Value, json};
 use subtle::ConstantTimeEq;
 use url::Url;
 
-use super::{Connection, Requested, Unusable, providers::Want};
+use super::{Connection, Owner, Requested, Unusable, providers::Want};
 use crate::App;
 
 /// The address that the provider sends people back to. Each connection has its own: an answer at the address of another
@@ -83,6 +84,12 @@ pub async fn request(
         .append_pair("nonce", &secrets.nonce)
         .append_pair("code_challenge", &URL_SAFE_NO_PAD.encode(verifier.challenge()))
         .append_pair("code_challenge_method", "S256");
+    // A scope alone may put claims only into userinfo (Core §5.4), which is never fetched.
+    if let (Owner::Organization(_, entry), true) = (&connection.owner, known.provider.takes_claims) {
+        let names = ["email", "email_verified", "name", "preferred_username", &entry.subject_claim];
+        let wanted: Map<_, _> = names.map(|name| (name.to_owned(), Value::Null)).into_iter().collect();
+        url.query_pairs_mut().append_pair("claims", &json!({"id_token": wanted}).to_string());
+    }
     if let Some(requested) = requested {
         url.query_pairs_mut().append_pair("max_age", &requested.max_age.to_string());
         if requested.login {

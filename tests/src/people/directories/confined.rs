@@ -264,6 +264,30 @@ async fn a_directorys_sign_in_as_somebody_else_leaves_the_session_of_the_account
     assert_eq!(browser.get("/v1/account").await.json()["id"], account);
 }
 
+/// After a step-up the browser has two sessions of the same person.
+#[tokio::test]
+async fn a_client_signs_its_person_out_of_both_of_their_sessions() {
+    let world = linked().await;
+    let mut asked = world.vouched("ana-there", &[]).await;
+    world.tokens(&mut asked).await;
+    let mut asked = world.ask(asked.browser, &[("prompt", "login")]).await;
+    let proof = json!({"identifier": "ana@example.test", "password": PASSWORD});
+    asked.flow.act(&mut asked.browser, "password/check", proof).await;
+    if asked.flow.stage() == "enrol" {
+        asked.flow.act(&mut asked.browser, "enrol/skip", nothing()).await;
+    }
+    let tokens = world.tokens(&mut asked).await;
+    let mut browser = asked.browser;
+    assert!(browser.session().is_some() && browser.confined_session().is_some());
+    let hint = tokens["id_token"].as_str().unwrap();
+    assert_eq!(browser.get(&format!("/connect/logout?id_token_hint={hint}")).await.status, 200);
+    assert!(browser.session().is_none() && browser.confined_session().is_none());
+    let answer = asks(&world, &mut browser, &[("organization", "acme"), ("prompt", "none")]).await;
+    assert_eq!(parameter(&answer, "error").as_deref(), Some("login_required"), "{answer}");
+    let open = "SELECT count(*) FROM session WHERE ended_at IS NULL AND NOT proofs @? '$[*].method'";
+    assert_eq!(world.app.count(open).await, 0, "no confined one is left");
+}
+
 /// Both sessions end when the person says so on our page.
 #[tokio::test]
 async fn whoever_signs_out_of_the_browser_signs_out_of_both_sessions() {

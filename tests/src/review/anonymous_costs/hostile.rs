@@ -275,6 +275,10 @@ pub fn request(world: &World, cost: &Cost, number: u32) -> Request<Body> {
         ("GET", "/.well-known/oauth-protected-resource/{*resource}") => {
             get(&format!("/.well-known/oauth-protected-resource/stranger-{number}.example/{}", world.large))
         }
+        ("POST", path) if path.starts_with("/connect/federation/") => {
+            let path = path.replace("{organization}", &id(number)).replace("{connection}", &id(number + 1));
+            finish(form(&path, &[("logout_token", format!("e30.{number}.AA"))]))
+        }
         ("GET", path) => get(&format!("{path}?junk={number}")),
         (method, path) => panic!("say what a stranger sends to {method} {path}"),
     }

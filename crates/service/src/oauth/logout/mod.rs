@@ -99,10 +99,15 @@ async fn leave(app: &Arc<App>, context: &RequestContext, form: &Parameters) -> R
         Some(Hint::Own(claims)) => present.iter().find(|(_, it)| is_of(app, &claims, it)),
         Some(Hint::Outdated | Hint::Foreign) | None => None,
     };
-    // The client that names its session ends that one. The browser may have a session of another person.
+    // The client that names its session signs that person out: also of the session that a directory vouches for beside
+    // that of their account. The browser may have a session of another person, which stays.
     if let Some((forgets, session)) = same {
-        end(app, context, session).await?;
-        return Ok(Left::Out { to, forgets });
+        let is_theirs = |it: &Present| it.account_id == session.account_id;
+        for (_, session) in present.iter().filter(|(_, it)| is_theirs(it)) {
+            end(app, context, session).await?;
+        }
+        let all = present.iter().all(|(_, it)| is_theirs(it));
+        return Ok(Left::Out { to, forgets: if all { EVERYTHING } else { forgets } });
     }
     let token = confirmation(app, &present);
     let said_so = form.get("confirm").is_some_and(|confirm| {

@@ -61,6 +61,15 @@ pub(super) const SOURCES: &[Source] = &[
         ..EMPTY
     },
     Source {
+        table: "directory_session",
+        about: OF_ACCOUNT,
+        key: Key::Text("concat_ws(' ', t.organization_id, t.session_id)"),
+        shown: "organization_id session_id connection_id identity_id created_at",
+        withheld: &[("sid_hash", HASH), ("account_id", SAME)],
+        erasure: Deleted,
+        ..EMPTY
+    },
+    Source {
         table: "external_identity",
         about: OF_MEMBER,
         key: Key::Id("t.identity_id"),
