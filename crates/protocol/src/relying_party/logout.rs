@@ -140,6 +140,13 @@ mod tests {
             assert_eq!(check(&with(name, value)), Err(error), "{name}");
         }
         let nobody = with("sub", json!(null));
-        assert_eq!(check(&{ let mut it = nobody; it["sid"] = json!(null); it }), Err(LogoutTokenError::Nobody));
+        assert_eq!(
+            check(&{
+                let mut it = nobody;
+                it["sid"] = json!(null);
+                it
+            }),
+            Err(LogoutTokenError::Nobody)
+        );
     }
 }

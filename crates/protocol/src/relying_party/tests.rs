@@ -73,7 +73,10 @@ fn check(claims: &Value) -> Result<Asserted, IdTokenError> {
 
 #[test]
 fn an_id_token_is_accepted_for_exactly_this_request() {
-    assert_eq!(check(&claims()).unwrap(), Asserted { subject: "248289761001".into(), sid: None, auth_time: None });
+    assert_eq!(
+        check(&claims()).unwrap(),
+        Asserted { subject: "248289761001".into(), sid: None, auth_time: None }
+    );
     for good in [json!(["porteiro"]), json!("porteiro")] {
         assert!(check(&with(claims(), "aud", good)).is_ok());
     }

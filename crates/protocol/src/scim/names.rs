@@ -79,7 +79,10 @@ pub(super) fn member(
 /// Checks that what is left out says nothing about the attribute that is never ignored.
 pub(super) fn left_out(schema: &Schema, name: &str, value: &Value) -> Result<(), Invalid> {
     if name.eq_ignore_ascii_case("Operations") {
-        return Err(Invalid::new(ErrorKind::InvalidSyntax, "a whole resource has no Operations; send them by PATCH"));
+        return Err(Invalid::new(
+            ErrorKind::InvalidSyntax,
+            "a whole resource has no Operations; send them by PATCH",
+        ));
     }
     if means(schema.guarded, name) {
         return Err(hidden(schema));

@@ -168,7 +168,14 @@ pub(super) struct Happened {
 
 impl From<security_log::Entry> for Happened {
     fn from(entry: security_log::Entry) -> Self {
-        let security_log::Entry { id, kind, at, details, address, user_agent } = entry;
+        let security_log::Entry { id, kind, at, mut details, mut address, mut user_agent } = entry;
+        // What the platform notes is for the platform, and the device is its administrator's.
+        if let Value::Object(members) = &mut details
+            && members.remove("by").is_some()
+        {
+            members.remove("reason");
+            (address, user_agent) = (None, None);
+        }
         Self { id: id.into(), kind, at: at.into(), details, address, user_agent }
     }
 }

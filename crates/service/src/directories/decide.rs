@@ -76,23 +76,28 @@ pub fn admit(entry: &Entry, described: &Described, known: &Known) -> Result<Admi
             return Ok(Admission::Claims(membership));
         }
         Some(Provisioned::Unclaimed(_)) => {
-            return Err("SCIM provisioned the person, and people do not claim provisioned memberships by this \
+            return Err(
+                "SCIM provisioned the person, and people do not claim provisioned memberships by this \
                         connection: set match_provisioned"
-                .into());
+                    .into(),
+            );
         }
         Some(Provisioned::Claimed) => {
-            return Err("an account has claimed the membership that SCIM provisioned for the person: they continue \
+            return Err(
+                "an account has claimed the membership that SCIM provisioned for the person: they continue \
                         with that account, or an administrator removes the membership"
-                .into());
+                    .into(),
+            );
         }
         Some(Provisioned::Disabled) => {
             return Err("SCIM or an administrator disabled the member with this externalId".into());
         }
     }
     if entry.jit_role.is_none() {
-        let mut why = "no member is linked to the identity, and people do not join by this connection: invite the \
+        let mut why =
+            "no member is linked to the identity, and people do not join by this connection: invite the \
                        person, or set jit_role"
-            .to_owned();
+                .to_owned();
         if entry.match_provisioned {
             why.push_str(&unmatched(entry, described));
         }
@@ -126,7 +131,9 @@ fn unmatched(entry: &Entry, described: &Described) -> String {
             "; no provisioned member has the externalId {value}, which is the claim {claim}: map the same attribute of \
              the directory to externalId (in Microsoft Entra ID objectId, not mailNickname)"
         ),
-        None => format!("; the ID token has no claim {claim}, which is compared with externalId: change subject_claim"),
+        None => format!(
+            "; the ID token has no claim {claim}, which is compared with externalId: change subject_claim"
+        ),
     }
 }
 

@@ -26,8 +26,8 @@ use porteiro_protocol::{
 use serde::{Deserialize, Serialize};
 
 pub use claim::{Attached, Claim, Claimant, attach};
-pub use decide::{Admission, Described};
 use decide::Provisioned;
+pub use decide::{Admission, Described};
 pub use ending::{ENDING, end_epoch};
 pub use linked::{Linked, unlink_one};
 pub use rejection::record_rejection;

@@ -1,4 +1,6 @@
-use porteiro_protocol::id::{AccountId, ConnectionId, DirectoryIdentityId, MembershipId, OrganizationId, SessionId};
+use porteiro_protocol::id::{
+    AccountId, ConnectionId, DirectoryIdentityId, MembershipId, OrganizationId, SessionId,
+};
 use tokio_postgres::Row;
 use uuid::Uuid;
 

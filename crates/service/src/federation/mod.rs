@@ -117,7 +117,8 @@ async fn end_of_account(
     connection: &Connection,
     signed_out: &SignedOut,
 ) -> Result<(), Refused> {
-    let no_subject = Refused::Unfit("the logout token names no subject, and sessions of this provider are not known here");
+    let no_subject =
+        Refused::Unfit("the logout token names no subject, and sessions of this provider are not known here");
     let subject = signed_out.subject.as_deref().ok_or(no_subject)?;
     let linked = federated::find_linked(app, connection, subject).await?;
     let done = app

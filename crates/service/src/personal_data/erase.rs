@@ -32,21 +32,30 @@ pub const ERASURE: JobKind<App> =
         .every(|_| 3_600);
 
 /// Erases accounts that are due, and returns how many.
+///
+/// # Errors
+/// The last one: an account that cannot be erased now keeps no other from it.
 pub async fn erase_due(app: &App) -> Result<usize, StoreError> {
-    let mut erased = 0;
+    let (mut erased, mut failed) = (0, None);
     for account in store::due(&app.store).await? {
-        // In short statements, as there may be many. A node that is killed here leaves the rest to the next run: the
-        // account is still due.
-        while store::erase_addresses(&app.store, account).await? > 0 {}
-        let context = RequestContext::of_job(Id::random(&*app.entropy));
-        let context = &context;
-        let gone = app
-            .store
-            .run_tx("personal_data.erase", |tx| async move { erase(app, &tx, context, account).await })
-            .await?;
-        erased += usize::from(gone);
+        match erase_one(app, account).await {
+            Ok(gone) => erased += usize::from(gone),
+            Err(error) => {
+                tracing::warn!(%error, %account, "an account that is due was not erased");
+                failed = Some(error);
+            }
+        }
     }
-    Ok(erased)
+    failed.map_or(Ok(erased), Err)
+}
+
+async fn erase_one(app: &App, account: AccountId) -> Result<bool, StoreError> {
+    // In short statements, as there may be many. A node that is killed here leaves the rest to the next run: the account
+    // is still due.
+    while store::erase_addresses(&app.store, account).await? > 0 {}
+    let context = RequestContext::of_job(Id::random(&*app.entropy));
+    let context = &context;
+    app.store.run_tx("personal_data.erase", |tx| async move { erase(app, &tx, context, account).await }).await
 }
 
 /// `false` if the person kept the account, or the platform disabled it, in the meantime.

@@ -4,6 +4,7 @@
 mod confined;
 mod ended;
 mod entering;
+mod lasting;
 mod linking;
 mod managing;
 mod never_by_address;

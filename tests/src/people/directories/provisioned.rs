@@ -68,7 +68,8 @@ async fn an_account_that_is_a_member_claims_no_second_membership() {
     let why = &world.rejected().await[0];
     assert!(why.contains(&id) && why.contains(&member.to_string()), "{why}");
     assert_eq!(world.app.count("SELECT count(*) FROM directory_identity").await, 0);
-    let unclaimed = format!("SELECT count(*) FROM membership WHERE membership_id = '{id}' AND state = 'provisioned'");
+    let unclaimed =
+        format!("SELECT count(*) FROM membership WHERE membership_id = '{id}' AND state = 'provisioned'");
     assert_eq!(world.app.count(&unclaimed).await, 1);
 }
 
@@ -91,7 +92,8 @@ async fn a_connection_that_does_not_match_gives_no_provisioned_membership_and_no
     world.app.sql("UPDATE organization_connection SET match_provisioned = true").await;
     let asked = world.vouched("x-ben", &[]).await;
     assert_eq!(asked.flow.offers(), ["claim/existing"]);
-    let unclaimed = format!("SELECT count(*) FROM membership WHERE membership_id = '{ana}' AND state = 'provisioned'");
+    let unclaimed =
+        format!("SELECT count(*) FROM membership WHERE membership_id = '{ana}' AND state = 'provisioned'");
     assert_eq!(world.app.count(&unclaimed).await, 1);
     assert_eq!(world.app.count("SELECT count(*) FROM account").await, 0);
 }

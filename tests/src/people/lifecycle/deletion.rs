@@ -107,3 +107,17 @@ async fn a_disabled_account_waits_until_the_platform_has_decided() {
     assert_eq!(personal_data::erase_due(&app.app).await.unwrap(), 1);
     assert_eq!(personal_data::erase_due(&app.app).await.unwrap(), 0);
 }
+
+/// Nobody would own it afterwards.
+#[tokio::test]
+async fn whoever_is_leaving_founds_no_organization() {
+    let app = app().await;
+    let mut browser = register_with_password(&app, "ana@example.test").await;
+    delete(&mut browser).await;
+    let mut back = sign_in(&app, "ana@example.test").await;
+    let founded = back.post("/v1/organizations", &json!({"slug": "orphan", "name": "Orphan"})).await;
+    assert_eq!(founded.status, 409, "{}", founded.text());
+    assert_eq!(back.delete("/v1/account/deletion").await.status, 204);
+    let founded = back.post("/v1/organizations", &json!({"slug": "orphan", "name": "Orphan"})).await;
+    assert_eq!(founded.status, 201, "{}", founded.text());
+}

@@ -23,6 +23,12 @@ async fn a_recovery_that_the_platform_starts_waits_and_is_finished_by_its_owner(
     assert_eq!(answer.status, 200, "{}", answer.text());
     let told: Vec<String> = answer.json().as_object().unwrap().keys().cloned().collect();
     assert_eq!(told, ["recovery_hold_until"], "no link, code or secret");
+    let activity = ana.get("/v1/account/activity").await.text();
+    assert!(activity.contains("recovery"), "{activity}");
+    assert!(
+        !activity.contains("ticket 7") && !activity.contains("\"by\""),
+        "what the platform notes is its own: {activity}"
+    );
     let hours = "SELECT round(extract(epoch FROM recovery_hold_until - now()) / 3600)::bigint FROM account";
     assert_eq!(app.count(hours).await, 72);
     let (subject, text) = app.mail("ana@example.test").await;

@@ -5,6 +5,7 @@ use porteiro_service::{api_keys::KeyKind, oauth::clients::Trust};
 use porteiro_testkit::{Answer, TestApp};
 use serde_json::json;
 
+use super::prove;
 use crate::{
     agents::driver::{Scene, exchanged},
     oauth::driver::Relying,
@@ -81,4 +82,13 @@ async fn a_first_party_app_acts_for_the_person_after_a_recent_proof_only() {
         assert_eq!(answer.status, 401, "{path}: {}", answer.text());
         assert!(answer.header("www-authenticate").contains("insufficient_user_authentication"), "{path}");
     }
+    // What the person proves in a browser afterwards is not the app's. Tokens say the second.
+    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    prove(&app, &mut scene.browser).await;
+    for (method, path) in [(Method::POST, "/v1/account/export"), (Method::DELETE, "/v1/account")] {
+        assert_eq!(call(&app, method, path, token, None, &[]).await.status, 401, "{path}");
+    }
+    let newer = console.tokens(&mut scene.browser, &app, &[("scope", "account")]).await;
+    let token = newer["access_token"].as_str().unwrap();
+    assert_eq!(call(&app, Method::POST, "/v1/account/export", token, None, &[]).await.status, 200);
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::turn;
 use crate::{
     App,
-    accounts::{self, Account},
+    accounts::{self, Account, AccountState},
     api::Patch,
     http::{Problem, ProblemCode, RequestContext, TxProblem},
     mail::templates::Locale,
@@ -75,6 +75,10 @@ async fn update(
         .try_tx_in_turn(turn(me), "account.update", |tx| async move {
             accounts::lock(&tx, me.account_id).await?;
             let account = accounts::find(&tx, me.account_id).await?.ok_or(ProblemCode::NotFound)?;
+            // The account may have been erased while this waited.
+            if account.state != AccountState::Active {
+                return Err(ProblemCode::Unauthenticated.into());
+            }
             let before = Profile::from(&account);
             let after = patch.apply(&before)?.checked(&before)?;
             let members = after.changed(&before);

@@ -9,6 +9,7 @@ use super::super::{
 };
 use crate::{
     App,
+    accounts::{self, AccountState},
     api_keys::{self, Key, KeyKind, Made, Place, Wanted, Whose, note},
     audit_trail::{Actor, ActorKind, TrailKind},
     http::{Problem, ProblemCode, RequestContext, TxProblem},
@@ -16,7 +17,7 @@ use crate::{
     organizations::{self, Name, Status},
     refusals::{self, Holder, Refusal, RefusalId, Rule},
     security_log::EventKind,
-    sessions::SignedIn,
+    sessions::{self, SignedIn},
     store::{Reader, StoreError, Tx},
 };
 
@@ -72,6 +73,13 @@ pub(super) async fn by_person(
     let secret = ApiKey::generate(&*app.entropy);
     let shown = &secret;
     let outcome = app.store.try_tx("api_keys.make_personal", |tx| async move {
+        accounts::lock(&tx, me.account_id).await?;
+        // The account may have been disabled, or its deletion requested, while this waited, and the session with it.
+        let found = accounts::find(&tx, me.account_id).await?;
+        let active = found.is_some_and(|account| account.state == AccountState::Active);
+        if !active || !sessions::is_open(&tx, me.session_id, me.account_id).await? {
+            return Err(ProblemCode::Unauthenticated.into());
+        }
         let found = organizations::find_named(&tx, &Name::parse(organization)).await?;
         let found = found.ok_or(ProblemCode::NotFound)?;
         organizations::lock(&tx, found.id).await?;

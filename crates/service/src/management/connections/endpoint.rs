@@ -186,7 +186,11 @@ fn show(app: &App, connection: Connection) -> Option<Shown> {
     let Owner::Organization(organization, entry) = connection.owner else { return None };
     Some(Shown {
         redirect_uri: connections::redirect_uri(app, connection.id),
-        backchannel_logout_uri: format!("{}/connect/federation/{organization}/{}/logout", app.issuer(), connection.id),
+        backchannel_logout_uri: format!(
+            "{}/connect/federation/{organization}/{}/logout",
+            app.issuer(),
+            connection.id
+        ),
         jwks_uri: format!("{}/.well-known/jwks.json", app.issuer()),
         id: connection.id,
         name: connection.name,

@@ -36,11 +36,15 @@ use crate::{
     flow,
     http::{OAuthError, Problem, ProblemCode, RequestContext},
     members::{self, Member, Unusable, Whom},
-    oauth::access_token::{self, Carried},
+    oauth::{
+        access_token::{self, Carried, Spoken},
+        grants,
+    },
     organizations::{Proved, Status},
     permissions::Reach,
     platform,
     refusals::{Holder, Rule},
+    store::StoreError,
 };
 
 const BELOW_LEVEL: &str =
@@ -91,6 +95,21 @@ async fn admit(guard: &Guard, context: &RequestContext, parts: &Parts) -> Result
         return Err(ProblemCode::OrganizationSuspended.into());
     }
     Ok(caller)
+}
+
+/// What changes made with this permission leave behind stays after the caller's sign-in: who disables the connection of a
+/// directory would not end it (docs/decisions/0121).
+fn outlasts(asked: &Permission) -> bool {
+    const LASTING: &[&str] = &["api-keys", "invitations", "connections", "trusts", "domains"];
+    LASTING.contains(&asked.resource())
+}
+
+/// Whether only a directory vouches for the member.
+async fn is_vouched_for(app: &App, spoken: &Spoken) -> Result<bool, StoreError> {
+    match (spoken.claims.grant, spoken.account) {
+        (Some(grant), Some(account)) => grants::is_confined(&app.store, grant, account).await,
+        (_, _) => Ok(false),
+    }
 }
 
 /// The organization in the path: `/v1/organizations/{id}/…`.
@@ -189,11 +208,14 @@ async fn with_token(
             let now = app.clock.now();
             let caller = of_member(member, held.clone(), spoken.claims.actor.clone(), spoken.proved(now));
             spoken.admitted(now).map_err(OAuthError::from)?;
+            let changes = parts.method != Method::GET;
+            let alone = changes && outlasts(asked) && is_vouched_for(app, &spoken).await?;
             let rule = match (carries(asked), held.covers(asked), &caller.actor.act) {
                 (false, _, _) => Rule::CredentialLacksPermission,
                 (true, false, _) => Rule::PermissionNotHeld,
                 // An impersonation may not make changes that outlast it: keys, members, roles.
-                (true, true, Some(_)) if parts.method != Method::GET => Rule::ReadOnlyForActing,
+                (true, true, Some(_)) if changes => Rule::ReadOnlyForActing,
+                (true, true, None) if alone => Rule::DirectoryAlone,
                 (true, true, Some(_) | None) => {
                     return Ok(Caller { held: token.narrows(held.clone()), token: Some(token), ..caller });
                 }

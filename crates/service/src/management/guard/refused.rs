@@ -32,6 +32,9 @@ impl Asking<'_> {
         let asked = self.asked;
         let would_pass = if rule == Rule::ReadOnlyForActing {
             "the same request by the member".to_owned()
+        } else if rule == Rule::DirectoryAlone {
+            "the same request with a token that was granted after a proof of the member's own account"
+                .to_owned()
         } else if rule == Rule::OtherPlace {
             format!("a credential of this organization or of the platform that carries {asked}")
         } else {
@@ -80,6 +83,9 @@ impl Asking<'_> {
     async fn record(&self, refusal: Refusal) -> Turned {
         let detail = if refusal.rule == Rule::ReadOnlyForActing {
             "impersonation gives read-only access".to_owned()
+        } else if refusal.rule == Rule::DirectoryAlone {
+            "only the organization's directory vouches for you: sign in with your own account first"
+                .to_owned()
         } else {
             format!("the permission {} is required", self.asked)
         };

@@ -62,7 +62,10 @@ async fn with_token(
     let signed_in = async {
         let bearer = access_token::check(app, context, &carried, "account").await?;
         let signed_in = sessions::of_grant(&app.store, bearer.grant.uuid(), bearer.account).await?;
-        let signed_in = signed_in.ok_or_else(access_token::invalid_token)?;
+        let mut signed_in = signed_in.ok_or_else(access_token::invalid_token)?;
+        // The token is worth what was proved when it was granted. What the person proves later, in a browser, is not the
+        // app's: it asks for another token (RFC 9470).
+        signed_in.proofs.retain(|proof| proof.at.unix_timestamp() <= bearer.auth_time);
         Ok::<_, OAuthError>((signed_in, TokenClient(bearer.client_id)))
     };
     match signed_in.await {

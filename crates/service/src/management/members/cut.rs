@@ -109,8 +109,10 @@ pub async fn restore(
     let event = match enabled {
         Enabled::No => return Ok(enabled),
         Enabled::Yes => audit_trail::Event::done(TrailKind::MemberEnabled, actor.clone(), target),
-        Enabled::DeactivatedStill => audit_trail::Event::done(TrailKind::MemberChanged, actor.clone(), target)
-            .changing(json!({"disabled_by_directory": false}), json!({"disabled_by_directory": true})),
+        Enabled::DeactivatedStill => {
+            audit_trail::Event::done(TrailKind::MemberChanged, actor.clone(), target)
+                .changing(json!({"disabled_by_directory": false}), json!({"disabled_by_directory": true}))
+        }
     };
     audit_trail::record(app, tx, context, organization, &event.because(reason.map(str::to_owned))).await?;
     if let (Some(account), Enabled::Yes) = (member.account, enabled) {

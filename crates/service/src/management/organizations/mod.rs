@@ -97,6 +97,10 @@ async fn create(
             let name = match owner {
                 None => None,
                 Some(account) => match accounts::find(&tx, account).await? {
+                    Some(account) if account.deletion_at.is_some() => {
+                        let text = "the account is being deleted: keep it first";
+                        return Err(Problem::new(ProblemCode::Conflict, text).into());
+                    }
                     Some(account) if account.state == AccountState::Active => Some(account.display_name),
                     Some(_) | None => {
                         return Err(field_invalid(("owner", "is not an active account")).into());

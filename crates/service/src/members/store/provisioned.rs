@@ -16,9 +16,7 @@ pub async fn by_external_id(
 ) -> Result<Option<Member>, StoreError> {
     let sql =
         format!("{MEMBERS} WHERE m.organization_id = $1 AND m.external_id = $2 AND m.state <> 'removed'");
-    let rows = reader
-        .rows("members.by_external_id", &sql, &[&organization.uuid(), &external_id])
-        .await?;
+    let rows = reader.rows("members.by_external_id", &sql, &[&organization.uuid(), &external_id]).await?;
     rows.first().map(Member::try_from).transpose().map_err(Into::into)
 }
 

@@ -42,11 +42,12 @@ pub async fn find(app: &App, request: &Request) -> Result<Meant, OAuthError> {
         Some(_) => return Err(unknown()),
         None => (subject.parse().map_err(|_| unknown())?, organization),
     };
-    let Some(organization) = organization else {
-        let found = accounts::find(&app.store, account).await?;
-        let active = found.is_some_and(|account| account.state == AccountState::Active);
-        return if active { Ok(Meant { account, member: None }) } else { Err(unknown()) };
-    };
+    // Somebody who is leaving is asked for nothing until they come back themselves.
+    let found = accounts::find(&app.store, account).await?;
+    found
+        .filter(|account| account.state == AccountState::Active && account.deletion_at.is_none())
+        .ok_or_else(unknown)?;
+    let Some(organization) = organization else { return Ok(Meant { account, member: None }) };
     let member = members::find(&app.store, organization, Whom::Account(account)).await?;
     let member = member.filter(|member| member.held().is_ok()).ok_or_else(unknown)?;
     Ok(Meant { account, member: Some(member) })

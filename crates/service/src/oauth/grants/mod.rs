@@ -27,7 +27,7 @@ pub use store::{
     ALIVE, Assertable, Asserted, Begun, Ending, EndingId, Held, NewActing, NewAsserted, NewDerived, Owner,
     Place, Revoked, Step, begin_ending, deriving_statement, diagnose, end_superseded, find_acting,
     find_assertable, find_member, finish_ending, insert, insert_acting, insert_asserted, insert_derived,
-    is_alive, list, list_of_membership, lock_ending, look_again, reach, redelegable, refusable,
+    is_alive, is_confined, list, list_of_membership, lock_ending, look_again, reach, redelegable, refusable,
     revoke_acting, revoke_asserted, revoke_one, statement, step, store_notified,
 };
 pub(crate) use store::{delegation_lives, directory_vouches, meant, not_ended, not_ended_there};

@@ -111,7 +111,9 @@ const LOG: &str = "DELETE FROM security_log_personal t USING (
 const TRAIL: &str = "DELETE FROM trail_personal t USING (
         SELECT l.organization_id, l.entry_id
         FROM membership m
-            JOIN trail l ON l.organization_id = m.organization_id AND l.actor->>'id' = m.membership_id::text
+            CROSS JOIN LATERAL (SELECT m.membership_id::text AS id UNION ALL SELECT k.key_id::text FROM api_key k
+                WHERE k.organization_id = m.organization_id AND k.membership_id = m.membership_id) actor
+            JOIN trail l ON l.organization_id = m.organization_id AND l.actor->>'id' = actor.id
             JOIN trail_personal p ON p.organization_id = l.organization_id AND p.entry_id = l.entry_id
         WHERE m.account_id = $1 LIMIT 2000) l
     WHERE t.organization_id = l.organization_id AND t.entry_id = l.entry_id RETURNING 1";

@@ -27,8 +27,7 @@ pub(super) struct User {
 }
 
 /// The living users of an organization. More conditions follow.
-const USERS: &str =
-    "SELECT m.membership_id, m.user_name, m.external_id, m.state,
+const USERS: &str = "SELECT m.membership_id, m.user_name, m.external_id, m.state,
         m.deactivated OR m.disabled_by_directory AS deactivated, m.profile, m.version, m.created_at,
         coalesce(m.modified_at, m.created_at) AS modified_at
      FROM membership m WHERE m.organization_id = $1 AND m.state <> 'removed' AND m.user_name_key IS NOT NULL";

@@ -79,7 +79,11 @@ pub struct Forgotten {
 }
 
 /// Removes what a directory vouches for with one identity from the sessions of an account.
-pub async fn forget_identity(tx: &Tx, account: AccountId, which: Forget<'_>) -> Result<Forgotten, StoreError> {
+pub async fn forget_identity(
+    tx: &Tx,
+    account: AccountId,
+    which: Forget<'_>,
+) -> Result<Forgotten, StoreError> {
     let rows = tx
         .query(
             "UPDATE session SET proofs = others.proofs,

@@ -49,7 +49,8 @@ pub async fn insert_asserted(tx: &Tx, new: &NewAsserted<'_>) -> Result<bool, Sto
                       AND e.membership_id = m.membership_id AND e.issuer = i.issuer
                       AND e.tenant = coalesce(i.tenant, '')
                  WHERE m.organization_id = $2 AND m.membership_id = $3 AND i.issuer_id = $6 AND e.identity_id = $7
-                   AND m.state = 'active' AND p.state = 'active' AND o.status = 'enabled' AND o.authority_version = $8
+                   AND m.state = 'active' AND p.state = 'active' AND p.deletion_at IS NULL
+                   AND o.status = 'enabled' AND o.authority_version = $8
                    AND c.disabled_at IS NULL
                  FOR SHARE OF m, i, e
              ), used AS (

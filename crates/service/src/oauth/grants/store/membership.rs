@@ -40,6 +40,25 @@ pub async fn list_of_membership(
     rows.iter().map(|row| held(row).map_err(Into::into)).collect()
 }
 
+/// Whether the grant, or one that it derives from, rests on the word of a directory alone.
+pub async fn is_confined(
+    reader: &impl Reader,
+    grant: GrantId,
+    account: AccountId,
+) -> Result<bool, StoreError> {
+    let rows = reader
+        .rows(
+            "grants.is_confined",
+            "SELECT 1 FROM oauth_grant g WHERE g.grant_id = $1 AND g.account_id = $2 AND (g.terms ? 'confined'
+                 OR g.ancestors IS NOT NULL AND EXISTS (
+                     SELECT 1 FROM oauth_grant p WHERE p.grant_id = ANY(g.ancestors) AND p.account_id = g.account_id
+                       AND p.terms ? 'confined'))",
+            &[&grant.uuid(), &account.uuid()],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}
+
 /// The member's roles changed: its grants must be rechecked before their next use. Each call stores another number,
 /// so that a concurrent recheck does not miss the next change. `false`: there are too many, and the caller has all
 /// grants of the organization rechecked instead.

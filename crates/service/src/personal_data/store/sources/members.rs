@@ -110,7 +110,12 @@ pub(super) const SOURCES: &[Source] = &[
         table: "security_log",
         about: "t.subject_id = $1",
         key: Key::Id("t.entry_id"),
-        shown: "entry_id kind payload request_id at",
+        shown: "entry_id kind request_id at",
+        // What the platform notes for itself.
+        partly: &[(
+            "payload",
+            "CASE WHEN t.payload ? 'by' THEN t.payload - 'reason' - 'by' ELSE t.payload END",
+        )],
         withheld: &[("subject_id", SAME)],
         erasure: Kept("append-only; its entries contain no address, name or secret"),
         ..EMPTY
@@ -120,16 +125,19 @@ pub(super) const SOURCES: &[Source] = &[
         joined: "JOIN security_log l ON l.entry_id = t.entry_id AND l.subject_id = t.subject_id",
         about: "l.subject_id = $1",
         key: Key::Id("l.entry_id"),
-        shown: "entry_id personal",
+        shown: "entry_id",
+        // Where the platform acted, they are its administrator's.
+        partly: &[("personal", "CASE WHEN NOT l.payload ? 'by' THEN t.personal END")],
         withheld: &[("subject_id", SAME)],
         erasure: Separately,
-        ..EMPTY
     },
     Source {
         table: "trail_personal",
         joined: "JOIN trail l ON l.organization_id = t.organization_id AND l.entry_id = t.entry_id",
         about: "(l.organization_id, l.actor->>'id') IN
-            (SELECT organization_id, membership_id::text FROM membership WHERE account_id = $1)",
+            (SELECT organization_id, membership_id::text FROM membership WHERE account_id = $1
+             UNION ALL SELECT m.organization_id, k.key_id::text FROM membership m
+                 JOIN api_key k USING (organization_id, membership_id) WHERE m.account_id = $1)",
         key: Key::Id("l.entry_id"),
         shown: "organization_id entry_id personal",
         erasure: Separately,
