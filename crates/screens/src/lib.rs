@@ -87,6 +87,7 @@ fn pages() -> Router<Arc<Screens>> {
         .route("/ui/sign-in", get(flow::sign_in))
         .route("/ui/register", get(flow::register))
         .route("/ui/recover", get(flow::recover))
+        .route("/ui/step-up", get(flow::step_up))
         .route(DEVICE_PAGE, get(flow::device))
         .route("/ui/flow/{id}", get(flow::show).post(flow::act))
         .route(LINK_PAGE, get(flow::link))

@@ -236,6 +236,11 @@ impl TestAppBuilder {
         nodes
     }
 
+    /// Another node on the database of `earlier`: the same deployment, after it was restarted with these settings.
+    pub async fn restart(self, earlier: &TestApp) -> Arc<TestApp> {
+        Arc::new(self.start_on(Arc::clone(&earlier.database), 7_042).await)
+    }
+
     async fn start_on(self, database: Arc<Database>, seed: u64) -> TestApp {
         let mut settings = self.settings;
         let mut proxy = None;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use porteiro_protocol::assurance::Level;
 use porteiro_service::oauth::apis;
-use porteiro_testkit::{Browser, nothing};
+use porteiro_testkit::{Browser, TestApp, nothing};
 use serde_json::json;
 use tokio::sync::Barrier;
 
@@ -41,6 +42,18 @@ async fn a_type_that_is_removed_after_the_approval_is_not_redeemed() {
     without_payments(&scene).await;
     assert_eq!(scene.poll(&request).await.json()["error"], "invalid_grant");
     assert_eq!(scene.app.count("SELECT count(*) FROM oauth_grant WHERE terms ? 'approval'").await, 0);
+}
+
+#[tokio::test]
+async fn what_a_person_allowed_below_a_level_that_is_required_since_gives_no_token() {
+    let mut scene = Scene::asking().await;
+    let request = scene.asked(&[]).await;
+    scene.approve(&request).await;
+    let token = scene.token("openid", None).await;
+    let builder = TestApp::builder().people().settings(|settings| settings.minimum_level = Level::Aal2);
+    scene.app = builder.restart(&scene.app).await;
+    assert_eq!(scene.poll(&request).await.json()["error"], "invalid_grant");
+    assert_eq!(scene.exchange(&token, &[]).await.json()["error"], "insufficient_user_authentication");
 }
 
 /// Seconds from the decision to the end of the newest approval.

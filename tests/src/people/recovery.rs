@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{PASSWORD, app, generate_recovery_codes, register_with_passkey, register_with_password};
 
-async fn recover(app: &TestApp, browser: &mut Browser, address: &str) -> Flow {
+pub async fn recover(app: &TestApp, browser: &mut Browser, address: &str) -> Flow {
     app.forget_limits().await;
     let mut flow = browser.open(json!({"kind": "recover"})).await;
     flow.act(browser, "email_code/send", json!({"identifier": address})).await;

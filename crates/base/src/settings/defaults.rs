@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use porteiro_protocol::assurance::Level;
+
 use super::{LogFormat, Registration, Sensitive, Settings, SmsProviderName};
 
 impl Default for Settings {
@@ -42,6 +44,7 @@ impl Default for Settings {
             brand_color_dark: None,
             interaction_url: None,
             registration: Registration::Closed,
+            minimum_level: Level::None,
             client_registrations_per_hour: 10,
             organizations_by_people: false,
             api_reads_per_minute: 600,

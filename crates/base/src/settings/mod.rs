@@ -12,6 +12,7 @@ mod smtp;
 use std::{net::SocketAddr, path::PathBuf};
 
 use ipnet::IpNet;
+use porteiro_protocol::assurance::Level;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -166,6 +167,11 @@ pub struct Settings {
 
     /// Who may register an account.
     pub registration: Registration,
+
+    /// The lowest assurance level at which anybody is signed in: `none`, `aal1` or `aal2` (NIST SP 800-63B-4). An
+    /// organization may require more. People who cannot reach it yet are led to enrol what it takes, when they sign in, register
+    /// or recover their account. With `aal2` nobody gets in with one factor.
+    pub minimum_level: Level,
 
     /// The number of clients that may register from one address per hour; five times as many per day. `0`: only
     /// administrators create clients.

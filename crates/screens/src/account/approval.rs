@@ -11,6 +11,7 @@ use axum::{
 use serde_json::Value;
 
 use super::{
+    elsewhere,
     lines::{self, Item},
     nothing,
     pages::{Done, Page, done},
@@ -86,9 +87,10 @@ pub(super) async fn show(
     let reply = visit.caller.get(&screens.service, &format!("/v1/account/approvals/{id}")).await;
     let response = match reply.status {
         StatusCode::OK => draw(&screens, &visit, &reply.body),
-        StatusCode::UNAUTHORIZED => page::see_other("/ui/sign-in"),
         StatusCode::NOT_FOUND => nothing(&screens, &visit),
-        status => problem(&screens, visit.language, &visit.path, status, &Ended::code("internal")),
+        status => elsewhere(Page::Approvals, &reply).unwrap_or_else(|| {
+            problem(&screens, visit.language, &visit.path, status, &Ended::code("internal"))
+        }),
     };
     visit.done(response)
 }

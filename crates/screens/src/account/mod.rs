@@ -51,6 +51,15 @@ async fn show(State(screens): State<Arc<Screens>>, Path(name): Path<String>, req
     visit.done(response)
 }
 
+/// Where a page leads that needs a session, or a higher level than the session has.
+fn elsewhere(page: Page, reply: &Reply) -> Option<Response> {
+    match reply.code() {
+        "unauthenticated" => Some(page::see_other("/ui/sign-in")),
+        "step_up_required" => Some(page::see_other(&format!("/ui/step-up?back={}", page.name()))),
+        _ => None,
+    }
+}
+
 fn nothing(screens: &Screens, visit: &Visit) -> Response {
     problem(screens, visit.language, "/ui/account", StatusCode::NOT_FOUND, &Ended::code("not_found"))
 }

@@ -183,8 +183,8 @@ pub async fn draw_with(
         | Page::Profile => whole(screens, visit, page.source()).await,
     };
     for one in [&account, &reply] {
-        if one.status == StatusCode::UNAUTHORIZED {
-            return page::see_other("/ui/sign-in");
+        if let Some(there) = super::elsewhere(page, one) {
+            return there;
         }
         if !one.status.is_success() {
             return problem(screens, visit.language, &visit.path, one.status, &Ended::code("internal"));

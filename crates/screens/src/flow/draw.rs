@@ -284,9 +284,8 @@ fn title(shell: &Shell, flow: &Flow, panel: Panel, way: Option<Way>) -> String {
         Panel::Hold => shell.t("hold-title"),
         Panel::Profile => shell.t("profile-title"),
         Panel::Offer => shell.t(match flow.kind.as_str() {
+            _ if flow.is_demanded() => "offer-demanded-title",
             "recover" => "offer-recover-title",
-            "enrol" => "offer-title",
-            _ if flow.assurance.lacks() => "offer-demanded-title",
             _ => "offer-title",
         }),
         Panel::PasswordSet => shell.t("password-set-title"),

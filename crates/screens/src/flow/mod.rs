@@ -44,6 +44,14 @@ pub async fn recover(State(screens): State<Arc<Screens>>, request: Request) -> R
     begin(&screens, request, "recover").await
 }
 
+/// Raises a session that is below the deployment's minimum level. `back` names the account page that required it.
+pub async fn step_up(State(screens): State<Arc<Screens>>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let visit = Visit::new(&parts).for_session(&screens).await;
+    let what = json!({"kind": "reauthenticate", "locale": visit.language.service()});
+    visit.done(begun(&screens, &visit, &parts.headers, &what).await)
+}
+
 /// A code from the link is only shown, to be compared.
 pub async fn device(State(screens): State<Arc<Screens>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
@@ -73,7 +81,7 @@ async fn begun(screens: &Screens, visit: &Visit, headers: &HeaderMap, what: &Val
         );
     }
     let caller = visit.caller.clone().on_own_page(&screens.deployment.issuer);
-    opened(screens, visit, &caller, what, "").await
+    opened(screens, visit, &caller, what, view::page_name(visit.query.get("back"))).await
 }
 
 /// Opens a flow from one of our forms. `back` names the account page of the form.

@@ -199,6 +199,17 @@ impl Flow {
         self.actions.iter().any(|offered| offered.name == action)
     }
 
+    /// Whether a credential must be enrolled because more is required than the account can prove. What a recovery enrols
+    /// first, it enrols in any case.
+    pub fn is_demanded(&self) -> bool {
+        let beyond = match self.kind.as_str() {
+            "enrol" => false,
+            "recover" => self.offers("totp/enrol_begin"),
+            _ => true,
+        };
+        beyond && self.assurance.lacks()
+    }
+
     pub fn known(&self) -> bool {
         self.account.is_some()
     }

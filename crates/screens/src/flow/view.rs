@@ -82,9 +82,9 @@ impl View {
         }
     }
 
-    /// Whether a credential must be enrolled because the request requires more than the account can prove.
+    /// Whether a credential must be enrolled because more is required than the account can prove.
     pub fn is_demanded(&self) -> bool {
-        self.flow.assurance.lacks() && !self.is("recover") && !self.is("enrol")
+        self.flow.is_demanded()
     }
 
     pub fn is(&self, kind: &str) -> bool {

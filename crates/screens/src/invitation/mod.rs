@@ -67,6 +67,7 @@ pub async fn act(State(screens): State<Arc<Screens>>, request: Request) -> Respo
     let reply = visit.caller.call(&screens.service, Method::POST, path, Some(&body)).await;
     match reply.code() {
         "unauthenticated" => page::see_other("/ui/sign-in"),
+        "step_up_required" => page::see_other("/ui/step-up?back=organizations"),
         // Already a member: shows the membership.
         "conflict" => page::see_other("/ui/account/organizations"),
         _ if reply.status.is_success() => page::see_other("/ui/account/organizations?done=joined"),

@@ -85,7 +85,7 @@ async fn a_wrong_number_and_a_report_say_what_they_did() {
 }
 
 /// The code that the authenticator app shows for the secret on the page.
-fn code(page: &str) -> String {
+pub fn code(page: &str) -> String {
     const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let text = page.split("id=\"secret\">").nth(1).and_then(|rest| rest.split('<').next()).expect("a secret");
     let digits = text.chars().filter_map(|letter| LETTERS.find(letter));

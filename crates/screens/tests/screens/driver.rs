@@ -10,7 +10,7 @@ use std::{
 use axum::{Router, body::Body, extract::Request, middleware::Next};
 use http::{HeaderMap, Method, header};
 use porteiro_screens::{Deployment, mount};
-use porteiro_service::http::Surroundings;
+use porteiro_service::{http::Surroundings, settings::Settings};
 use porteiro_testkit::{Answer, TestApp};
 
 pub const ORIGIN: &str = "https://id.example.test";
@@ -20,7 +20,11 @@ pub type Record = Arc<Mutex<Vec<(Method, String)>>>;
 
 /// The application with screens, and the record of their calls.
 pub async fn app() -> (Arc<TestApp>, Record) {
-    let app = TestApp::builder().people().start().await;
+    app_with(|_| {}).await
+}
+
+pub async fn app_with(change: impl FnOnce(&mut Settings)) -> (Arc<TestApp>, Record) {
+    let app = TestApp::builder().people().settings(change).start().await;
     let record = Record::default();
     let seen = Arc::clone(&record);
     let mut deployment =

@@ -2,7 +2,12 @@
 
 use http::StatusCode;
 
-use crate::driver::{Person, app, title};
+use porteiro_protocol::assurance::Level;
+
+use crate::{
+    approvals::code,
+    driver::{Person, app, app_with, title},
+};
 
 #[tokio::test]
 async fn registration_ends_at_the_account() {
@@ -155,4 +160,45 @@ async fn a_connection_is_a_button_for_whoever_signs_in_and_can_be_linked_on_the_
     ana.register("ana@example.test").await;
     let page = ana.visit("/ui/account/security").await.1.text();
     assert!(page.contains("Link a service"));
+}
+
+/// Where the deployment requires two factors, a registration sets them up and says so, and a session whose level has decayed
+/// is raised before the account is shown.
+#[tokio::test]
+async fn a_minimum_level_is_set_up_at_registration_and_renewed_at_the_account() {
+    for (language, demanded, why, confirm) in [
+        (
+            "en",
+            "Set up a stronger sign-in",
+            "This needs a stronger sign-in",
+            ">Please confirm that it’s you.",
+        ),
+        (
+            "pt-BR",
+            "Configure um acesso mais forte",
+            "Isso pede um acesso mais forte",
+            ">Confirme que é você.",
+        ),
+    ] {
+        let (app, _) = app_with(|settings| settings.minimum_level = Level::Aal2).await;
+        let mut ana = Person::new(&app);
+        ana.language = language;
+        let page = ana.register("ana@example.test").await;
+        assert_eq!(title(&page), demanded);
+        assert!(page.text().contains(why) && !page.text().contains("enrol/skip"), "{}", page.text());
+        let path = ana.been.last().expect("the flow").clone();
+        let page = ana.act(&page, &path, "totp/enrol_begin", &[]).await;
+        let code = code(&page.text());
+        let done = ana.act(&page, &path, "totp/enrol_finish", &[("code", &code)]).await;
+        assert_eq!(done.header("location"), "/ui/account", "{}", done.text());
+        assert_eq!(ana.visit("/ui/account").await.0, "/ui/account/security");
+        app.sql("UPDATE session SET proofs = (SELECT jsonb_agg(jsonb_set(p, '{at}', to_jsonb((p->>'at')::bigint - 172800))) FROM jsonb_array_elements(proofs) p)").await;
+        let (path, page) = ana.visit("/ui/account/keys").await;
+        assert!(path.starts_with("/ui/flow/") && path.ends_with("back=keys"), "{path}");
+        assert!(page.text().contains("totp/check") && page.text().contains(confirm), "{}", page.text());
+        assert_eq!(ana.visit("/ui/step-up").await.0.split('/').nth(2), Some("flow"));
+        let mut nobody = Person::new(&app);
+        nobody.visit("/ui/step-up").await;
+        assert!(nobody.been.iter().any(|path| path == "/ui/sign-in"), "{:?}", nobody.been);
+    }
 }

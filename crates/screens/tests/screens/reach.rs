@@ -191,6 +191,7 @@ async fn device(app: &Arc<TestApp>, ana: &mut Person) -> usize {
 }
 
 async fn recovery(ana: &mut Person) {
+    ana.visit("/ui/step-up").await;
     let (path, page) = ana.visit("/ui/recover").await;
     ana.act(&page, &path, "email_code/send", &[("identifier", "ana@example.test")]).await;
     ana.act(&page, &path, "../../account/x", &[]).await;

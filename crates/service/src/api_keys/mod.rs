@@ -16,6 +16,7 @@ use std::net::IpAddr;
 
 use porteiro_protocol::{
     api_key::ApiKey,
+    assurance::Level,
     id::{AccountId, Id, OrganizationId},
     permission::{Held, Permission},
     time::Duration,
@@ -35,7 +36,7 @@ use crate::{
     members::{self, Member, Whom},
     organizations::{self, Organization, Status},
     security_log,
-    store::{Reader, Store, StoreError, Tx},
+    store::{Reader, StoreError, Tx},
 };
 
 /// A usable key and its permissions.
@@ -55,7 +56,7 @@ pub enum Refused {
     Invalid,
     /// Its organization is suspended.
     Suspended(OrganizationId),
-    /// Its owner's level at creation is below what the organization requires now.
+    /// Its owner's level at creation is below what the deployment or the organization requires now.
     BelowLevel(OrganizationId),
     /// Its owner no longer holds all of its permissions.
     Exceeds { organization: OrganizationId, missing: Vec<Permission> },
@@ -80,22 +81,23 @@ impl Refused {
 }
 
 /// Whether a presented key may be used from this address, and its permissions. Read from the database every time.
-pub async fn check(store: &Store, presented: &ApiKey, address: IpAddr) -> Result<Usable, Refused> {
-    match store::find(store, presented.id(), &presented.hash()).await? {
-        Some(key) if key.allows(address) => worth(store, key).await,
+pub async fn check(app: &App, presented: &ApiKey, address: IpAddr) -> Result<Usable, Refused> {
+    let minimum = app.checked.settings.minimum_level;
+    match store::find(&app.store, presented.id(), &presented.hash()).await? {
+        Some(key) if key.allows(address) => worth(&app.store, key, minimum).await,
         Some(_) | None => Err(Refused::Invalid),
     }
 }
 
-/// The permissions of a key that is neither revoked nor expired.
-async fn worth(reader: &impl Reader, key: Key) -> Result<Usable, Refused> {
+/// The permissions of a key that is neither revoked nor expired. `minimum` is the deployment's minimum level.
+async fn worth(reader: &impl Reader, key: Key, minimum: Level) -> Result<Usable, Refused> {
     match (key.kind, key.organization) {
         (KeyKind::Platform, None) => {
             let held = Held::of(key.permissions.clone());
             Ok(Usable { key, held, organization: None, member: None })
         }
         (KeyKind::Organization, Some(id)) => of_organization(reader, key, id).await,
-        (KeyKind::Personal, Some(id)) => of_member(reader, key, id).await,
+        (KeyKind::Personal, Some(id)) => of_member(reader, key, id, minimum).await,
         (KeyKind::Platform, Some(_)) | (KeyKind::Organization | KeyKind::Personal, None) => {
             Err(Refused::Invalid)
         }
@@ -113,7 +115,12 @@ async fn of_organization(reader: &impl Reader, key: Key, id: OrganizationId) -> 
     }
 }
 
-async fn of_member(reader: &impl Reader, key: Key, id: OrganizationId) -> Result<Usable, Refused> {
+async fn of_member(
+    reader: &impl Reader,
+    key: Key,
+    id: OrganizationId,
+    minimum: Level,
+) -> Result<Usable, Refused> {
     let owner = match key.membership {
         Some(membership) => members::find(reader, id, Whom::Id(membership)).await?,
         None => None,
@@ -131,7 +138,7 @@ async fn of_member(reader: &impl Reader, key: Key, id: OrganizationId) -> Result
         }
     };
     // The age of the proof is not checked: no person is present when a key is used (docs/decisions/0082).
-    if key.level < member.organization.policy.min_level {
+    if key.level < member.organization.policy.min_level.max(minimum) {
         return Err(Refused::BelowLevel(id));
     }
     let missing: Vec<Permission> = held.missing(&key.permissions).into_iter().cloned().collect();
@@ -145,7 +152,8 @@ async fn of_member(reader: &impl Reader, key: Key, id: OrganizationId) -> Result
 /// The permissions of a key, with its row locked until the transaction ends: revoking it waits for that.
 pub async fn hold(tx: &Tx, id: &str) -> Result<Option<Usable>, StoreError> {
     match store::hold_living(tx, id).await? {
-        Some(key) => worth(tx, key).await.map(Some).or_else(Refused::none),
+        // The minimum level is a setting: it was checked when the call was admitted, and has not changed since.
+        Some(key) => worth(tx, key, Level::None).await.map(Some).or_else(Refused::none),
         None => Ok(None),
     }
 }
@@ -153,16 +161,17 @@ pub async fn hold(tx: &Tx, id: &str) -> Result<Option<Usable>, StoreError> {
 /// Whether a token issued to a key is still valid: as long as the key itself would be accepted. `organization` and
 /// `subject` are the token's; they must be the key's.
 pub async fn token_alive(
-    store: &Store,
+    app: &App,
     key_id: &str,
     organization: Option<OrganizationId>,
     subject: &str,
 ) -> Result<Option<Usable>, StoreError> {
-    let Some(key) = store::find_living(store, key_id).await? else { return Ok(None) };
+    let Some(key) = store::find_living(&app.store, key_id).await? else { return Ok(None) };
     if key.organization != organization || self::subject(&key) != subject {
         return Ok(None);
     }
-    worth(store, key).await.map(Some).or_else(Refused::none)
+    let minimum = app.checked.settings.minimum_level;
+    worth(&app.store, key, minimum).await.map(Some).or_else(Refused::none)
 }
 
 /// The subject of a key's tokens: the membership, or the organization's key itself.

@@ -100,10 +100,12 @@ async fn consume(
     terms: Terms,
 ) -> Result<Live, OAuthError> {
     let TokenRequest { app, client, .. } = request;
-    if let Some(member) = member {
-        let proved = terms.proved(app.clock.now());
-        member.organization.policy.admits(&proved).map_err(|_| no_longer())?;
-    }
+    let (proved, minimum) = (terms.proved(app.clock.now()), app.checked.settings.minimum_level);
+    let admitted = member.map_or_else(
+        || proved.reaches(minimum),
+        |member| member.organization.policy.admits(minimum, &proved),
+    );
+    admitted.map_err(|_| no_longer())?;
     let id: GrantId = Id::ordered(app.clock.now(), &*app.entropy);
     let authority = approval.frozen.authority();
     let written = serde_json::to_value(&terms).map_err(|_| OAuthError::new(ErrorCode::ServerError, ""))?;

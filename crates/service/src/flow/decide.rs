@@ -13,7 +13,9 @@ use porteiro_protocol::{
 
 use super::{
     actions::{self, Action},
-    enrolment::{first_enrolment, mandatory_enrolment, may_enrol, offer_is_due, raising_enrolment},
+    enrolment::{
+        first_enrolment, mandatory_enrolment, may_enrol, offer_is_due, raising_enrolment, recovery_enrolment,
+    },
     proofs::{has_only_mailboxes, is_too_old, recent},
     purpose::{Opening, Standing},
     recovery::{recovery_actions, recovery_is_backed},
@@ -22,7 +24,7 @@ use super::{
     vouched::{self, Vouched},
 };
 pub use super::{
-    enrolment::raises_level,
+    enrolment::{can_lose, raises_level},
     proofs::{level, level_here, needed_level, prove},
     recovery::HOLD_GOOD_FOR,
 };
@@ -37,6 +39,7 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub struct Policy {
     pub registration: Registration,
+    pub minimum_level: Level,
     pub sms: bool,
     pub mail: bool,
 }
@@ -307,6 +310,9 @@ fn reach_level(state: &State, account: &AccountFacts, facts: &Facts) -> Next {
         return raise_or_refuse(facts, proving_actions(account, facts));
     }
     let wanted = needed_level(state, facts);
+    if state.kind == Kind::Recover {
+        return Next::Ask { stage: Stage::Enrol, actions: recovery_enrolment(state, wanted, facts.now) };
+    }
     let helpful = helpful_actions(&state.proofs, wanted, account, facts);
     if !helpful.is_empty() {
         return raise(facts, helpful);
@@ -386,14 +392,4 @@ pub fn may_bind(proofs: &[Proof], bound: &[CredentialKind], now: OffsetDateTime)
         return !recent.is_empty();
     }
     is_fresh(proofs, FRESH, now) && event_level(&recent) >= available_level(bound, now)
-}
-
-/// Whether the account can still sign in without this credential.
-pub fn can_lose(all: &[CredentialKind], lost: CredentialKind) -> bool {
-    let mut rest = all.to_vec();
-    if let Some(index) = rest.iter().position(|kind| *kind == lost) {
-        rest.remove(index);
-    }
-    // Recovery codes and second factors alone cannot sign in, and a password only together with its address.
-    rest.iter().any(|kind| kind.info().can_sign_in_alone)
 }

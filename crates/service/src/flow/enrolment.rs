@@ -45,6 +45,13 @@ pub(super) fn first_enrolment() -> Vec<Action> {
     KINDS.iter().filter(|info| info.is_offered_first).flat_map(|info| info.enrol).copied().collect()
 }
 
+/// What a recovery enrols to reach the level: first what the account is entered with from now on, then what is missing. The
+/// account's other credentials are not asked for: a person who has them proved them before.
+pub(super) fn recovery_enrolment(state: &State, wanted: Level, now: OffsetDateTime) -> Vec<Action> {
+    let first = mandatory_enrolment(state);
+    if first.is_empty() { raising_enrolment(&state.proofs, wanted, now) } else { first }
+}
+
 /// The credentials that this flow must enrol.
 pub(super) fn mandatory_enrolment(state: &State) -> Vec<Action> {
     let mut actions: Vec<Action> = match state.kind {
@@ -67,4 +74,14 @@ pub(super) fn offer_is_due(state: &State, account: &AccountFacts, now: OffsetDat
         && !account.bound.contains(&CredentialKind::Passkey)
         && state.enrolled.is_empty()
         && may_bind(&state.proofs, &account.bound, now)
+}
+
+/// Whether the account can still sign in without this credential.
+pub fn can_lose(all: &[CredentialKind], lost: CredentialKind) -> bool {
+    let mut rest = all.to_vec();
+    if let Some(index) = rest.iter().position(|kind| *kind == lost) {
+        rest.remove(index);
+    }
+    // Recovery codes and second factors alone cannot sign in, and a password only together with its address.
+    rest.iter().any(|kind| kind.info().can_sign_in_alone)
 }

@@ -40,6 +40,7 @@ pub async fn look(app: &App, gathered: &Gathered) -> Result<Option<Value>, Store
 pub fn policy(app: &App) -> Policy {
     Policy {
         registration: app.checked.settings.registration,
+        minimum_level: app.checked.settings.minimum_level,
         sms: app.sms.is_available(),
         mail: !matches!(app.mailer, Mailer::Nowhere),
     }

@@ -16,10 +16,10 @@ use crate::{
     sessions::{self, FRESH},
 };
 
-/// The higher of the levels that the client and the organization require.
+/// The highest of the levels that the client, the organization and the deployment require.
 pub fn needed_level(state: &State, facts: &Facts) -> Level {
     let organization = facts.standing.as_ref().map_or(Level::None, |standing| standing.level);
-    state.need.level.max(organization)
+    state.need.level.max(organization).max(facts.policy.minimum_level)
 }
 
 /// Whether the organization requires a more recent proof.

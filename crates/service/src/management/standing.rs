@@ -1,7 +1,10 @@
 //! The caller's authority in the transaction of a change: read again under the lock, because a role may have changed
 //! since the guard accepted the call.
 
-use porteiro_protocol::permission::{Held, Permission};
+use porteiro_protocol::{
+    assurance::Level,
+    permission::{Held, Permission},
+};
 use serde_json::json;
 
 use super::{
@@ -86,9 +89,9 @@ pub async fn held_now(tx: &Tx, caller: &Caller) -> Result<Option<Held>, StoreErr
     }
 }
 
-/// The policy may have become stricter too.
+/// The policy may have become stricter too. The deployment's minimum level is a setting: the guard checked it.
 fn is_admitted(caller: &Caller, member: &Member) -> bool {
-    caller.proved.is_none_or(|proved| member.organization.policy.admits(&proved).is_ok())
+    caller.proved.is_none_or(|proved| member.organization.policy.admits(Level::None, &proved).is_ok())
 }
 
 /// The problem for a change that exceeds the caller's permissions, with those that are missing.

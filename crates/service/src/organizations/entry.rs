@@ -1,5 +1,5 @@
-//! Checks an organization's policy outside the flow engine: for a session cookie, an access token and the creation of a
-//! key (docs/decisions/0082).
+//! Checks the deployment's minimum level and an organization's policy outside the flow engine: for a session cookie, an
+//! access token and the creation of a key (docs/decisions/0082, docs/decisions/0137).
 
 use porteiro_protocol::{
     assurance::{Decay, Level, auth_time},
@@ -14,7 +14,7 @@ use crate::{
     sessions::SignedIn,
 };
 
-const WHY: &str = "the organization requires a higher level or a more recent authentication";
+const WHY: &str = "a higher level or a more recent authentication is required";
 
 /// The level a person has proved, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Proved {
     pub now: OffsetDateTime,
 }
 
-/// What the policy requires.
+/// What is required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unmet {
     pub level: Level,
@@ -56,21 +56,32 @@ impl From<Unmet> for Problem {
     }
 }
 
+impl Proved {
+    /// Whether the level is the deployment's minimum or higher, where no organization is concerned.
+    ///
+    /// # Errors
+    /// What is required, when the level is too low.
+    pub fn reaches(&self, minimum: Level) -> Result<(), Unmet> {
+        if self.level >= minimum { Ok(()) } else { Err(Unmet { level: minimum, max_age: None }) }
+    }
+}
+
 impl Policy {
-    /// Whether these proofs meet the policy.
+    /// Whether these proofs meet the policy, and the deployment's minimum level.
     ///
     /// # Errors
     /// What is required, when the level is too low or the proof too old.
-    pub fn admits(&self, proved: &Proved) -> Result<(), Unmet> {
+    pub fn admits(&self, minimum: Level, proved: &Proved) -> Result<(), Unmet> {
+        let level = self.min_level.max(minimum);
         let young = match (self.max_age, proved.at) {
             (None, _) => true,
             (Some(longest), Some(at)) => proved.now - at <= Duration::seconds(longest.into()),
             (Some(_), None) => false,
         };
-        if proved.level >= self.min_level && young {
+        if proved.level >= level && young {
             return Ok(());
         }
-        Err(Unmet { level: self.min_level, max_age: self.max_age })
+        Err(Unmet { level, max_age: self.max_age })
     }
 }
 
@@ -83,12 +94,26 @@ mod tests {
         let now = OffsetDateTime::UNIX_EPOCH + Duration::days(1);
         let proved = |level, age| Proved { level, at: Some(now - Duration::seconds(age)), now };
         let policy = Policy { min_level: Level::Aal2, max_age: Some(60), ..Policy::default() };
-        assert_eq!(policy.admits(&proved(Level::Aal2, 60)), Ok(()));
+        assert_eq!(policy.admits(Level::None, &proved(Level::Aal2, 60)), Ok(()));
         let unmet = Err(Unmet { level: Level::Aal2, max_age: Some(60) });
-        assert_eq!(policy.admits(&proved(Level::Aal2, 61)), unmet);
-        assert_eq!(policy.admits(&proved(Level::Aal1, 1)), unmet);
-        assert_eq!(policy.admits(&Proved { level: Level::Aal2, at: None, now }), unmet);
+        assert_eq!(policy.admits(Level::None, &proved(Level::Aal2, 61)), unmet);
+        assert_eq!(policy.admits(Level::None, &proved(Level::Aal1, 1)), unmet);
+        assert_eq!(policy.admits(Level::None, &Proved { level: Level::Aal2, at: None, now }), unmet);
         let lenient = Policy::default();
-        assert_eq!(lenient.admits(&Proved { level: Level::None, at: None, now }), Ok(()));
+        assert_eq!(lenient.admits(Level::None, &Proved { level: Level::None, at: None, now }), Ok(()));
+    }
+    #[test]
+    fn the_higher_of_the_deployments_and_the_organizations_level_is_required() {
+        let now = OffsetDateTime::UNIX_EPOCH;
+        for (place, minimum) in Level::ALL.into_iter().flat_map(|one| Level::ALL.map(|other| (one, other))) {
+            let policy = Policy { min_level: place, ..Policy::default() };
+            for level in Level::ALL {
+                let proved = Proved { level, at: Some(now), now };
+                let unmet = Unmet { level: place.max(minimum), max_age: None };
+                let enough = if level >= place && level >= minimum { Ok(()) } else { Err(unmet) };
+                assert_eq!(policy.admits(minimum, &proved), enough);
+                assert_eq!(proved.reaches(minimum).is_ok(), level >= minimum);
+            }
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! What a directory vouches for is worth nothing outside its organization, and ends with it.
 
 use http::Method;
-use porteiro_testkit::{Browser, VirtualAuthenticator, nothing};
+use porteiro_protocol::assurance::Level;
+use porteiro_testkit::{Browser, TestApp, VirtualAuthenticator, nothing};
 use serde_json::json;
 
 use super::{Asked, World, world};
@@ -82,6 +83,23 @@ async fn an_organization_that_requires_more_than_a_directorys_word_gets_it_from_
     let asked = world.vouched("ana-there", &[]).await;
     assert_eq!(asked.flow.stage(), "authenticate", "{}", asked.flow.now);
     assert!(asked.browser.session().is_none());
+}
+
+#[tokio::test]
+async fn a_deployment_that_requires_two_factors_does_not_take_a_directorys_word_for_them() {
+    let mut world = linked().await;
+    let mut before = confined(&world).await;
+    let builder = TestApp::builder().people().connections(4).private_hosts(vec![world.provider.host()]);
+    let app = builder.settings(|settings| settings.minimum_level = Level::Aal2).restart(&world.app).await;
+    world.provider.agree(&app);
+    world.app = app;
+    let asked = world.vouched("ana-there", &[]).await;
+    assert_eq!(asked.flow.stage(), "authenticate", "{}", asked.flow.now);
+    assert!(asked.browser.confined_session().is_none() && asked.browser.session().is_none());
+    let mut browser = Browser::new(&world.app);
+    browser.cookies.append(&mut before.cookies);
+    let silent = asks(&world, &mut browser, &[("organization", "acme"), ("prompt", "none")]).await;
+    assert_eq!(parameter(&silent, "error").as_deref(), Some("login_required"), "{silent}");
 }
 
 /// The door that a directory opens closes with the membership, in the call that ends it.

@@ -131,7 +131,12 @@ fn facts(account: Option<AccountFacts>, challenges: &[&'static str]) -> Facts {
     Facts {
         standing: None,
         opening: REGISTERS.purposes.iter().find_map(|purpose| purpose.opening()),
-        policy: Policy { registration: Registration::Open, sms: true, mail: true },
+        policy: Policy {
+            registration: Registration::Open,
+            minimum_level: Level::None,
+            sms: true,
+            mail: true,
+        },
         account,
         session_alive: true,
         challenges: challenges.to_vec(),
@@ -199,10 +204,16 @@ fn proved(kind: &Kind) -> Vec<State> {
             }
         }
     }
+    // A recovery goes on after what it enrolled first.
+    if *kind == Kind::Recover {
+        let enrolled = vec![CredentialKind::Password];
+        let after = |state: &State| State { enrolled: enrolled.clone(), ..state.clone() };
+        states.extend(states.iter().map(after).collect::<Vec<_>>());
+    }
     states
 }
 
-/// A registration after its mailbox was proved: without a name, with one, with something bound.
+/// A registration after its mailbox was proved: without a name, with one, with a level that it must reach.
 fn pendings() -> Vec<State> {
     let pending = |display_name: Option<&str>, credentials: Vec<NewCredential>| {
         let mut state = state(&Kind::Register);
@@ -216,5 +227,7 @@ fn pendings() -> Vec<State> {
         });
         state
     };
-    vec![pending(None, Vec::new()), pending(Some("Ana"), Vec::new())]
+    let mut demanded = pending(Some("Ana"), Vec::new());
+    demanded.need.level = Level::Aal2;
+    vec![pending(None, Vec::new()), pending(Some("Ana"), Vec::new()), demanded]
 }

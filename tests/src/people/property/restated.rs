@@ -96,7 +96,8 @@ pub fn unmet(world: &World, state: &State) -> Vec<&'static str> {
     };
     require(!state.cancelled, "it was cancelled");
     require(state.refusal.is_none(), "it was refused");
-    require(level_now(&state.proofs, world.now) >= state.need.level, "the level");
+    let needed = state.need.level.max(world.policy.minimum_level);
+    require(level_now(&state.proofs, world.now) >= needed, "the level");
     let Some(account) = state.account() else {
         require(may_register(world, state), "nobody may register here");
         let pending = state.pending.as_ref();

@@ -97,6 +97,7 @@ impl World {
             Registration::Invited,
             Registration::Closed,
         ]);
+        let minimum_level = random.pick(&[Level::None, Level::None, Level::Aal1, Level::Aal2]);
         let mut people = [Person::any(random), Person::any(random)];
         let now = OffsetDateTime::from_unix_timestamp(1_800_000_000).unwrap();
         if random.percent(10) {
@@ -104,7 +105,7 @@ impl World {
                 Some(now + Duration::minutes(i64::try_from(random.below(60)).unwrap() - 20));
         }
         Self {
-            policy: Policy { registration, sms: random.percent(85), mail: random.percent(95) },
+            policy: Policy { registration, minimum_level, sms: random.percent(85), mail: random.percent(95) },
             people,
             session_is_alive: true,
             now,
@@ -354,7 +355,7 @@ impl World {
     fn bind(&mut self, state: &mut State, kind: CredentialKind, random: &Random) {
         state.enrolled.push(kind);
         // Where a level asks for it, binding proves it; saved codes, addresses and numbers are not asked for.
-        let raises = decide::level(state, self.now) < state.need.level
+        let raises = decide::level(state, self.now) < state.need.level.max(self.policy.minimum_level)
             && matches!(kind, CredentialKind::Passkey | CredentialKind::Password | CredentialKind::Totp);
         let Some(id) = state.account() else {
             let held = Held { kind, id: Id::random(&random.0), good: true };

@@ -92,7 +92,8 @@ pub(super) async fn by_person(
             Status::Enabled => {}
         }
         // A key outlives the session that created it, so the session must meet the organization's policy.
-        member.organization.policy.admits(&me.into()).map_err(Problem::from)?;
+        let minimum = app.checked.settings.minimum_level;
+        member.organization.policy.admits(minimum, &me.into()).map_err(Problem::from)?;
         let actor = Actor { kind: ActorKind::Member, id: member.id.to_string(), act: None };
         let maker = Maker { held, actor, account: member.account, level: me.level(), reason: None };
         let place = Place { organization: Some(found.id), membership: Some(member.id) };

@@ -144,7 +144,8 @@ async fn may_approve(app: &App, me: &SignedIn, approval: &Approval) -> Result<()
     if let Some(organization) = approval.organization {
         let member = members::find(&app.store, organization, Whom::Account(me.account_id)).await?;
         let member = member.filter(|member| member.held().is_ok()).ok_or_else(over)?;
-        member.organization.policy.admits(&me.into()).map_err(Problem::from)?;
+        let minimum = app.checked.settings.minimum_level;
+        member.organization.policy.admits(minimum, &me.into()).map_err(Problem::from)?;
     }
     let apis = app.directory.apis(&app.store).await?;
     if approvals::may_approve(approval, &apis, me) {

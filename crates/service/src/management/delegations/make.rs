@@ -98,7 +98,7 @@ pub(super) async fn by_person(
             return Err(ProblemCode::Unauthenticated.into());
         }
         let member = match organization {
-            Some(name) => Some(member(&tx, me, name).await?),
+            Some(name) => Some(member(app, &tx, me, name).await?),
             None => None,
         };
         let client = wanted.client(&tx, member.as_ref()).await?;
@@ -116,14 +116,15 @@ pub(super) async fn by_person(
 }
 
 /// The person's membership, if they may act for the organization now. To others the organization does not exist.
-async fn member(tx: &Tx, me: &SignedIn, name: &str) -> Result<Member, TxProblem> {
+async fn member(app: &App, tx: &Tx, me: &SignedIn, name: &str) -> Result<Member, TxProblem> {
     let found = organizations::find_named(tx, &Name::parse(name)).await?.ok_or(ProblemCode::NotFound)?;
     // Changes of memberships and client policies take the same lock, so neither ends while the delegation is written.
     organizations::lock(tx, found.id).await?;
     let member = members::find(tx, found.id, Whom::Account(me.account_id)).await?;
     let member = member.filter(|member| member.held_to_read().is_ok()).ok_or(ProblemCode::NotFound)?;
     // A delegation outlives the session that made it, so the session must meet the organization's policy.
-    member.organization.policy.admits(&me.into()).map_err(Problem::from)?;
+    let minimum = app.checked.settings.minimum_level;
+    member.organization.policy.admits(minimum, &me.into()).map_err(Problem::from)?;
     Ok(member)
 }
 

@@ -128,7 +128,7 @@ async fn with_key(
     let app = &guard.app;
     let key = ApiKey::parse(text).ok_or_else(access_token::invalid_token)?;
     let asking = Asking { app, context, asked, client_id: None };
-    let usable = match api_keys::check(&app.store, &key, context.address).await {
+    let usable = match api_keys::check(app, &key, context.address).await {
         Ok(usable) => usable,
         Err(api_keys::Refused::Store(error)) => return Err(error.into()),
         Err(api_keys::Refused::Invalid) => return Err(access_token::invalid_token().into()),
@@ -205,9 +205,9 @@ async fn with_token(
     match (place, &spoken.member) {
         (Some(place), Some(member)) if member.organization.id == place => {
             let held = member.held().map_err(|_| access_token::invalid_token())?;
-            let now = app.clock.now();
-            let caller = of_member(member, held.clone(), spoken.claims.actor.clone(), spoken.proved(now));
-            spoken.admitted(now).map_err(OAuthError::from)?;
+            let proved = spoken.proved(app.clock.now());
+            let caller = of_member(member, held.clone(), spoken.claims.actor.clone(), proved);
+            spoken.admitted(app).map_err(OAuthError::from)?;
             let changes = parts.method != Method::GET;
             let alone = changes && outlasts(asked) && is_vouched_for(app, &spoken).await?;
             let rule = match (carries(asked), held.covers(asked), &caller.actor.act) {
@@ -232,6 +232,7 @@ async fn with_token(
                 let actor = Actor { kind: ActorKind::Client, id: spoken.client.id.clone(), act: None };
                 return Err(asking.forbidden(Rule::OtherPlace, None, actor, Holder::Nobody).await);
             };
+            spoken.admitted(app).map_err(OAuthError::from)?;
             let act = spoken.claims.actor.clone();
             let acts = act.is_some();
             let actor = Actor { kind: ActorKind::Platform, id: account.to_string(), act };
@@ -310,7 +311,8 @@ async fn with_session(
     })?;
     let proved = Proved::from(&signed_in);
     let caller = of_member(&member, held.clone(), None, Some(proved));
-    member.organization.policy.admits(&proved).map_err(Problem::from)?;
+    let minimum = app.checked.settings.minimum_level;
+    member.organization.policy.admits(minimum, &proved).map_err(Problem::from)?;
     if !held.covers(asked) {
         let asking = Asking { app, context, asked, client_id: None };
         return Err(asking.member(Rule::PermissionNotHeld, &member, caller.actor).await);

@@ -16,6 +16,7 @@ use crate::{
     flow::{self, FlowError, decide},
     http::{OAuthError, Problem, ProblemCode, RequestContext},
     oauth::access_token::{self, Carried},
+    organizations::Proved,
     sessions::{self, SignedIn},
 };
 
@@ -39,6 +40,10 @@ pub async fn require_session(State(app): State<Arc<App>>, request: Request, next
     }
     match flow::current_session(&app, &context).await {
         Ok(Some(signed_in)) => {
+            // A session from before the minimum level was raised, or whose level has decayed.
+            if let Err(unmet) = Proved::from(&signed_in).reaches(app.checked.settings.minimum_level) {
+                return Problem::from(unmet).into_response();
+            }
             parts.extensions.insert(signed_in);
             next.run(Request::from_parts(parts, body)).await
         }

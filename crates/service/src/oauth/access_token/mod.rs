@@ -77,11 +77,11 @@ pub struct Spoken {
 
 impl Spoken {
     /// What the person proved when the token was granted. `None` for a client that acts for itself and for an
-    /// impersonation, which requires more at the platform (docs/decisions/0054): the organization's policy applies to
-    /// neither.
+    /// impersonation, which requires more at the platform (docs/decisions/0054): neither the deployment's minimum level
+    /// nor the organization's policy applies to them.
     pub fn proved(&self, now: OffsetDateTime) -> Option<Proved> {
         let claims = &self.claims;
-        match (self.member.as_ref()?.account, claims.impersonator()) {
+        match (self.account, claims.impersonator()) {
             (Some(_), None) => {
                 let at = claims.auth_time.and_then(|at| OffsetDateTime::from_unix_timestamp(at).ok());
                 Some(Proved { level: claims.proved_level(), at, now })
@@ -90,11 +90,13 @@ impl Spoken {
         }
     }
 
-    /// Whether the proof meets the organization's policy now.
-    pub fn admitted(&self, now: OffsetDateTime) -> Result<(), Unmet> {
-        match (&self.member, self.proved(now)) {
-            (Some(member), Some(proved)) => member.organization.policy.admits(&proved),
-            (Some(_) | None, None) | (None, Some(_)) => Ok(()),
+    /// Whether the proof meets the deployment's minimum level and the organization's policy now.
+    pub fn admitted(&self, app: &App) -> Result<(), Unmet> {
+        let minimum = app.checked.settings.minimum_level;
+        match (&self.member, self.proved(app.clock.now())) {
+            (Some(member), Some(proved)) => member.organization.policy.admits(minimum, &proved),
+            (None, Some(proved)) => proved.reaches(minimum),
+            (Some(_) | None, None) => Ok(()),
         }
     }
 }
@@ -271,7 +273,7 @@ pub async fn check(
         ));
     }
     let spoken = spoken(app, claims).await?.ok_or_else(invalid_token)?;
-    spoken.admitted(app.clock.now())?;
+    spoken.admitted(app)?;
     let claims = spoken.claims;
     let (Some(grant), Some(account)) = (claims.grant, spoken.account) else {
         return Err(invalid_token());

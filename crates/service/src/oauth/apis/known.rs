@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use porteiro_protocol::{metadata::is_same_resource, time::OffsetDateTime};
+use porteiro_protocol::{assurance::Level, metadata::is_same_resource, time::OffsetDateTime};
 
 use super::Api;
 use crate::{oauth::clients::Client, secrets::sha256};
@@ -51,11 +51,11 @@ impl Apis {
         self.list.iter().find(|api| api.identifier == audience)
     }
 
-    /// Identifies the current definitions of this client and these APIs. A grant that was checked under one
-    /// definition is checked again under another (`oauth_grant.definition`, docs/decisions/0075).
-    pub fn definition(&self, client: &Client) -> i64 {
+    /// Identifies the current definitions of this client and these APIs, and the deployment's minimum level. A grant that
+    /// was checked under one definition is checked again under another (`oauth_grant.definition`, docs/decisions/0075).
+    pub fn definition(&self, client: &Client, minimum: Level) -> i64 {
         let micros = client.changed_at.unix_timestamp_nanos() / 1_000;
-        self.version ^ i64::try_from(micros).unwrap_or_default()
+        self.version ^ i64::try_from(micros).unwrap_or_default() ^ marked(minimum)
     }
 }
 
@@ -63,6 +63,14 @@ impl Apis {
 pub fn named<'a>(apis: &'a [Api], resource: &str) -> Option<&'a Api> {
     let by_identifier = apis.iter().find(|api| is_same_resource(&api.identifier, resource));
     by_identifier.or_else(|| apis.iter().find(|api| api.is_named_by(resource)))
+}
+
+/// Differs for each level.
+fn marked(minimum: Level) -> i64 {
+    match minimum {
+        Level::None => 0,
+        Level::Aal1 | Level::Aal2 => first_eight(sha256(minimum.as_str().as_bytes())),
+    }
 }
 
 fn first_eight(hash: [u8; 32]) -> i64 {

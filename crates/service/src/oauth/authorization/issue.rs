@@ -66,7 +66,7 @@ pub(super) async fn issue(
         let text = "this code_challenge was already used: create a new code_verifier for every request";
         return turned(app, prepared, ErrorCode::InvalidRequest, text).await;
     }
-    let admitted = match admit(tx, continued, prepared, authentication).await? {
+    let admitted = match admit(app, tx, continued, prepared, authentication).await? {
         Ok(admitted) => admitted,
         Err(refused) => return turned(app, prepared, refused.code, &refused.description).await,
     };
@@ -95,6 +95,7 @@ pub(super) async fn issue(
 
 /// Whether this person may be granted the request, and is the one it names.
 pub async fn admit(
+    app: &App,
     tx: &Tx,
     continued: &Continued,
     prepared: &Prepared,
@@ -106,8 +107,8 @@ pub async fn admit(
         return Ok(Err(somebody_else()));
     }
     let terms = terms(prepared, authentication);
-    let acting = match acting(tx, prepared, authentication.account, &terms.proved(authentication.now)).await?
-    {
+    let proved = terms.proved(authentication.now);
+    let acting = match acting(app, tx, prepared, authentication.account, &proved).await? {
         Ok(acting) => acting,
         Err(refused) => return Ok(Err(refused)),
     };
@@ -218,6 +219,7 @@ fn issue_code(
 
 /// The member, checked again under lock; `None` where the request is for no organization.
 async fn acting(
+    app: &App,
     tx: &Tx,
     prepared: &Prepared,
     account: AccountId,
@@ -237,8 +239,8 @@ async fn acting(
     if !client_policies::allows(tx, &member.organization, &prepared.client).await? {
         return Ok(Err(denied()));
     }
-    if member.organization.policy.admits(proved).is_err() {
-        let text = "the organization requires a higher level or a more recent authentication";
+    if member.organization.policy.admits(app.checked.settings.minimum_level, proved).is_err() {
+        let text = "a higher level or a more recent authentication is required";
         return Ok(Err(refuse(ErrorCode::UnmetAuthenticationRequirements, text)));
     }
     Ok(Ok(Some((Acting::from(&member), member.organization.authority_version))))

@@ -194,7 +194,7 @@ pub async fn prepare(
     Ok(match checked {
         Ok((request, authority, level)) => {
             let api = apis.find(authority.audience()).cloned();
-            let definition = apis.definition(&client);
+            let definition = apis.definition(&client, app.checked.settings.minimum_level);
             let device = continued.device.clone();
             Ok(Box::new(Prepared {
                 client,

@@ -183,7 +183,7 @@ impl DeviceRequest {
         completing: Completing<'_>,
     ) -> Result<Decided, StoreError> {
         let (prepared, authentication) = (self.request.good()?, completing.authentication);
-        let admitted = match admit(tx, &self.request.continued, prepared, authentication).await? {
+        let admitted = match admit(app, tx, &self.request.continued, prepared, authentication).await? {
             Ok(admitted) => admitted,
             Err(refused) => return Ok(Decided::Not(refused.code)),
         };

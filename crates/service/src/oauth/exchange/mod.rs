@@ -122,7 +122,7 @@ async fn subject(request: TokenRequest<'_>, asked: &Exchange<'_>) -> Result<Subj
         return Err(limited.into());
     }
     let spoken = access_token::spoken(app, claims).await?.ok_or_else(unfit)?;
-    spoken.admitted(app.clock.now()).map_err(|unmet| OAuthError::from(unmet).at_token_endpoint())?;
+    spoken.admitted(app).map_err(|unmet| OAuthError::from(unmet).at_token_endpoint())?;
     let account = spoken.account.ok_or_else(unfit)?;
     let subject = Subject { spoken, account, grant };
     if subject.claims().impersonator().is_some() {

@@ -93,7 +93,8 @@ async fn allowed(request: TokenRequest<'_>, asked: &Asked<'_>, subject: &Subject
             return Err(refused::by_rule(request, subject, Rule::OrganizationSwitched, &text).await);
         }
     }
-    if let Err(unmet) = organization.policy.admits(&subject.live.terms.proved(app.clock.now())) {
+    let proved = subject.live.terms.proved(app.clock.now());
+    if let Err(unmet) = organization.policy.admits(app.checked.settings.minimum_level, &proved) {
         return Err(OAuthError::from(unmet).at_token_endpoint());
     }
     let rule = match (organization.policy.agents, client.organization_mode) {

@@ -67,7 +67,8 @@ async fn introspect(
     // `token_type_hint` is ignored: a token identifies its own type.
     if let Some(handle) = app.secrets.handles.open(HandleKind::Refresh, token) {
         let found = store::refresh_token(&app.store, &handle, caller).await?;
-        let found = found.filter(|found| found.is_admitted(app.clock.now()));
+        let found =
+            found.filter(|found| found.is_admitted(app.checked.settings.minimum_level, app.clock.now()));
         return Ok(found.map_or_else(inactive, |found| refresh_token(app, &found)));
     }
     let Some(claims) = access_token::own(app, token) else { return Ok(inactive()) };
@@ -108,13 +109,13 @@ fn consumes(form: &Parameters) -> Result<bool, OAuthError> {
 async fn alive(app: &App, claims: Claims) -> Result<Option<(Claims, Option<AccountId>)>, OAuthError> {
     let client = &claims.client_id;
     if is_key_id(client) {
-        let usable = api_keys::token_alive(&app.store, client, claims.organization, &claims.subject).await?;
+        let usable = api_keys::token_alive(app, client, claims.organization, &claims.subject).await?;
         let apis = app.directory.apis(&app.store).await?;
         let holds = |usable: &api_keys::Usable| key_credentials::still_given(app, usable, &apis, &claims);
         return Ok(usable.as_ref().is_some_and(holds).then_some((claims, None)));
     }
     let spoken = access_token::spoken(app, claims).await?;
-    let admitted = spoken.filter(|spoken| spoken.admitted(app.clock.now()).is_ok());
+    let admitted = spoken.filter(|spoken| spoken.admitted(app).is_ok());
     Ok(admitted.map(|spoken| (spoken.claims, spoken.account)))
 }
 

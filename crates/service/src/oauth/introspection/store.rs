@@ -1,4 +1,4 @@
-use porteiro_protocol::{id::AccountId, time::OffsetDateTime};
+use porteiro_protocol::{assurance::Level, id::AccountId, time::OffsetDateTime};
 use uuid::Uuid;
 
 use super::super::{
@@ -21,22 +21,27 @@ pub(super) struct RefreshToken {
     pub(super) audience: String,
     pub(super) issued_at: OffsetDateTime,
     pub(super) expires_at: OffsetDateTime,
-    /// In an organization: its policy, and what the person proved.
-    asked: Option<(Policy, Terms)>,
+    /// What the person proved.
+    terms: Terms,
+    /// In an organization: its policy.
+    policy: Option<Policy>,
 }
 
 impl RefreshToken {
-    /// Whether the proof meets the policy; otherwise a refresh would be refused.
-    pub(super) fn is_admitted(&self, now: OffsetDateTime) -> bool {
-        self.asked.as_ref().is_none_or(|(policy, terms)| policy.admits(&terms.proved(now)).is_ok())
+    /// Whether the proof meets the deployment's minimum level and the policy; otherwise a refresh would be refused.
+    pub(super) fn is_admitted(&self, minimum: Level, now: OffsetDateTime) -> bool {
+        let proved = self.terms.proved(now);
+        match &self.policy {
+            Some(policy) => policy.admits(minimum, &proved).is_ok(),
+            None => proved.reaches(minimum).is_ok(),
+        }
     }
 }
 
 /// The statement of introspecting a refresh token.
 pub const STATEMENT: &str = concat!(
     "SELECT g.scope, g.audience, g.rotated_at, g.expires_at, g.organization_id,
-            coalesce(g.membership_id, g.account_id) AS subject, o.policy,
-            CASE WHEN g.organization_id IS NOT NULL THEN g.terms END AS terms
+            coalesce(g.membership_id, g.account_id) AS subject, o.policy, g.terms
      FROM oauth_grant g JOIN account a USING (account_id)
      LEFT JOIN organization o ON o.organization_id = g.organization_id
      WHERE g.grant_id = $1 AND g.account_id = $2 AND g.client_id = $3 AND g.current_hash = $4
@@ -77,8 +82,9 @@ pub(super) async fn refresh_token(
         audience: grant.get("audience")?,
         issued_at: grant.get("rotated_at")?,
         expires_at: grant.get("expires_at")?,
-        asked: match grant.get::<Option<Uuid>>("organization_id")? {
-            Some(_) => Some((grant.json("policy")?, grant.json("terms")?)),
+        terms: grant.json("terms")?,
+        policy: match grant.get::<Option<Uuid>>("organization_id")? {
+            Some(_) => Some(grant.json("policy")?),
             None => None,
         },
     }))

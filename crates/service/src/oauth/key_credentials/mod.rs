@@ -118,7 +118,7 @@ async fn authenticate(
     presented: &Presented,
 ) -> Result<Usable, OAuthError> {
     let checked = match &presented.key {
-        Some(key) => api_keys::check(&app.store, key, context.address).await,
+        Some(key) => api_keys::check(app, key, context.address).await,
         None => Err(Refused::Invalid),
     };
     match checked {
@@ -128,7 +128,7 @@ async fn authenticate(
             Err(OAuthError::new(ErrorCode::AccessDenied, "the organization is suspended"))
         }
         Err(Refused::BelowLevel(_)) => {
-            let text = "the key was created at a lower level than the organization now requires";
+            let text = "the key was created at a lower level than is now required";
             Err(OAuthError::new(ErrorCode::AccessDenied, text))
         }
         Err(Refused::Exceeds { .. }) => {

@@ -79,11 +79,12 @@ pub async fn present(
         redirect_uri: shown.redirect_uri.clone(),
         scope: shown.scope.as_ref().map(Scope::with_wildcards),
         audience: audience(request, apis).map(str::to_owned),
-        definition: apis.definition(request.client),
+        definition: apis.definition(request.client, app.checked.settings.minimum_level),
         rechecked: None,
         log: replay::log_entry(app, request.context),
     };
-    // Repeated only if the client, an API, roles or the policy changed since the last check, or change concurrently.
+    // Repeated only if the client, an API, roles, the policy or the deployment's minimum level changed since the last check,
+    // or change concurrently.
     for _ in 0..3 {
         match app.presenter.present(&app.store, presentation.clone()).await? {
             // A row without stored definition; it had ended before, so nothing is lost.
@@ -127,6 +128,10 @@ async fn look_again(
     // Grants from before the client was disabled or lost trust have ended.
     let live = live.filter(|live| live.created_at >= client.grants_from);
     let Some(live) = live else { return Ok(Looked::Refused(log_invalid_grant(request, handle).await?)) };
+    let (proved, minimum) = (live.terms.proved(app.clock.now()), app.checked.settings.minimum_level);
+    if let Err(unmet) = proved.reaches(minimum) {
+        return Ok(Looked::Refused(OAuthError::from(unmet).at_token_endpoint()));
+    }
     let asked = match asked(request, apis, &live, shown) {
         Ok(asked) => asked,
         Err(widening) => {
@@ -158,7 +163,7 @@ async fn look_again(
     if !client_policies::allows(&app.store, &member.organization, client).await? {
         return Ok(Looked::Refused(log_invalid_grant(request, handle).await?));
     }
-    if let Err(unmet) = member.organization.policy.admits(&live.terms.proved(app.clock.now())) {
+    if let Err(unmet) = member.organization.policy.admits(minimum, &proved) {
         return Ok(Looked::Refused(OAuthError::from(unmet).at_token_endpoint()));
     }
     match acting::check(&member, &asked, api) {
