@@ -60,6 +60,11 @@ bench *arguments:
     cargo build --release --locked -p porteiro -p porteiro-bench
     "$CARGO_TARGET_DIR/release/porteiro-bench" {{ arguments }}
 
+# A directory provisions 100,000 users by SCIM, beside bare pgbench, as in docs/performance.md; arguments: --users, --groups, --short, --binary FILE, --write.
+bench-provisioning *arguments:
+    cargo build --release --locked -p porteiro
+    bench/provisioning/run {{ arguments }}
+
 # Porteiro beside other authorization servers, as in docs/performance.md; arguments: --short, --only=..., --no-write.
 peers *arguments:
     BUILD_COMMIT=$(scripts/commit) cargo build --release --locked -p porteiro -p porteiro-peers-load

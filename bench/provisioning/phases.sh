@@ -2,20 +2,20 @@
 # What bench/provisioning/run does, one after the other. Each leaves lines in $scratch for the report. Source it, do
 # not run it.
 
-# Ten slices; in each, half of its users at 8 and half at 32. Leaves lines: slice, concurrency, requests, seconds, p50,
+# In each slice, half of its users at 8 and half at 32. Leaves lines: slice, concurrency, requests, seconds, p50,
 # p99, bare rate, bare rate of all statements of a request (in the middle only), memory.
 provision_users() {
   local slice concurrency first=1 last number statements rate all rss
   cat bench/provisioning/{before,transaction,after}.sql >"$scratch/request.sql"
   statements=$PWD/bench/provisioning/transaction.sql
-  for slice in 1 2 3 4 5 6 7 8 9 10; do
+  for ((slice = 1; slice <= slices; slice++)); do
     for concurrency in 8 32; do
-      last=$((users * (2 * slice - (concurrency == 8)) / 20)) all=-
+      last=$((users * (2 * slice - (concurrency == 8)) / (2 * slices))) all=-
       send users "$first" "$last" "$concurrency"
       cat "$scratch"/load/made.* >>"$scratch/made"
       number=$((last - first + 1)) rss=$(memory)
       rate=$(bare "$statements" "$concurrency" "$number")
-      [ $slice != 5 ] || all=$(bare "$scratch/request.sql" "$concurrency" "$number")
+      [ $slice != $(((slices + 1) / 2)) ] || all=$(bare "$scratch/request.sql" "$concurrency" "$number")
       echo "$slice $concurrency $right $seconds $p50 $p99 $rate $all $rss" | tee -a "$scratch/slices" >&2
       first=$((last + 1))
     done
@@ -26,8 +26,8 @@ provision_users() {
 
 provision_groups() {
   local slice first=1 last
-  for slice in 1 2 3 4 5 6 7 8 9 10; do
-    last=$((groups * slice / 10))
+  for ((slice = 1; slice <= slices; slice++)); do
+    last=$((groups * slice / slices))
     send groups "$first" "$last" 8
     echo "$slice 8 $right $seconds $p50 $p99 - - $(memory)" | tee -a "$scratch/group_slices" >&2
     first=$((last + 1))
@@ -64,7 +64,7 @@ resync() {
 
 # A group of so many members, less the one who comes and goes, with a role.
 crowded_group() {
-  local body size=$((users < 20000 ? users : 20000)) warm=112
+  local body version size=$((users < 20000 ? users : 20000)) warm=112
   api POST "/v1/organizations/$ours_organization/roles" \
     '{"key": "clerk", "name": "Clerk", "permissions": ["members:read"]}' >/dev/null
   body=$(head -n $((size - 1)) "$scratch/ids" | awk '{printf "%s{\"value\":\"%s\"}", (NR > 1 ? "," : ""), $1}')
@@ -72,7 +72,8 @@ crowded_group() {
   crowd=$(curl -sS --fail-with-body "$address/scim/v2/$ours_organization/Groups?attributes=displayName" "${proxied[@]}" \
     -H "authorization: Bearer $ours_key" -H 'content-type: application/scim+json' \
     --data-binary "@$scratch/everybody" | jq -r .id)
-  api PATCH "/v1/organizations/$ours_organization/groups/$crowd" '{"role": "clerk"}' 'if-match: *' >/dev/null
+  version=$(sql -c "SELECT version FROM organization_group WHERE group_id = '$crowd'")
+  api PATCH "/v1/organizations/$ours_organization/groups/$crowd" '{"role": "clerk"}' "if-match: \"$version\"" >/dev/null
   # Seven for each connection of the pool: after five, PostgreSQL keeps one plan for all values.
   send crowd 1 $((warm + 40)) 1
   cat "$scratch"/load/times.* | awk -v warm=$warm '$1 > warm {print ($1 % 2 ? "add" : "remove"), $2 * 1000}' |

@@ -20,7 +20,7 @@ rates() {
 }
 
 report() {
-  local concurrency
+  local concurrency middle=$(((slices + 1) / 2))
   printf '%s, %s cores (%s), %s GB, PostgreSQL %s (%s); load average %s before and %s after. %s users, %s groups of 50; ' \
     "$(date +'%-d %B %Y')" "$(nproc)" "$(sed -n 's/^model name\s*: //p' /proc/cpuinfo | head -n 1)" \
     "$(awk '/^MemTotal/ {printf "%.0f", $2 / 1048576}' /proc/meminfo)" "$(sql -c 'SHOW server_version' | cut -d' ' -f1)" \
@@ -29,14 +29,14 @@ report() {
   printf '| Of the requests | Concurrency | Requests | A second | p50 ms | p99 ms | Bare transaction, a second | Ratio |'
   printf ' All statements of a request, a second, ratio | Memory, MB |\n|---|---|---|---|---|---|---|---|---|---|\n'
   for concurrency in 8 32; do
-    rates 1 1 $concurrency '`POST /Users`, first tenth' "$scratch/slices"
-    rates 5 5 $concurrency '`POST /Users`, middle tenth' "$scratch/slices"
-    rates 10 10 $concurrency '`POST /Users`, last tenth' "$scratch/slices"
-    rates 1 10 $concurrency '`POST /Users`, all' "$scratch/slices"
+    rates 1 1 $concurrency '`POST /Users`, first slice' "$scratch/slices"
+    rates $middle $middle $concurrency '`POST /Users`, middle slice' "$scratch/slices"
+    rates "$slices" "$slices" $concurrency '`POST /Users`, last slice' "$scratch/slices"
+    rates 1 "$slices" $concurrency '`POST /Users`, all' "$scratch/slices"
   done
-  rates 1 1 8 '`POST /Groups`, first tenth' "$scratch/group_slices"
-  rates 5 5 8 '`POST /Groups`, middle tenth' "$scratch/group_slices"
-  rates 10 10 8 '`POST /Groups`, last tenth' "$scratch/group_slices"
+  rates 1 1 8 '`POST /Groups`, first slice' "$scratch/group_slices"
+  rates $middle $middle 8 '`POST /Groups`, middle slice' "$scratch/group_slices"
+  rates "$slices" "$slices" 8 '`POST /Groups`, last slice' "$scratch/group_slices"
   printf '\n| Sent again, nothing changed | Requests | A second | p50 ms | p99 ms | Transactions that wrote | WAL bytes a request |\n'
   printf '|---|---|---|---|---|---|---|\n'
   awk '{printf "| %s | %d | %.0f | %.1f | %.1f | %d | %.0f |\n", $1, $2, $2 / $3, $4, $5, $6, $7 / $2}' "$scratch/resync"
