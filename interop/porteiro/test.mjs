@@ -3,4 +3,5 @@
 import { walkDirectory } from '../lib/directory.mjs'
 import { upstream } from './upstream.mjs'
 
-walkDirectory('another Porteiro is the directory of an organization', upstream)
+// It says addresses only at its userinfo endpoint.
+walkDirectory('another Porteiro is the directory of an organization', upstream, { joins: false })

@@ -61,7 +61,6 @@ export async function upstream(browser) {
     client_id,
     client_authentication: 'private_key_jwt',
     algorithm: 'ES256',
-    domain: 'example.test',
     allow: ({ redirect_uri, backchannel_logout_uri }) => {
       const addresses = { redirect_uris: [redirect_uri], backchannel_logout_uri, backchannel_logout_session_required: true }
       return editClient(client_id, addresses, at)

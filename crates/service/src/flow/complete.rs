@@ -70,8 +70,7 @@ pub async fn complete(
     if loaded.state.account().is_none() && gathered.facts.vouched.is_some() {
         return super::vouched::complete(app, tx, context, loaded, gathered).await;
     }
-    let now = loaded.now;
-    let state = &mut loaded.state;
+    let (now, state) = (loaded.now, &mut loaded.state);
     let account = match state.account() {
         Some(account) => account,
         None => match register(app, tx, context, state, now).await? {
@@ -99,12 +98,11 @@ pub async fn complete(
         (Transport::Browser | Transport::Api, _) => None,
     };
     let (level, proofs) = (decide::level_here(state, &gathered.facts), counted(state, &gathered.facts));
-    let proofs = &proofs;
     let directory_epoch = vouched(state, &gathered.facts).map(|it| it.epoch);
     let authentication = Authentication {
         account,
         session: session_id,
-        proofs,
+        proofs: &proofs,
         level,
         confined_to: None,
         directory_epoch,

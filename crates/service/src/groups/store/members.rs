@@ -37,13 +37,17 @@ pub async fn change_members(
 ) -> Result<MembersChanged, StoreError> {
     let (add, remove): (Vec<Uuid>, Vec<Uuid>) =
         (change.add.iter().copied().collect(), change.remove.iter().copied().collect());
-    let rows = tx
-        .query(
+    // Who moves a few members does not read the whole group.
+    let leaving = if change.only {
+        "(gm.membership_id = ANY($4::uuid[])
+          OR gm.membership_id NOT IN (SELECT a.id FROM unnest($3::uuid[]) a (id)))"
+    } else {
+        "gm.membership_id = ANY($4::uuid[])"
+    };
+    let sql = format!(
             "WITH gone AS (
                  DELETE FROM organization_group_member gm
-                 WHERE gm.organization_id = $1 AND gm.group_id = $2
-                   AND (gm.membership_id IN (SELECT r.id FROM unnest($4::uuid[]) r (id))
-                        OR $5 AND gm.membership_id NOT IN (SELECT a.id FROM unnest($3::uuid[]) a (id)))
+                 WHERE gm.organization_id = $1 AND gm.group_id = $2 AND {leaving}
                  RETURNING gm.membership_id
              ), came AS (
                  INSERT INTO organization_group_member (organization_id, group_id, membership_id)
@@ -57,10 +61,9 @@ pub async fn change_members(
                  WHERE organization_id = $1 AND group_id = $2
                    AND (EXISTS (SELECT 1 FROM gone) OR EXISTS (SELECT 1 FROM came))
              )
-             SELECT membership_id, true AS came FROM came UNION ALL SELECT membership_id, false FROM gone",
-            &[&organization.uuid(), &id.uuid(), &add, &remove, &change.only],
-        )
-        .await?;
+             SELECT membership_id, true AS came FROM came UNION ALL SELECT membership_id, false FROM gone"
+    );
+    let rows = tx.query(&sql, &[&organization.uuid(), &id.uuid(), &add, &remove]).await?;
     let mut changed = MembersChanged::default();
     for row in &rows {
         let (row, member) = Decode::keyed::<Uuid>("organization_group_member", "membership_id", row)?;

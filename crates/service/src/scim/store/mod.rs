@@ -100,9 +100,10 @@ pub(super) async fn by_email(
     after: Option<(OffsetDateTime, Uuid)>,
     limit: i64,
 ) -> Result<Vec<User>, StoreError> {
+    // Found first, and sorted then: otherwise all users are read in the order of the list.
     let sql = format!(
-        "{USERS} AND m.email_keys @> ARRAY[$2::text] AND (m.created_at, m.membership_id) > ($3, $4)
-         ORDER BY m.created_at, m.membership_id LIMIT $5"
+        "WITH found AS MATERIALIZED ({USERS} AND m.email_keys @> ARRAY[$2::text])
+         SELECT * FROM found WHERE (created_at, membership_id) > ($3, $4) ORDER BY created_at, membership_id LIMIT $5"
     );
     let (at, id) = after.unwrap_or((OffsetDateTime::UNIX_EPOCH, Uuid::nil()));
     users(&reader.rows("scim.by_email", &sql, &[&organization.uuid(), &key, &at, &id, &limit]).await?)
