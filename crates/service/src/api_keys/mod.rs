@@ -39,6 +39,9 @@ use crate::{
     store::{Reader, StoreError, Tx},
 };
 
+/// Why personal keys are refused where the organization requires a connection.
+pub const NOT_BY_CONNECTION: &str = "the organization requires its own connection, so personal keys are not accepted; use a key of the organization";
+
 /// A usable key and its permissions.
 #[derive(Debug)]
 pub struct Usable {
@@ -58,6 +61,8 @@ pub enum Refused {
     Suspended(OrganizationId),
     /// Its owner's level at creation is below what the deployment or the organization requires now.
     BelowLevel(OrganizationId),
+    /// It is a person's, and the organization requires its own connection.
+    NotByConnection(OrganizationId),
     /// Its owner no longer holds all of its permissions.
     Exceeds { organization: OrganizationId, missing: Vec<Permission> },
     /// The database could not be read.
@@ -75,7 +80,11 @@ impl Refused {
     fn none<T>(self) -> Result<Option<T>, StoreError> {
         match self {
             Self::Store(error) => Err(error),
-            Self::Invalid | Self::Suspended(_) | Self::BelowLevel(_) | Self::Exceeds { .. } => Ok(None),
+            Self::Invalid
+            | Self::Suspended(_)
+            | Self::BelowLevel(_)
+            | Self::NotByConnection(_)
+            | Self::Exceeds { .. } => Ok(None),
         }
     }
 }
@@ -140,6 +149,10 @@ async fn of_member(
     // The age of the proof is not checked: no person is present when a key is used (docs/decisions/0082).
     if key.level < member.organization.policy.min_level.max(minimum) {
         return Err(Refused::BelowLevel(id));
+    }
+    // A key would go on when the connection does not vouch for its owner any more (docs/decisions/0132).
+    if member.door().is_some() {
+        return Err(Refused::NotByConnection(id));
     }
     let missing: Vec<Permission> = held.missing(&key.permissions).into_iter().cloned().collect();
     if !missing.is_empty() {

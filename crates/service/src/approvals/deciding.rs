@@ -17,6 +17,7 @@ use crate::{
     audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     http::RequestContext,
     oauth::{apis::Apis, grants::Terms},
+    organizations::Entrance,
     security_log::{self, EventKind},
     sessions::SignedIn,
     store::{StoreError, Turn, Tx},
@@ -36,15 +37,17 @@ pub fn may_approve(approval: &Approval, apis: &Apis, me: &SignedIn) -> bool {
 }
 
 /// Approves, if the number is the one that the client shows; a wrong one denies. Returns the new state; `None` where the
-/// request no longer waits. The caller has checked [`may_approve`].
+/// request no longer waits. The caller has checked [`may_approve`]. `entrance`: how the person came, in an organization
+/// that requires a way.
 pub async fn approve(
     app: &App,
     context: &RequestContext,
     me: &SignedIn,
     approval: &Approval,
+    entrance: Entrance,
     number: i16,
 ) -> Result<Option<State>, StoreError> {
-    decided(app, context, me, approval, Some(number)).await
+    decided(app, context, me, approval, entrance, Some(number)).await
 }
 
 /// Denies what waits, or takes back what was approved and not used.
@@ -54,7 +57,7 @@ pub async fn deny(
     me: &SignedIn,
     approval: &Approval,
 ) -> Result<Option<State>, StoreError> {
-    decided(app, context, me, approval, None).await
+    decided(app, context, me, approval, Entrance::default(), None).await
 }
 
 async fn decided(
@@ -62,9 +65,10 @@ async fn decided(
     context: &RequestContext,
     me: &SignedIn,
     approval: &Approval,
+    entrance: Entrance,
     picked: Option<i16>,
 ) -> Result<Option<State>, StoreError> {
-    let terms = serde_json::to_value(terms(approval, me));
+    let terms = serde_json::to_value(terms(approval, me, entrance));
     let terms = &terms.map_err(|error| StoreError::Inconsistent(error.to_string()))?;
     app.store
         .run_tx_in_turn(turn(me), "approvals.decide", |tx| async move {
@@ -116,7 +120,7 @@ fn turn(me: &SignedIn) -> Turn {
 }
 
 /// How the person had proved who they are: the token says the same.
-fn terms(approval: &Approval, me: &SignedIn) -> Terms {
+fn terms(approval: &Approval, me: &SignedIn, entrance: Entrance) -> Terms {
     let level = me.level();
     let when = auth_time(&me.proofs, level, me.now, &Decay::default());
     Terms {
@@ -137,6 +141,7 @@ fn terms(approval: &Approval, me: &SignedIn) -> Terms {
         approval: Some(approval.id.uuid()),
         confined: false,
         directory_epoch: None,
+        entrance,
     }
 }
 

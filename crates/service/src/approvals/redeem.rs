@@ -103,7 +103,7 @@ async fn consume(
     let (proved, minimum) = (terms.proved(app.clock.now()), app.checked.settings.minimum_level);
     let admitted = member.map_or_else(
         || proved.reaches(minimum),
-        |member| member.organization.policy.admits(minimum, &proved),
+        |member| member.admits(minimum, &proved),
     );
     admitted.map_err(|_| no_longer())?;
     let id: GrantId = Id::ordered(app.clock.now(), &*app.entropy);

@@ -13,6 +13,7 @@
 mod claim;
 mod decide;
 mod ending;
+mod entrance;
 mod linked;
 mod rejection;
 mod signing_out;
@@ -29,6 +30,7 @@ pub use claim::{Attached, Claim, Claimant, attach};
 use decide::Provisioned;
 pub use decide::{Admission, Described};
 pub use ending::{ENDING, end_epoch};
+pub use entrance::proved;
 pub use linked::{Linked, unlink_one};
 pub use rejection::record_rejection;
 pub use signing_out::{SWEEPING, Whom, remember, sign_out};

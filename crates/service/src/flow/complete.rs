@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::{
     decide,
     delivery::Delivery,
+    door::entrance,
     facts::Gathered,
     lost::remove_unproved_factors,
     notify::{happening, tell},
@@ -78,7 +79,7 @@ pub async fn complete(
             None => return Ok(None),
         },
     };
-    let (session_id, session) = match state.session {
+    let (session_id, mut session) = match state.session {
         // The person only answered a request; the session does not change.
         Some(session) if state.continuation.is_some() && !state.has_new_proofs() => (session, None),
         Some(session) => (session, Some(raise(app, tx, context, state, account, session).await?)),
@@ -89,7 +90,12 @@ pub async fn complete(
     };
     if let Some(vouched) = state.vouched.as_ref().filter(|it| it.account == account && it.session.is_none()) {
         let (place, proof) = (vouched.organization, &vouched.proof);
-        sessions::add_directory(tx, session_id, account, place, proof, None).await?;
+        // A new proof is a new token, also in a session that did not change otherwise (ASVS 7.2.4).
+        if session.is_none() {
+            session = Some(sealed(sessions::issue(app, session_id, account))?);
+        }
+        let hash = session.as_ref().map(|token| &token.hash);
+        sessions::add_directory(tx, session_id, account, place, proof, hash).await?;
         directories::remember(tx, vouched, session_id).await?;
     }
     end_pointless_hold(app, tx, context, state, gathered, now).await?;
@@ -106,6 +112,7 @@ pub async fn complete(
         level,
         confined_to: None,
         directory_epoch,
+        entrance: entrance(state, &gathered.facts),
         now,
     };
     let delivery = deliver(app, tx, context, state, gathered, &authentication).await?;

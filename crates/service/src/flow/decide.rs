@@ -13,6 +13,7 @@ use porteiro_protocol::{
 
 use super::{
     actions::{self, Action},
+    door,
     enrolment::{
         first_enrolment, mandatory_enrolment, may_enrol, offer_is_due, raising_enrolment, recovery_enrolment,
     },
@@ -29,7 +30,7 @@ pub use super::{
     recovery::HOLD_GOOD_FOR,
 };
 use crate::{
-    connections::Offered,
+    connections::{Offered, organizations::Ways},
     credentials::{CredentialKind, KINDS, Needs, email, federated, passkey, password},
     sessions::FRESH,
     settings::Registration,
@@ -82,6 +83,8 @@ pub struct Facts {
     pub connections: Vec<Offered>,
     /// The organization whose connections they are; none: they are the deployment's.
     pub directory: Option<OrganizationId>,
+    /// What that organization allows for somebody who is not known yet.
+    pub ways: Ways,
     /// The member for whom a directory of the request's organization vouches, while that counts.
     pub vouched: Option<Vouched>,
     pub now: OffsetDateTime,
@@ -186,6 +189,10 @@ pub fn next(state: &State, facts: &Facts) -> Next {
         actions.sort();
         return Next::Ask { stage: Stage::Organization, actions };
     }
+    // The connection that the organization requires comes first: what it vouches for may be enough.
+    if door::lacks_connection(state, facts) {
+        return door::ask(state, facts);
+    }
     // 4. The level.
     if level_here(state, facts) < needed_level(state, facts) || is_too_old(state, facts) {
         return reach_level(state, account, facts);
@@ -248,6 +255,9 @@ fn find_request(state: &State, facts: &Facts) -> Next {
 }
 
 pub(super) fn authenticate(state: &State, facts: &Facts) -> Next {
+    if let Some(actions) = door::ways(state, facts) {
+        return Next::Ask { stage: Stage::Authenticate, actions };
+    }
     let mut actions = Vec::new();
     let waiting = facts.challenges.contains(&email::PROVE);
     match state.kind {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{
     decide::{AccountFacts, Facts, Policy},
+    door,
     purpose::{self, Person, Ready, Source, Standing},
     state::{State, Transport},
     store::Loaded,
@@ -12,7 +13,8 @@ use super::{
 use crate::{
     App,
     accounts::{self, Account, AccountState},
-    branding, connections,
+    branding,
+    connections::{self, organizations::Ways},
     credentials::{self, Challenge, Credential, CredentialState},
     mail::Mailer,
     sessions,
@@ -102,17 +104,21 @@ pub async fn gather(
     let member = member.map(|account| Person { account, confined: false });
     let mut standing = stand(source, &loaded.state, &mut ready, member).await?;
     let place = standing.as_ref().and_then(|standing| standing.organization);
+    if loaded.state.vouched.is_none() {
+        loaded.state.vouched = door::held(source, &loaded.state, standing.as_ref()).await?;
+    }
     let vouched = vouched::facts(source, &mut loaded.state, place).await?;
     if let Some(vouched) = vouched.as_ref().filter(|_| loaded.state.account().is_none()) {
         let member = Person { account: vouched.account, confined: true };
         standing = stand(source, &loaded.state, &mut ready, Some(member)).await?;
     }
-    let directory = match place.filter(|_| loaded.state.account().is_none()) {
-        Some(place) => Some((place, connections::organizations::offered(reader, place).await?)),
-        None => None,
+    let requires = loaded.state.claim.is_none() && door::required_by(standing.as_ref()).is_some();
+    let (ways, theirs) = match place.filter(|_| requires || loaded.state.account().is_none()) {
+        Some(place) => connections::organizations::offered(reader, place).await?,
+        None => (Ways::Any, Vec::new()),
     };
-    let directory = directory.filter(|(_, connections)| !connections.is_empty());
-    let (directory, theirs) = directory.unzip();
+    let directory = place.filter(|_| !theirs.is_empty());
+    let theirs = directory.map(|_| theirs);
     let offered =
         if has_page(app, loaded) { theirs.unwrap_or_else(|| loaded.connections.clone()) } else { Vec::new() };
     let facts = Facts {
@@ -132,6 +138,7 @@ pub async fn gather(
         session_alive,
         connections: offered,
         directory,
+        ways,
         vouched,
         challenges: challenges.iter().map(|challenge| challenge.module).collect(),
         now: loaded.now,

@@ -290,6 +290,7 @@ fn first_challenge(
         opening: None,
         connections: Vec::new(),
         directory: None,
+        ways: crate::connections::organizations::Ways::Any,
         vouched: None,
         now: app.clock.now(),
     };

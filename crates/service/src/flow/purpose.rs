@@ -30,7 +30,7 @@ use crate::{
     connections::Recency,
     http::RequestContext,
     members::Member,
-    organizations::Status,
+    organizations::{Door, Entrance, Status},
     refusals,
     store::{Params, Reader, Row, Store, StoreError, Tx},
 };
@@ -303,6 +303,8 @@ pub struct Standing {
     /// The level that the organization requires.
     pub level: Level,
     pub max_age: Option<u32>,
+    /// The only way by which the member may enter the organization, if it requires one.
+    pub door: Option<Door>,
     /// How recently another provider must have authenticated the person, by the request and by the organization.
     pub recency: Recency,
     pub needs_consent: bool,
@@ -321,6 +323,7 @@ impl Standing {
             choices: Vec::new(),
             level: Level::None,
             max_age: None,
+            door: None,
             recency: Recency { login: false, max_age: None },
             needs_consent: false,
             digest: None,
@@ -379,6 +382,7 @@ pub struct Authentication<'a> {
     pub confined_to: Option<OrganizationId>,
     /// The epoch of the directory that vouches for the person, also beside proofs of their own.
     pub directory_epoch: Option<i64>,
+    pub entrance: Entrance,
     pub now: OffsetDateTime,
 }
 

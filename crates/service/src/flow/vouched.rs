@@ -3,7 +3,7 @@
 
 use porteiro_protocol::{
     assurance::Proof,
-    id::{AccountId, Id, OrganizationId, SessionId},
+    id::{AccountId, ConnectionId, Id, OrganizationId, SessionId},
 };
 use serde_json::{Value, json};
 
@@ -11,6 +11,7 @@ use super::{
     actions,
     complete::{Completion, deliver, end_presented},
     decide::{AccountFacts, Facts, Next, Policy, authenticate, binding_actions, may_bind, raise_or_refuse},
+    door::{entrance, lacks_connection},
     facts::Gathered,
     proofs::{is_too_old, level_here, needed_level},
     purpose::{Authentication, Source},
@@ -37,6 +38,7 @@ pub struct Vouched {
     pub proof: Proof,
     /// The epoch of the directory's connection.
     pub epoch: i64,
+    pub connection: ConnectionId,
     /// How the organization calls the member. Nothing else is known of them here.
     pub display_name: String,
 }
@@ -65,6 +67,7 @@ pub(super) async fn facts(
         account: vouched.account,
         proof,
         epoch,
+        connection: identity.connection,
         display_name: identity.display_name,
     });
     state.vouched = facts.is_some().then_some(vouched);
@@ -121,7 +124,8 @@ pub(super) fn attach(state: &State, account: &AccountFacts, facts: &Facts) -> Ne
 /// factor is not asked: what the organization requires of its members is its own decision.
 fn next(state: &State, facts: &Facts) -> Option<Next> {
     let standing = facts.standing.as_ref()?;
-    if level_here(state, facts) < needed_level(state, facts) || is_too_old(state, facts) {
+    let is_low = level_here(state, facts) < needed_level(state, facts) || is_too_old(state, facts);
+    if is_low || lacks_connection(state, facts) {
         return None;
     }
     if !standing.needs_consent {
@@ -161,6 +165,7 @@ pub(super) async fn complete(
         level,
         confined_to: Some(vouched.organization),
         directory_epoch: Some(facts.epoch),
+        entrance: entrance(&loaded.state, &gathered.facts),
         now: loaded.now,
     };
     let delivery = deliver(app, tx, context, &loaded.state, gathered, &authentication).await?;

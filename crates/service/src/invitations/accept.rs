@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug)]
 pub enum Accepted {
     Joined {
-        organization: Organization,
+        organization: Box<Organization>,
         membership: MembershipId,
         role: String,
     },
@@ -99,7 +99,7 @@ pub async fn accept(
                 return Ok(Accepted::NotTheirs);
             };
             let membership = join(app, &tx, context, account, organization, id, membership, &role).await?;
-            Ok(Accepted::Joined { organization: place, membership, role })
+            Ok(Accepted::Joined { organization: Box::new(place), membership, role })
         })
         .await
 }

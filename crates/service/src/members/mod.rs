@@ -6,6 +6,7 @@ mod joining;
 mod store;
 
 use porteiro_protocol::{
+    assurance::Level,
     id::{AccountId, MembershipId},
     permission::Held,
     time::OffsetDateTime,
@@ -18,7 +19,10 @@ pub use store::{
     place_of,
 };
 
-use crate::organizations::{Organization, Status};
+use crate::{
+    organizations::{Door, Organization, Proved, Status, Unmet},
+    permissions::OWNER,
+};
 
 /// A member of an organization, as read from the database.
 #[derive(Debug, Clone)]
@@ -80,6 +84,24 @@ impl Member {
             (Status::Enabled, State::Removed) => Err(Unusable::Removed),
             (Status::Enabled, State::Active) => Ok(&self.held),
         }
+    }
+
+    /// Whether these proofs meet the organization's policy, and the deployment's minimum level.
+    ///
+    /// # Errors
+    /// What is required.
+    pub fn admits(&self, minimum: Level, proved: &Proved) -> Result<(), Unmet> {
+        self.organization.policy.admits(minimum, proved, self.breaks_glass())
+    }
+
+    /// The only way by which the member may enter, if the organization requires one.
+    pub fn door(&self) -> Option<Door> {
+        self.organization.policy.door(self.breaks_glass())
+    }
+
+    /// Whether a passkey may replace the connection that the organization requires: of one owner, while they are one.
+    fn breaks_glass(&self) -> bool {
+        self.organization.policy.break_glass == Some(self.id) && self.roles.iter().any(|role| role == OWNER)
     }
 
     /// The permissions of the member's roles, whether usable or not. For decisions about changing the member; never for

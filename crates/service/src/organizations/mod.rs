@@ -8,12 +8,12 @@ use porteiro_protocol::{
     actor::ActorChain,
     assurance::Level,
     client_metadata::{ClientKind, ClientMetadata},
-    id::OrganizationId,
+    id::{ConnectionId, MembershipId, OrganizationId},
     time::OffsetDateTime,
 };
 use serde::{Deserialize, Serialize};
 
-pub use entry::{Proved, Unmet};
+pub use entry::{Door, Entrance, Proved, Unmet};
 pub use store::{Name, Status, check_again, find, find_named, insert, lock};
 
 use crate::store::text_enum;
@@ -63,6 +63,12 @@ pub struct Policy {
     /// that nodes of the previous release can read it.
     #[serde(default = "allowed", skip_serializing_if = "Agents::are_allowed")]
     pub agents: Agents,
+    /// The connection of the organization by which its members must sign in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub require_connection: Option<ConnectionId>,
+    /// The owner who may sign in with a passkey instead, if the connection fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub break_glass: Option<MembershipId>,
 }
 
 const fn none() -> Level {
@@ -104,6 +110,13 @@ const fn all() -> ThirdParty {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { min_level: Level::None, max_age: None, third_party_clients: all(), agents: allowed() }
+        Self {
+            min_level: Level::None,
+            max_age: None,
+            third_party_clients: all(),
+            agents: allowed(),
+            require_connection: None,
+            break_glass: None,
+        }
     }
 }

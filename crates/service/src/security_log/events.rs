@@ -44,6 +44,7 @@ events! {
     MembershipRemoved = "membership.removed", "A person left an organization or was removed from it.", ["organization_id", "membership_id"];
     MembershipChanged = "membership.changed", "An organization changed a member's roles.", ["organization_id", "membership_id", "roles"];
     SignInSucceeded = "sign_in.succeeded", "A person signed in; with an organization, to that one alone.", ["session_id", "methods", "level", "new_device", "organization_id"];
+    BreakGlassUsed = "break_glass.used", "An owner signed in to an organization with a passkey, not by the connection that it requires.", ["organization_id", "membership_id", "client_id", "session_id"];
     ProofRefused = "proof.refused", "A proof was presented and refused.", ["method", "flow_id", "reason"];
     ProofLimited = "proof.limited", "An attempt was refused because of a limit.", ["action", "rule"];
     CredentialAdded = "credential.added", "A credential or address was added.", ["credential_id", "kind"];

@@ -17,8 +17,8 @@ use porteiro_protocol::{
 
 pub(crate) use store::ALIVE;
 pub use store::{
-    Ended, Forget, Forgotten, SessionRecord, add_directory, end, end_others, end_presented, end_resting_on,
-    forget_credential, forget_directory, forget_identity, is_alive, is_open, list, of_grant,
+    Ended, Forget, Forgotten, SessionRecord, add_directory, directory_proof, end, end_others, end_presented,
+    end_resting_on, forget_credential, forget_directory, forget_identity, is_alive, is_open, list, of_grant,
 };
 
 use crate::{

@@ -10,6 +10,7 @@ mod managing;
 mod never_by_address;
 mod provisioned;
 mod recency;
+mod required;
 mod signing_out;
 mod unlinking;
 

@@ -16,6 +16,7 @@ pub enum Change {
     MaxAge,
     ThirdPartyClients,
     AgentsFrozen,
+    RequireConnection,
     ClientBlocked,
     TrustLowered,
     OrganizationMode,
@@ -66,6 +67,8 @@ impl Change {
             Self::ThirdPartyClients => {
                 (set(&[grant, authorize, robot]), set(&[grant, &[Door::ClientsToken]]))
             }
+            // What came another way waits, and so do personal keys, which no connection vouches for.
+            Self::RequireConnection => (set(&[&PROVED, person]), set(&[])),
             // Whatever they were given waits.
             Self::AgentsFrozen => (set(&[&[Door::Exchange, Door::IntrospectExchanged]]), set(&[])),
             Self::ClientBlocked | Self::TrustLowered | Self::OrganizationMode | Self::ClientDisabled => {
@@ -140,6 +143,26 @@ impl Stand {
         self.send(Method::PUT, &self.place("/policy"), &self.owner, Some(&policy)).await;
     }
 
+    /// A connection by which nobody has signed in: the API would refuse it.
+    async fn require_connection(&self) {
+        let here = self.here;
+        self.app
+            .sql(&format!(
+                "INSERT INTO organization_connection (organization_id, connection_id, name, issuer, client_id,
+                        client_authentication, algorithm, enabled, subject_claim, authoritative)
+                 VALUES ('{here}', gen_random_uuid(), 'Directory', 'https://directory.test', 'porteiro',
+                         'private_key_jwt', 'ES256', true, 'sub', false)"
+            ))
+            .await;
+        self.app
+            .sql(
+                "UPDATE organization o SET authority_version = authority_version + 1, version = o.version + 1,
+                        policy = policy || jsonb_build_object('require_connection', c.connection_id)
+                 FROM organization_connection c WHERE o.organization_id = c.organization_id",
+            )
+            .await;
+    }
+
     async fn change_client(&self, change: Value) {
         let path = format!("/v1/platform/clients/{}", self.client.id);
         self.send(Method::PATCH, &path, &self.operator, Some(&change)).await;
@@ -160,6 +183,7 @@ impl Stand {
             }
             Change::ThirdPartyClients => self.policy(json!({"third_party_clients": "listed"})).await,
             Change::AgentsFrozen => self.policy(json!({"agents": "frozen"})).await,
+            Change::RequireConnection => self.require_connection().await,
             Change::ClientBlocked => {
                 let path = self.place(&format!("/client-policies/{}", self.client.id));
                 self.send(Method::PUT, &path, &self.owner, Some(&json!({"decision": "block"}))).await;
@@ -225,6 +249,9 @@ impl Stand {
         match change {
             Change::MinLevel | Change::MaxAge | Change::ThirdPartyClients | Change::AgentsFrozen => {
                 self.policy(json!({})).await;
+            }
+            Change::RequireConnection => {
+                self.send(Method::PUT, &self.place("/policy"), &self.operator, Some(&json!({}))).await;
             }
             Change::ClientBlocked => {
                 let path = self.place(&format!("/client-policies/{}", self.client.id));

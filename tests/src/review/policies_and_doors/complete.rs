@@ -20,6 +20,8 @@ const POLICY: &[(&str, Change)] = &[
     ("max_age", MaxAge),
     ("third_party_clients", ThirdPartyClients),
     ("agents", AgentsFrozen),
+    ("require_connection", RequireConnection),
+    ("break_glass", RequireConnection),
 ];
 
 /// Changes an organization or the platform can make: by the row that makes it, or why nobody who has something can lose
@@ -186,7 +188,13 @@ fn named(route: &porteiro_service::http::Route) -> String {
 
 #[test]
 fn every_member_of_the_policy_has_a_row() {
-    let policy = serde_json::to_value(Policy { agents: Agents::Frozen, ..Policy::default() }).unwrap();
+    let policy = Policy {
+        agents: Agents::Frozen,
+        require_connection: "00000000-0000-4000-8000-000000000001".parse().ok(),
+        break_glass: "00000000-0000-4000-8000-000000000001".parse().ok(),
+        ..Policy::default()
+    };
+    let policy = serde_json::to_value(policy).unwrap();
     let members: BTreeSet<&str> = policy.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(members, POLICY.iter().map(|(name, _)| *name).collect());
     assert!(POLICY.iter().all(|(_, change)| TESTED.contains(change)));

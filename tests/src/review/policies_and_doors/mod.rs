@@ -57,6 +57,7 @@ rows! {
     a_shorter_age_reaches_every_door: MaxAge;
     third_parties_that_are_not_listed_lose_every_door_for_good: ThirdPartyClients;
     frozen_agents_wait_until_they_are_allowed_again: AgentsFrozen;
+    a_required_connection_reaches_every_door_and_personal_keys: RequireConnection;
     a_blocked_client_loses_every_door_for_good: ClientBlocked;
     a_client_trusted_less_loses_every_door_for_good: TrustLowered;
     a_client_that_acts_for_nobody_loses_every_door_for_good: OrganizationMode;

@@ -48,22 +48,47 @@ pub async fn find(
     rows.first().map(read).transpose().map_err(Into::into)
 }
 
-/// Those by which members sign in; none while the organization is suspended.
-pub async fn offered(reader: &impl Reader, organization: OrganizationId) -> Result<Vec<Offered>, StoreError> {
+/// The ways into an organization for somebody who is not known yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ways {
+    /// All methods, and its connections.
+    Any,
+    /// The connection that it requires (docs/decisions/0132).
+    Connection,
+    /// That, or the passkey of the one owner who may use it instead.
+    ConnectionOrPasskey,
+}
+
+/// The connections by which members sign in; none while the organization is suspended. If it requires one, no other is
+/// offered.
+pub async fn offered(
+    reader: &impl Reader,
+    organization: OrganizationId,
+) -> Result<(Ways, Vec<Offered>), StoreError> {
     let rows = reader
         .rows(
             "connections.offered_by_organization",
-            "SELECT c.connection_id, c.name FROM organization_connection c JOIN organization o USING (organization_id)
-             WHERE organization_id = $1 AND c.enabled AND o.status = 'enabled' ORDER BY c.name, c.connection_id",
+            "SELECT c.connection_id, c.name, o.policy->>'require_connection' IS NOT NULL AS required,
+                    o.policy->>'break_glass' IS NOT NULL AS break_glass
+             FROM organization_connection c JOIN organization o USING (organization_id)
+             WHERE organization_id = $1 AND c.enabled AND o.status = 'enabled'
+               AND coalesce(o.policy->>'require_connection', c.connection_id::text) = c.connection_id::text
+             ORDER BY c.name, c.connection_id",
             &[&organization.uuid()],
         )
         .await?;
-    rows.iter()
-        .map(|row| {
-            let (row, id) = Decode::keyed::<Uuid>("organization_connection", "connection_id", row)?;
-            Ok(Offered { id: id.into(), name: row.get("name")? })
-        })
-        .collect()
+    let mut offered = Vec::new();
+    let mut ways = Ways::Any;
+    for row in &rows {
+        let (row, id) = Decode::keyed::<Uuid>("organization_connection", "connection_id", row)?;
+        offered.push(Offered { id: id.into(), name: row.get("name")? });
+        ways = match (row.get("required")?, row.get("break_glass")?) {
+            (false, _) => Ways::Any,
+            (true, false) => Ways::Connection,
+            (true, true) => Ways::ConnectionOrPasskey,
+        };
+    }
+    Ok((ways, offered))
 }
 
 /// Whether another connection of the organization has this name. The caller holds the organization's lock.

@@ -92,8 +92,10 @@ pub(super) async fn by_person(
             Status::Enabled => {}
         }
         // A key outlives the session that created it, so the session must meet the organization's policy.
-        let minimum = app.checked.settings.minimum_level;
-        member.organization.policy.admits(minimum, &me.into()).map_err(Problem::from)?;
+        if member.door().is_some() {
+            return Err(Problem::new(ProblemCode::Conflict, api_keys::NOT_BY_CONNECTION).into());
+        }
+        member.admits(app.checked.settings.minimum_level, &me.into()).map_err(Problem::from)?;
         let actor = Actor { kind: ActorKind::Member, id: member.id.to_string(), act: None };
         let maker = Maker { held, actor, account: member.account, level: me.level(), reason: None };
         let place = Place { organization: Some(found.id), membership: Some(member.id) };

@@ -13,9 +13,11 @@ use crate::{
     App,
     api::{Listing, Operation, Parameter},
     approvals::{self, Approval, Filter, State as Standing, Whose},
+    directories,
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
     management::{Caller, TokenClient},
     members::{self, Whom},
+    organizations::Entrance,
     sessions::SignedIn,
 };
 
@@ -129,27 +131,30 @@ async fn approve(
     if approval.state != Standing::Pending {
         return Err(over());
     }
-    may_approve(&app, &me, &approval).await?;
+    let entrance = may_approve(&app, &me, &approval).await?;
     if !approvals::is_possible(&app, &approval).await.map_err(|_| ProblemCode::Unavailable)? {
         let text = "what was asked for is not allowed any more; it can be denied";
         return Err(Problem::new(ProblemCode::Conflict, text));
     }
-    approvals::approve(&app, &context, &me, &approval, pick.number).await?.ok_or_else(over)?;
+    let decided = approvals::approve(&app, &context, &me, &approval, entrance, pick.number).await?;
+    decided.ok_or_else(over)?;
     let approval = mine(&app, &me, &id).await?;
     shown(&app, approval).await
 }
 
-/// Whether the session suffices: for what is asked, and for the organization.
-async fn may_approve(app: &App, me: &SignedIn, approval: &Approval) -> Result<(), Problem> {
+/// Whether the session suffices: for what is asked, and for the organization. How the person came, if that requires a way.
+async fn may_approve(app: &App, me: &SignedIn, approval: &Approval) -> Result<Entrance, Problem> {
+    let mut entrance = Entrance::default();
     if let Some(organization) = approval.organization {
         let member = members::find(&app.store, organization, Whom::Account(me.account_id)).await?;
         let member = member.filter(|member| member.held().is_ok()).ok_or_else(over)?;
-        let minimum = app.checked.settings.minimum_level;
-        member.organization.policy.admits(minimum, &me.into()).map_err(Problem::from)?;
+        let proved = directories::proved(&app.store, me, &member.organization).await?;
+        member.admits(app.checked.settings.minimum_level, &proved).map_err(Problem::from)?;
+        entrance = proved.entrance;
     }
     let apis = app.directory.apis(&app.store).await?;
     if approvals::may_approve(approval, &apis, me) {
-        return Ok(());
+        return Ok(entrance);
     }
     let (level, _) = approvals::required(approval, &apis);
     let body = json!({"kind": "reauthenticate", "level": level});

@@ -19,6 +19,7 @@ use crate::{
     connections::{self, Connection, Definition, Entry, MOST, Owner, organizations as stored},
     directories,
     http::{Problem, ProblemCode, RequestContext, TxProblem},
+    organizations::Organization,
     permissions::OWNER,
     roles,
     store::{StoreError, Tx},
@@ -61,7 +62,7 @@ async fn create(
     let id: ConnectionId = Id::random(&*app.entropy);
     let sealed = &wanted.sealed(app, id)?;
     change(app, context, caller, "connections.create", |tx| async move {
-        let place = entered(&tx, caller, wanted).await?;
+        let place = entered(&tx, caller, wanted).await?.id;
         let Wanted { definition, entry } = wanted;
         not_taken(&tx, place, id, definition).await?;
         if !stored::insert(&tx, place, id, definition, entry, sealed.as_deref()).await? {
@@ -86,6 +87,10 @@ async fn replace(
     let sealed = &wanted.sealed(app, id)?;
     change(app, context, caller, "connections.replace", |tx| async move {
         let place = entered(&tx, caller, wanted).await?;
+        if !wanted.definition.enabled {
+            not_required(&place, id)?;
+        }
+        let place = place.id;
         let old = stored::find(&tx, place, id).await?.ok_or(ProblemCode::NotFound)?;
         wanted.check(old.has_secret(), app.issuer())?;
         if old.issuer != wanted.definition.issuer {
@@ -115,8 +120,10 @@ async fn remove(
     id: ConnectionId,
 ) -> Result<bool, Problem> {
     change(app, context, caller, "connections.remove", |tx| async move {
-        let place = standing::enter(&tx, caller, WRITE).await?.organization.id;
-        let Some(old) = stored::find(&tx, place, id).await? else { return Ok(false) };
+        let place = standing::enter(&tx, caller, WRITE).await?.organization;
+        let Some(old) = stored::find(&tx, place.id, id).await? else { return Ok(false) };
+        not_required(&place, id)?;
+        let place = place.id;
         if !stored::delete(&tx, place, id).await? {
             let text = "members have signed in by this connection: disable it instead";
             return Err(Problem::new(ProblemCode::Conflict, text).into());
@@ -128,7 +135,7 @@ async fn remove(
 }
 
 /// The caller may configure this: they hold what people get who join by it.
-async fn entered(tx: &Tx, caller: &Caller, wanted: &Wanted) -> Result<OrganizationId, TxProblem> {
+async fn entered(tx: &Tx, caller: &Caller, wanted: &Wanted) -> Result<Organization, TxProblem> {
     let Standing { organization, held } = standing::enter(tx, caller, WRITE).await?;
     // A provisioned membership may have any role.
     let any = wanted.entry.match_provisioned.then_some(OWNER);
@@ -141,7 +148,16 @@ async fn entered(tx: &Tx, caller: &Caller, wanted: &Wanted) -> Result<Organizati
         };
         members::decide::may_give(&held, definitions, role)?;
     }
-    Ok(organization.id)
+    Ok(organization)
+}
+
+/// Nobody could sign in any more (docs/decisions/0132). The caller holds the organization's lock.
+fn not_required(organization: &Organization, id: ConnectionId) -> Result<(), Problem> {
+    if organization.policy.require_connection != Some(id) {
+        return Ok(());
+    }
+    let text = "the organization's policy requires this connection: change require_connection there first";
+    Err(Problem::new(ProblemCode::Conflict, text))
 }
 
 /// People choose a connection by its name.

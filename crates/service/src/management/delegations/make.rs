@@ -8,6 +8,7 @@ use crate::{
     App,
     accounts::{self, AccountState},
     audit_trail::{Actor, ActorKind},
+    directories,
     http::{Problem, ProblemCode, RequestContext, TxProblem},
     members::{self, Member, Whom},
     oauth::{
@@ -123,8 +124,8 @@ async fn member(app: &App, tx: &Tx, me: &SignedIn, name: &str) -> Result<Member,
     let member = members::find(tx, found.id, Whom::Account(me.account_id)).await?;
     let member = member.filter(|member| member.held_to_read().is_ok()).ok_or(ProblemCode::NotFound)?;
     // A delegation outlives the session that made it, so the session must meet the organization's policy.
-    let minimum = app.checked.settings.minimum_level;
-    member.organization.policy.admits(minimum, &me.into()).map_err(Problem::from)?;
+    let proved = directories::proved(tx, me, &member.organization).await?;
+    member.admits(app.checked.settings.minimum_level, &proved).map_err(Problem::from)?;
     Ok(member)
 }
 

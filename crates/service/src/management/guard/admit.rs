@@ -33,7 +33,7 @@ use super::{
 use crate::{
     App, api_keys,
     audit_trail::{Actor, ActorKind},
-    flow,
+    directories, flow,
     http::{OAuthError, Problem, ProblemCode, RequestContext},
     members::{self, Member, Unusable, Whom},
     oauth::{
@@ -138,12 +138,16 @@ async fn with_key(
         Err(api_keys::Refused::BelowLevel(id)) if Some(id) == place => {
             return Err(Problem::new(ProblemCode::StepUpRequired, BELOW_LEVEL).into());
         }
+        Err(api_keys::Refused::NotByConnection(id)) if Some(id) == place => {
+            return Err(Problem::new(ProblemCode::StepUpRequired, api_keys::NOT_BY_CONNECTION).into());
+        }
         Err(api_keys::Refused::Exceeds { organization, .. }) if Some(organization) == place => {
             return Err(asking.exceeds(&key, organization).await);
         }
         Err(
             api_keys::Refused::Suspended(_)
             | api_keys::Refused::BelowLevel(_)
+            | api_keys::Refused::NotByConnection(_)
             | api_keys::Refused::Exceeds { .. },
         ) => {
             return Err(ProblemCode::NotFound.into());
@@ -309,10 +313,9 @@ async fn with_session(
             Problem::from(ProblemCode::NotFound)
         }
     })?;
-    let proved = Proved::from(&signed_in);
+    let proved = directories::proved(&app.store, &signed_in, &member.organization).await?;
     let caller = of_member(&member, held.clone(), None, Some(proved));
-    let minimum = app.checked.settings.minimum_level;
-    member.organization.policy.admits(minimum, &proved).map_err(Problem::from)?;
+    member.admits(app.checked.settings.minimum_level, &proved).map_err(Problem::from)?;
     if !held.covers(asked) {
         let asking = Asking { app, context, asked, client_id: None };
         return Err(asking.member(Rule::PermissionNotHeld, &member, caller.actor).await);

@@ -38,7 +38,8 @@ use crate::{
         authority::still_allowed,
         grants::{self, GrantId, Live, NewActing, Terms},
     },
-    organizations, platform,
+    organizations::{self, Entrance},
+    platform,
     refusals::Rule,
     security_log::{self, EventKind},
     store::{Reader, StoreError, Tx},
@@ -186,6 +187,7 @@ async fn write(
         approval: None,
         confined: false,
         directory_epoch: None,
+        entrance: Entrance::default(),
     };
     let acting = Acting::from(&member);
     let new = NewActing {

@@ -240,7 +240,7 @@ async fn accept_mine(
     let outcome = Box::pin(accept(&app, &context, me.account_id, organization, id, secret.as_ref())).await?;
     match outcome {
         Accepted::Joined { organization, membership, role } => {
-            Ok(axum::Json(Joined { organization: organization.into(), membership, role }).into_response())
+            Ok(axum::Json(Joined { organization: (*organization).into(), membership, role }).into_response())
         }
         Accepted::NotTheirs => Err(refused()),
         Accepted::Suspended => Err(ProblemCode::OrganizationSuspended.into()),

@@ -9,6 +9,7 @@
 //! the same transaction.
 
 mod decide;
+mod door;
 mod endpoint;
 mod store;
 mod view;
@@ -25,7 +26,10 @@ use crate::{
     approvals,
     audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     http::{Problem, ProblemCode, RequestContext, TxProblem},
-    management::{Caller, client_policies, standing},
+    management::{
+        Caller, client_policies,
+        standing::{self, Standing as Entered},
+    },
     members::{self, NewMember, Source},
     organizations::{self, Agents, Organization, Policy, Status},
     permissions::OWNER,
@@ -162,7 +166,7 @@ async fn change(
 ) -> Result<Organization, TxProblem> {
     app.store
         .try_tx_in_turn(caller.turn(), "organizations.change", |tx| async move {
-            let before = held(&tx, caller, seen).await?;
+            let before = entered(&tx, caller, seen).await?.organization;
             let was = decide::Said::from(&before);
             if was == *said {
                 return Ok(before);
@@ -186,10 +190,11 @@ async fn set_policy(
 ) -> Result<Organization, TxProblem> {
     app.store
         .try_tx_in_turn(caller.turn(), "organizations.set_policy", |tx| async move {
-            let before = held(&tx, caller, seen).await?;
+            let Entered { organization: before, held } = entered(&tx, caller, seen).await?;
             if before.policy == *policy {
                 return Ok(before);
             }
+            door::check(app, &tx, &held, &before, policy).await?;
             store::set_policy(&tx, id, policy).await?;
             // The policy changed: the next refresh of every grant checks it.
             organizations::check_again(&tx, id).await?;
@@ -212,10 +217,10 @@ async fn set_policy(
 }
 
 /// Locks the organization, if the caller may still change it and has seen this version.
-async fn held(tx: &Tx, caller: &Caller, seen: Seen) -> Result<Organization, TxProblem> {
-    let organization = standing::enter(tx, caller, WRITE).await?.organization;
-    seen.check(organization.version)?;
-    Ok(organization)
+async fn entered(tx: &Tx, caller: &Caller, seen: Seen) -> Result<Entered, TxProblem> {
+    let entered = standing::enter(tx, caller, WRITE).await?;
+    seen.check(entered.organization.version)?;
+    Ok(entered)
 }
 
 async fn written(

@@ -1,6 +1,6 @@
 use porteiro_protocol::{
     assurance::{Factor, Level},
-    id::{AccountId, MembershipId, OrganizationId},
+    id::{AccountId, ConnectionId, MembershipId, OrganizationId},
     time::OffsetDateTime,
 };
 use uuid::Uuid;
@@ -9,6 +9,7 @@ use super::decide::Said;
 use crate::{
     credentials::names_of,
     organizations::{Organization, Policy, Status},
+    permissions::OWNER,
     store::{Decode, Reader, StoreError, Tx},
 };
 
@@ -232,4 +233,34 @@ pub(super) async fn affected(
     };
     let first = rows.iter().take(SHOWN).map(read).collect::<Result<_, StoreError>>()?;
     Ok(Affected { count: rows.len().min(MOST_COUNTED), more: rows.len() > MOST_COUNTED, first })
+}
+
+/// Whether the account has a usable passkey.
+pub(super) async fn has_passkey(tx: &Tx, account: AccountId) -> Result<bool, StoreError> {
+    let rows = tx
+        .query(
+            "SELECT 1 FROM credential WHERE account_id = $1 AND kind = 'passkey' AND state = 'active' LIMIT 1",
+            &[&account.uuid()],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}
+
+/// Whether an active owner has an identity by this connection.
+pub(super) async fn has_linked_owner(
+    tx: &Tx,
+    id: OrganizationId,
+    connection: ConnectionId,
+) -> Result<bool, StoreError> {
+    let rows = tx
+        .query(
+            "SELECT 1 FROM directory_identity i
+             JOIN membership m USING (organization_id, membership_id)
+             JOIN membership_role r USING (organization_id, membership_id)
+             WHERE i.organization_id = $1 AND i.connection_id = $2 AND m.state = 'active'
+               AND m.account_id IS NOT NULL AND r.role_key = $3 LIMIT 1",
+            &[&id.uuid(), &connection.uuid(), &OWNER],
+        )
+        .await?;
+    Ok(!rows.is_empty())
 }

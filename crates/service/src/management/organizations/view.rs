@@ -2,7 +2,7 @@
 
 use porteiro_protocol::{
     assurance::Level,
-    id::{AccountId, MembershipId, OrganizationId},
+    id::{AccountId, ConnectionId, MembershipId, OrganizationId},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -140,6 +140,12 @@ pub struct PolicyChange {
     pub min_level: Level,
     pub max_age: Option<u32>,
     pub third_party_clients: ThirdParty,
+    /// The connection by which members must sign in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub require_connection: Option<ConnectionId>,
+    /// The owner who may use a passkey instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub break_glass: Option<MembershipId>,
     /// Whether this was a dry run: nothing was changed.
     pub dry_run: bool,
     /// Members who cannot reach the required level with their credentials. Only in a dry run.
@@ -169,6 +175,8 @@ impl PolicyChange {
             min_level: policy.min_level,
             max_age: policy.max_age,
             third_party_clients: policy.third_party_clients,
+            require_connection: policy.require_connection,
+            break_glass: policy.break_glass,
             dry_run: affected.is_some(),
             would_lose_access: affected.map(|affected| WouldLose {
                 count: affected.count,

@@ -38,7 +38,7 @@ use crate::{
     http::{OAuthError, RequestContext},
     impersonation,
     members::{self, Member, Whom},
-    organizations::{Proved, Unmet},
+    organizations::{Entrance, Proved, Unmet},
     store::StoreError,
 };
 
@@ -73,6 +73,8 @@ pub struct Spoken {
     pub account: Option<AccountId>,
     /// The member, where the token is for an organization.
     pub member: Option<Member>,
+    /// How the person came, where the organization requires a way.
+    pub entrance: Entrance,
 }
 
 impl Spoken {
@@ -84,7 +86,7 @@ impl Spoken {
         match (self.account, claims.impersonator()) {
             (Some(_), None) => {
                 let at = claims.auth_time.and_then(|at| OffsetDateTime::from_unix_timestamp(at).ok());
-                Some(Proved { level: claims.proved_level(), at, now })
+                Some(Proved { level: claims.proved_level(), at, entrance: self.entrance, now })
             }
             (None, _) | (Some(_), Some(_)) => None,
         }
@@ -94,7 +96,7 @@ impl Spoken {
     pub fn admitted(&self, app: &App) -> Result<(), Unmet> {
         let minimum = app.checked.settings.minimum_level;
         match (&self.member, self.proved(app.clock.now())) {
-            (Some(member), Some(proved)) => member.organization.policy.admits(minimum, &proved),
+            (Some(member), Some(proved)) => member.admits(minimum, &proved),
             (None, Some(proved)) => proved.reaches(minimum),
             (Some(_) | None, None) => Ok(()),
         }
@@ -102,7 +104,7 @@ impl Spoken {
 }
 
 /// Checks a token whose signature was verified: its grant, account or membership, client and authority. One
-/// statement, and one more for an impersonation.
+/// statement, and one more for an impersonation and where the organization requires a connection.
 pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreError> {
     let Some(client) = app.directory.client(&app.store, &claims.client_id).await? else { return Ok(None) };
     let apis = app.directory.apis(&app.store).await?;
@@ -147,7 +149,13 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
             (member.account, Some(member))
         }
     };
-    Ok(Some(Spoken { claims, client, account, member }))
+    let entrance = match (&member, claims.grant, account) {
+        (Some(member), Some(grant), Some(account)) if member.door().is_some() => {
+            grants::entrance(&app.store, grant, account).await?
+        }
+        (Some(_) | None, _, _) => Entrance::default(),
+    };
+    Ok(Some(Spoken { claims, client, account, member, entrance }))
 }
 
 /// Whether the client may still have the token's authority: its trust, its registration or the API may have changed.

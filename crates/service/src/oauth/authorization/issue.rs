@@ -29,7 +29,7 @@ use crate::{
     client_policies,
     flow::{Authentication, Completing, Delivery, Person},
     http::RequestContext,
-    members::{self, Whom},
+    members::{self, Member, Whom},
     organizations::Proved,
     secrets::{HandleKind, Route},
     security_log,
@@ -43,6 +43,8 @@ pub struct Admitted {
     terms: Terms,
     /// The member, and the version of the organization's authority that was checked.
     acting: Option<(Acting, i64)>,
+    /// The member used a passkey in place of the connection that the organization requires.
+    broke_glass: bool,
 }
 
 /// Writes the grant. A refusal is also a response to the client, and commits.
@@ -75,8 +77,9 @@ pub(super) async fn issue(
         let person =
             Person { account: authentication.account, confined: authentication.confined_to.is_some() };
         store::remember(tx, person, client, &prepared.authority).await?;
-        // Whom only a directory vouches for makes no delegation: it would outlive the directory's word.
-        if !person.confined {
+        // Whom only a directory vouches for makes no delegation: it would outlive the directory's word. Nor does whoever
+        // came without it.
+        if !person.confined && !admitted.broke_glass {
             delegate(app, tx, context, prepared, authentication.account, &admitted).await?;
         }
     }
@@ -108,8 +111,9 @@ pub async fn admit(
     }
     let terms = terms(prepared, authentication);
     let proved = terms.proved(authentication.now);
-    let acting = match acting(app, tx, prepared, authentication.account, &proved).await? {
-        Ok(acting) => acting,
+    let (acting, broke_glass) = match acting(app, tx, prepared, authentication.account, &proved).await? {
+        Ok(Some((member, acting))) => (Some(acting), breaks_glass(&member, &proved)),
+        Ok(None) => (None, false),
         Err(refused) => return Ok(Err(refused)),
     };
     // What a directory vouches for is worth nothing outside its organization (docs/decisions/0097).
@@ -122,7 +126,13 @@ pub async fn admit(
     if continued.subject.is_some_and(|named| named != subject) {
         return Ok(Err(somebody_else()));
     }
-    Ok(Ok(Admitted { terms, acting }))
+    Ok(Ok(Admitted { terms, acting, broke_glass }))
+}
+
+/// Whether the member was admitted without the connection that the organization requires.
+fn breaks_glass(member: &Member, proved: &Proved) -> bool {
+    let max_age = member.organization.policy.max_age;
+    member.door().is_some_and(|door| !door.is_passed(&proved.entrance, max_age, proved.now))
 }
 
 /// What a person allows an agent, it may do by token exchange too.
@@ -174,6 +184,9 @@ pub async fn write_grant(
         terms: &admitted.terms,
     };
     grants::insert(tx, &new).await?;
+    if let Some((acting, _)) = admitted.acting.as_ref().filter(|_| admitted.broke_glass) {
+        record_broken_glass(app, tx, context, acting, client, authentication).await?;
+    }
     if let Some((acting, _)) = &admitted.acting {
         let actor = Actor { kind: ActorKind::Member, id: acting.membership.to_string(), act: None };
         let event =
@@ -190,6 +203,29 @@ pub async fn write_grant(
     });
     let event = security_log::Event { kind: EventKind::GrantIssued, subject: account.uuid(), payload };
     security_log::record(app, tx, context, event).await
+}
+
+/// Tells the organization, and the account's owner, that the required connection was passed by.
+async fn record_broken_glass(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    acting: &Acting,
+    client: &Client,
+    authentication: &Authentication<'_>,
+) -> Result<(), StoreError> {
+    let actor = Actor { kind: ActorKind::Member, id: acting.membership.to_string(), act: None };
+    let target = Target::new("client", &client.id);
+    let event = audit_trail::Event::done(TrailKind::BreakGlassUsed, actor, target);
+    audit_trail::record(app, tx, context, acting.organization, &event).await?;
+    let payload = json!({
+        "organization_id": acting.organization,
+        "membership_id": acting.membership,
+        "client_id": client.id,
+        "session_id": authentication.session,
+    });
+    let (kind, subject) = (EventKind::BreakGlassUsed, authentication.account.uuid());
+    security_log::record(app, tx, context, security_log::Event { kind, subject, payload }).await
 }
 
 /// The code of a grant.
@@ -224,7 +260,7 @@ async fn acting(
     prepared: &Prepared,
     account: AccountId,
     proved: &Proved,
-) -> Result<Result<Option<(Acting, i64)>, Refused>, StoreError> {
+) -> Result<Result<Option<(Member, (Acting, i64))>, Refused>, StoreError> {
     let denied = || refuse(ErrorCode::AccessDenied, "the organization is not available");
     let Some(member) = &prepared.member else {
         return Ok(if place::is_needed(prepared) { Err(denied()) } else { Ok(None) });
@@ -239,11 +275,13 @@ async fn acting(
     if !client_policies::allows(tx, &member.organization, &prepared.client).await? {
         return Ok(Err(denied()));
     }
-    if member.organization.policy.admits(app.checked.settings.minimum_level, proved).is_err() {
-        let text = "a higher level or a more recent authentication is required";
+    if member.admits(app.checked.settings.minimum_level, proved).is_err() {
+        let text =
+            "a higher level, a more recent authentication or the organization's own connection is required";
         return Ok(Err(refuse(ErrorCode::UnmetAuthenticationRequirements, text)));
     }
-    Ok(Ok(Some((Acting::from(&member), member.organization.authority_version))))
+    let acting = (Acting::from(&member), member.organization.authority_version);
+    Ok(Ok(Some((member, acting))))
 }
 
 async fn turned(
@@ -277,6 +315,7 @@ fn terms(prepared: &Prepared, authentication: &Authentication<'_>) -> Terms {
         approval: None,
         confined: authentication.confined_to.is_some(),
         directory_epoch: authentication.directory_epoch,
+        entrance: prepared.member.as_ref().map(|_| authentication.entrance).unwrap_or_default(),
     }
 }
 

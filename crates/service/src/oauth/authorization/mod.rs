@@ -324,6 +324,7 @@ pub async fn standing(
         choices,
         level,
         max_age,
+        door: prepared.member.as_ref().and_then(Member::door),
         recency: recency(prepared, max_age),
         needs_consent,
         digest: Some(digest),

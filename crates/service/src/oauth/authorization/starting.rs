@@ -84,7 +84,8 @@ async fn may_come_by_directory(
     signed_in: &SignedIn,
     place: OrganizationId,
 ) -> Result<bool, StoreError> {
-    if connections::organizations::offered(&app.store, place).await?.is_empty() {
+    let (_, connections) = connections::organizations::offered(&app.store, place).await?;
+    if connections.is_empty() {
         return Ok(false);
     }
     let member = members::find(&app.store, place, Whom::Account(signed_in.account_id)).await?;

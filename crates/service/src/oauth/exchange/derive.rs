@@ -55,6 +55,7 @@ pub(super) async fn derive(
         approval: None,
         confined: false,
         directory_epoch: None,
+        entrance: subject.spoken.entrance,
     };
     let new = &NewDerived {
         id,

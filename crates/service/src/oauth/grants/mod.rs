@@ -25,7 +25,7 @@ pub use grouped::Presenter;
 pub use porteiro_protocol::id::GrantId;
 pub use store::{
     ALIVE, Assertable, Asserted, Begun, Ending, EndingId, Held, NewActing, NewAsserted, NewDerived, Owner,
-    Place, Revoked, Step, begin_ending, deriving_statement, diagnose, end_superseded, find_acting,
+    Place, Revoked, Step, begin_ending, deriving_statement, diagnose, end_superseded, entrance, find_acting,
     find_assertable, find_member, finish_ending, insert, insert_acting, insert_asserted, insert_derived,
     is_alive, is_confined, list, list_of_membership, lock_ending, look_again, reach, redelegable, refusable,
     revoke_acting, revoke_asserted, revoke_one, statement, step, store_notified,
@@ -34,7 +34,7 @@ pub(crate) use store::{delegation_lives, directory_vouches, meant, not_ended, no
 
 use super::acting::Acting;
 pub use crate::endings::Why;
-use crate::organizations::Proved;
+use crate::organizations::{Entrance, Proved};
 
 /// How and when the person signed in, with nonce and details of the request; fixed when the code was issued.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -68,12 +68,16 @@ pub struct Terms {
     /// The epoch of the directory that vouched for the person, also beside proofs of their own: the grant ends with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory_epoch: Option<i64>,
+    /// By which of the ways that an organization may require the person came.
+    #[serde(default, skip_serializing_if = "Entrance::is_none")]
+    pub entrance: Entrance,
 }
 
 impl Terms {
     /// The input of an organization's policy.
     pub fn proved(&self, now: OffsetDateTime) -> Proved {
-        Proved { level: self.level, at: OffsetDateTime::from_unix_timestamp(self.auth_time).ok(), now }
+        let at = OffsetDateTime::from_unix_timestamp(self.auth_time).ok();
+        Proved { level: self.level, at, entrance: self.entrance, now }
     }
 }
 

@@ -94,7 +94,7 @@ async fn allowed(request: TokenRequest<'_>, asked: &Asked<'_>, subject: &Subject
         }
     }
     let proved = subject.live.terms.proved(app.clock.now());
-    if let Err(unmet) = organization.policy.admits(app.checked.settings.minimum_level, &proved) {
+    if let Err(unmet) = subject.member.admits(app.checked.settings.minimum_level, &proved) {
         return Err(OAuthError::from(unmet).at_token_endpoint());
     }
     let rule = match (organization.policy.agents, client.organization_mode) {

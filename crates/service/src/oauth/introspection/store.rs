@@ -32,7 +32,11 @@ impl RefreshToken {
     pub(super) fn is_admitted(&self, minimum: Level, now: OffsetDateTime) -> bool {
         let proved = self.terms.proved(now);
         match &self.policy {
-            Some(policy) => policy.admits(minimum, &proved).is_ok(),
+            Some(policy) => {
+                // Whether the member is still an owner, a refresh asks.
+                let breaks_glass = policy.break_glass.is_some_and(|member| member.uuid() == self.subject);
+                policy.admits(minimum, &proved, breaks_glass).is_ok()
+            }
             None => proved.reaches(minimum).is_ok(),
         }
     }

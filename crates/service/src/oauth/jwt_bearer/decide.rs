@@ -12,7 +12,11 @@ use porteiro_protocol::{
 };
 
 use super::{super::binding::Binding, invalid_grant};
-use crate::{http::OAuthError, organizations::Proved, trusts::AssertionIssuer};
+use crate::{
+    http::OAuthError,
+    organizations::{Entrance, Proved},
+    trusts::AssertionIssuer,
+};
 
 /// The longest life of a token.
 const MOST_SECONDS: i32 = 300;
@@ -65,13 +69,15 @@ pub fn bound(said: &IdJag, binding: Binding) -> Result<(), OAuthError> {
 
 /// What counts as proved: what the issuer says, if the organization believes that, else the least.
 pub fn proved(trust: &AssertionIssuer, said: &IdJag, now: OffsetDateTime) -> Proved {
+    // Another server's assertion is no sign-in by a connection of the organization.
+    let entrance = Entrance::default();
     if !trust.believes_authentication {
-        return Proved { level: Level::None, at: None, now };
+        return Proved { level: Level::None, at: None, entrance, now };
     }
     let level = said.acr.as_deref().and_then(Level::parse_acr).unwrap_or(Level::None);
     let at = said.auth_time.and_then(|at| OffsetDateTime::from_unix_timestamp(at).ok());
     // A time that is still to come proves nothing.
-    Proved { level, at: at.filter(|at| *at <= now), now }
+    Proved { level, at: at.filter(|at| *at <= now), entrance, now }
 }
 
 /// The client acts; nobody is there who could.

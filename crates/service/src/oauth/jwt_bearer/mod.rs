@@ -141,7 +141,7 @@ async fn allowed(request: TokenRequest<'_>, asserted: &Asserted) -> Result<(), O
     let TokenRequest { app, client, .. } = request;
     let organization = &asserted.member.organization;
     let proved = decide::proved(&asserted.trust, &asserted.said, app.clock.now());
-    if let Err(unmet) = organization.policy.admits(app.checked.settings.minimum_level, &proved) {
+    if let Err(unmet) = asserted.member.admits(app.checked.settings.minimum_level, &proved) {
         return Err(OAuthError::from(unmet).at_token_endpoint());
     }
     let rule = match (organization.policy.agents, client.organization_mode) {

@@ -22,6 +22,7 @@ use super::{
 use crate::{
     audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     http::OAuthError,
+    organizations::Entrance,
     secrets::sha256,
     security_log::{self, EventKind},
     store::{StoreError, Tx},
@@ -100,6 +101,7 @@ fn terms(request: TokenRequest<'_>, asserted: &Asserted, seconds: i32) -> Terms 
         approval: None,
         confined: false,
         directory_epoch: None,
+        entrance: Entrance::default(),
     }
 }
 

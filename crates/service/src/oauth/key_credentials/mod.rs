@@ -131,6 +131,9 @@ async fn authenticate(
             let text = "the key was created at a lower level than is now required";
             Err(OAuthError::new(ErrorCode::AccessDenied, text))
         }
+        Err(Refused::NotByConnection(_)) => {
+            Err(OAuthError::new(ErrorCode::AccessDenied, api_keys::NOT_BY_CONNECTION))
+        }
         Err(Refused::Exceeds { .. }) => {
             let text = "the owner of the key no longer holds all of its permissions";
             Err(OAuthError::new(ErrorCode::InvalidScope, text))

@@ -163,7 +163,7 @@ async fn look_again(
     if !client_policies::allows(&app.store, &member.organization, client).await? {
         return Ok(Looked::Refused(log_invalid_grant(request, handle).await?));
     }
-    if let Err(unmet) = member.organization.policy.admits(minimum, &proved) {
+    if let Err(unmet) = member.admits(minimum, &proved) {
         return Ok(Looked::Refused(OAuthError::from(unmet).at_token_endpoint()));
     }
     match acting::check(&member, &asked, api) {

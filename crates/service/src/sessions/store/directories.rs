@@ -6,8 +6,11 @@ use porteiro_protocol::{
 };
 use uuid::Uuid;
 
-use super::{ALIVE, Ended, LAPSED, ids, json};
-use crate::store::{StoreError, Tx};
+use super::{
+    super::held::{Held, newest_within},
+    ALIVE, Ended, LAPSED, ids, json,
+};
+use crate::store::{Decode, Reader, StoreError, Tx};
 
 /// Adds a proof by a directory to a valid session, in place of an earlier one of the same organization, and gives it a
 /// new token, if there is one. What the account proved there becomes neither fresher nor stronger. `false` if the session
@@ -30,6 +33,20 @@ pub async fn add_directory(
     let (proofs, organization) = (json(&[proof])?, organization.to_string());
     let added = tx.execute(&sql, &[&session.uuid(), &account.uuid(), &hash, &proofs, &organization]).await?;
     Ok(added == 1)
+}
+
+/// What a directory of the organization vouches for in a valid session.
+pub async fn directory_proof(
+    reader: &impl Reader,
+    session: SessionId,
+    account: AccountId,
+    organization: OrganizationId,
+) -> Result<Option<DirectoryProof>, StoreError> {
+    let sql = format!("SELECT proofs FROM session WHERE session_id = $1 AND account_id = $2 AND {ALIVE}");
+    let rows = reader.rows("sessions.directory_proof", &sql, &[&session.uuid(), &account.uuid()]).await?;
+    let Some(row) = rows.first() else { return Ok(None) };
+    let held: Held = Decode::new("session", session, row).json("proofs")?;
+    Ok(newest_within(&held.directories, organization).cloned())
 }
 
 /// Removes what directories of an organization vouch for from the sessions of an account. Those with no other proof end.

@@ -10,7 +10,9 @@ use porteiro_protocol::{
 use serde::Serialize;
 use uuid::Uuid;
 
-pub use directories::{Forget, Forgotten, add_directory, end_resting_on, forget_directory, forget_identity};
+pub use directories::{
+    Forget, Forgotten, add_directory, directory_proof, end_resting_on, forget_directory, forget_identity,
+};
 
 use super::{
     NewSession, SignedIn, TOUCH_SECONDS,

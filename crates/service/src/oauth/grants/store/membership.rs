@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     members::{MEMBERS, Member},
+    organizations::Entrance,
     store::{Decode, Reader, StoreError, Tx},
 };
 
@@ -107,6 +108,24 @@ pub async fn refusable(
         Ok((row.get("roles")?, row.get("scope")?, row.get("audience")?, row.get("number")?))
     };
     rows.iter().map(read).collect()
+}
+
+/// How the person of a grant came.
+pub async fn entrance(
+    reader: &impl Reader,
+    grant: GrantId,
+    account: AccountId,
+) -> Result<Entrance, StoreError> {
+    let rows = reader
+        .rows(
+            "grants.entrance",
+            "SELECT coalesce(terms->'entrance', '{}') AS entrance FROM oauth_grant
+             WHERE grant_id = $1 AND account_id = $2",
+            &[&grant.uuid(), &account.uuid()],
+        )
+        .await?;
+    let read = |row| Decode::new("oauth_grant", grant, row).json("entrance").map_err(StoreError::from);
+    rows.first().map_or_else(|| Ok(Entrance::default()), read)
 }
 
 /// The member of a token, if the token's grant belongs to it and is valid. One statement, and another for a derived

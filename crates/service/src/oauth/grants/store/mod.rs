@@ -31,7 +31,7 @@ pub use living::ALIVE;
 pub(crate) use living::{
     ancestors_live, delegation_lives, directory_vouches, given_to, meant, not_ended, not_ended_there,
 };
-pub use membership::{find_member, is_confined, list_of_membership, look_again, refusable};
+pub use membership::{entrance, find_member, is_confined, list_of_membership, look_again, refusable};
 pub use reuse::end_superseded;
 
 use super::{
