@@ -69,6 +69,7 @@ impl Masks {
             "__Host-session" => "session",
             "__Host-directory" => "directory",
             "__Host-device" => "device",
+            "__Host-door" => "door",
             _ => "bind",
         };
         let value = if value.is_empty() { String::new() } else { self.name(value, kind) };

@@ -8,9 +8,12 @@ use porteiro_protocol::{
     authority::Authority,
     id::AccountId,
 };
-use porteiro_service::oauth::{
-    clients::{self, Client},
-    grants::{self, GrantId, LogEntry, NewDerived, Place, Terms},
+use porteiro_service::{
+    oauth::{
+        clients::{self, Client},
+        grants::{self, GrantId, LogEntry, NewDerived, Place, Terms},
+    },
+    organizations::Entrance,
 };
 use porteiro_testkit::{Browser, TestApp};
 use serde_json::json;
@@ -76,6 +79,7 @@ impl Scene {
             approval: None,
             confined: false,
             directory_epoch: None,
+            entrance: Entrance::default(),
         };
         let new = &NewDerived {
             id,

@@ -59,6 +59,7 @@ pub fn context() -> RequestContext {
         session: None,
         directory: None,
         device: None,
+        door: None,
         authorization: None,
         dpop: Vec::new(),
         has_cookies: false,

@@ -217,6 +217,7 @@ fn context() -> porteiro_service::http::RequestContext {
         session: None,
         directory: None,
         device: None,
+        door: None,
         authorization: None,
         dpop: Vec::new(),
         has_cookies: false,

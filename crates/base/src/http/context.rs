@@ -26,6 +26,8 @@ pub struct RequestContext {
     /// The token of a session that only a directory vouches for. It is apart, so that neither replaces the other.
     pub directory: Option<String>,
     pub device: Option<String>,
+    /// The connection by which somebody signed in to an organization last, in this browser. Nothing rests on it.
+    pub door: Option<String>,
     /// Scheme and credentials of `Authorization`.
     pub authorization: Option<(String, String)>,
     /// Every `DPoP` header (RFC 9449 §4.1).
@@ -57,6 +59,7 @@ impl RequestContext {
             session: None,
             directory: None,
             device: None,
+            door: None,
             authorization: None,
             dpop: Vec::new(),
             has_cookies: false,
@@ -69,6 +72,7 @@ pub const BIND_COOKIE: &str = "__Host-bind";
 pub const SESSION_COOKIE: &str = "__Host-session";
 pub const DIRECTORY_COOKIE: &str = "__Host-directory";
 pub const DEVICE_COOKIE: &str = "__Host-device";
+pub const DOOR_COOKIE: &str = "__Host-door";
 
 impl<S: Sync> FromRequestParts<S> for RequestContext {
     type Rejection = Infallible;
@@ -111,6 +115,7 @@ impl<S: Sync> FromRequestParts<S> for RequestContext {
             session: cookie(&parts.headers, SESSION_COOKIE),
             directory: cookie(&parts.headers, DIRECTORY_COOKIE),
             device: cookie(&parts.headers, DEVICE_COOKIE),
+            door: cookie(&parts.headers, DOOR_COOKIE),
             authorization,
             dpop: parts
                 .headers

@@ -45,6 +45,7 @@ pages! {
     AddAddress = "flow/add_address.html",
     AddNumber = "flow/add_number.html",
     Identity = "flow/identity.html",
+    Connection = "flow/connection.html",
     Confirm = "flow/confirm.html",
     Choose = "flow/organization.html",
     Claim = "flow/claim.html",
@@ -82,6 +83,7 @@ enum Panel {
     AddAddress,
     AddNumber,
     Identity,
+    Connection,
     Confirm,
     Choose,
     Claim,
@@ -215,6 +217,7 @@ fn ask(
         AddAddress,
         AddNumber,
         Identity,
+        Connection,
         Confirm,
         Choose,
         Claim,
@@ -229,6 +232,7 @@ fn shown(ways: &[Way], wished: Option<Way>) -> Option<Way> {
 
 fn panel(flow: &Flow, ways: &[Way], wished: Option<Way>, app_code: bool) -> Panel {
     match flow.stage.as_str() {
+        "authenticate" | "raise" if asks_for_connection(flow) => Panel::Connection,
         "authenticate" if wished == Some(Way::Password) && flow.offers("password/check") => Panel::Password,
         "authenticate" => Panel::Identify,
         "profile" => Panel::Profile,
@@ -247,6 +251,11 @@ fn panel(flow: &Flow, ways: &[Way], wished: Option<Way>, app_code: bool) -> Pane
             Some(Way::Passkey) | None => Panel::Passkey,
         },
     }
+}
+
+/// A connection is asked for, and nothing that needs an address.
+fn asks_for_connection(flow: &Flow) -> bool {
+    flow.offers("federated/begin") && !flow.offers("email_code/send") && !flow.offers("password/check")
 }
 
 fn enrol(flow: &Flow, app_code: bool) -> Panel {
@@ -294,6 +303,7 @@ fn title(shell: &Shell, flow: &Flow, panel: Panel, way: Option<Way>) -> String {
         Panel::AddAddress => shell.t("add-address-title"),
         Panel::AddNumber => shell.t("add-number-title"),
         Panel::Identity => shell.t("identity-title"),
+        Panel::Connection => shell.t("connection-title"),
         Panel::Confirm => shell.t("confirm-title"),
         Panel::Choose => shell.t("organization-title"),
         Panel::Claim if flow.offers("claim/attach") => shell.t("claim-attach-title"),

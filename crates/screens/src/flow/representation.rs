@@ -34,6 +34,8 @@ pub struct Flow {
     #[serde(default)]
     pub connections: Vec<Connection>,
     #[serde(default)]
+    pub remembered: Option<Connection>,
+    #[serde(default)]
     pub claim: Option<Claim>,
     #[serde(default)]
     pub user_code: Option<String>,

@@ -59,6 +59,23 @@ pub async fn standing(
     rows.first().map(Identity::try_from).transpose().map_err(Into::into)
 }
 
+/// The organization whose connections addresses at this domain lead to: it has verified the domain and wants that.
+pub async fn discover(reader: &impl Reader, domain: &str) -> Result<Option<OrganizationId>, StoreError> {
+    let rows = reader
+        .rows(
+            "directories.discover",
+            "SELECT d.organization_id FROM organization_domain d JOIN organization o USING (organization_id)
+             WHERE d.name = $1 AND d.state = 'verified' AND o.status = 'enabled' AND o.policy->>'discovery' = 'public'
+               AND EXISTS (SELECT 1 FROM organization_connection c
+                           WHERE c.organization_id = d.organization_id AND c.enabled)",
+            &[&domain],
+        )
+        .await?;
+    let read = |row| Decode::keyed::<Uuid>("organization_domain", "organization_id", row);
+    let found = rows.first().map(read).transpose()?;
+    Ok(found.map(|(_, id)| id.into()))
+}
+
 /// The identities of a connection after one of them, in the order of their ids, with the account of the member.
 pub(super) async fn after(
     tx: &Tx,

@@ -5,7 +5,7 @@ use porteiro_protocol::plain_text;
 use serde_json::Value;
 
 use super::{
-    directory,
+    directory, discovery,
     purpose::{Looking, Purpose},
     step::{Effect, Step, Stopped, text},
 };
@@ -40,6 +40,12 @@ pub const ORGANIZATION_CHOOSE: Action = Action::new(&Definition {
     fields: &[field("organization", "text", "off")],
     limits: &[STEP_ADDRESS],
 });
+pub const ORGANIZATION_REMEMBERED: Action = Action::new(&Definition {
+    path: "organization/remembered",
+    rank: 204,
+    fields: &[],
+    limits: &[STEP_ADDRESS],
+});
 pub const CLAIM_NEW: Action =
     Action::new(&Definition { path: "claim/new", rank: 210, fields: &[], limits: &[STEP_ADDRESS] });
 pub const CLAIM_EXISTING: Action =
@@ -59,6 +65,7 @@ const OWN: &[(Action, Run)] = &[
     (ACCOUNT_CONFIRM, |_, _| Box::pin(async { Ok(Effect::Confirm) })),
     (ACCOUNT_SWITCH, |_, _| Box::pin(async { Ok(Effect::Switch) })),
     (ORGANIZATION_CHOOSE, |step, input| Box::pin(async move { organization(step, input) })),
+    (ORGANIZATION_REMEMBERED, |step, _| Box::pin(async { remembered(step) })),
     (CLAIM_NEW, |_, _| Box::pin(async { Ok(directory::Effect::NewAccount.into()) })),
     (CLAIM_EXISTING, |_, _| Box::pin(async { Ok(directory::Effect::HasAccount.into()) })),
     (CLAIM_ATTACH, |_, _| Box::pin(async { Ok(directory::Effect::Attach.into()) })),
@@ -83,6 +90,9 @@ pub(super) async fn run(step: &Step<'_>, action: Action, input: &Value) -> Resul
     if let Some((_, run)) = OWN.iter().chain(openings).find(|(known, _)| *known == action) {
         return run(step, input).await;
     }
+    if let Some(effect) = discovery::discovered(step, action, input).await? {
+        return Ok(effect);
+    }
     if let Some(place) = step.facts.directory
         && let Some(run) = directory::handler(action)
     {
@@ -96,6 +106,13 @@ pub(super) async fn run(step: &Step<'_>, action: Action, input: &Value) -> Resul
         }
         None => Err(Stopped::Internal("an action nobody looks at".into())),
     }
+}
+
+/// The organization whose connection the browser remembers.
+fn remembered(step: &Step<'_>) -> Result<Effect, Stopped> {
+    let remembered = step.facts.remembered.as_ref().map(|(organization, _)| *organization);
+    let organization = remembered.ok_or_else(|| Stopped::Internal("nothing is remembered".into()))?;
+    Ok(Effect::Choose { organization })
 }
 
 /// One of the offered organizations, by id or slug.

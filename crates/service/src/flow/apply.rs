@@ -14,6 +14,7 @@ use super::{
     decide::Next,
     delivery::Delivery,
     directory,
+    discovery::was_discovered,
     facts::{self, Gathered},
     lifetime,
     mailbox::prove_mailbox,
@@ -217,6 +218,11 @@ async fn change(
         Effect::Back => {
             for sent in KINDS.iter().filter_map(|info| info.sent.as_ref()) {
                 credentials::drop_challenges(tx, loaded.id, sent.module).await?;
+            }
+            if was_discovered(state)
+                && let Some(continued) = &mut state.continuation
+            {
+                continued.organization = None;
             }
             Ok(true)
         }

@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use super::{
     decide,
     delivery::Delivery,
+    discovery::Remembered,
     door::entrance,
     facts::Gathered,
     lost::remove_unproved_factors,
-    notify::{happening, tell},
+    notify::{device, happening, knows_device, tell},
     proofs::{counted, vouched},
     purpose::{Authentication, Completing},
     representation::Answer,
@@ -26,13 +27,13 @@ use crate::{
     App,
     accounts::{self, IdentifierKind, NewAccount},
     bootstrap, credentials,
-    credentials::{CredentialKind, NewCredential, email},
+    credentials::{NewCredential, email},
     directories,
     endings::{self, Why},
-    http::{DEVICE_COOKIE, RequestContext, SESSION_COOKIE, set_cookie},
+    http::{DEVICE_COOKIE, DOOR_COOKIE, RequestContext, SESSION_COOKIE, set_cookie},
     mail::templates,
     platform,
-    secrets::{HandleKind, Issued, Route},
+    secrets::{HandleKind, Issued},
     security_log::{self, EventKind},
     sessions::{self, Ended},
     store::{StoreError, Tx},
@@ -46,6 +47,8 @@ pub struct Completion {
     /// The cookie for it.
     pub(super) cookie: &'static str,
     pub(super) device: Option<Issued>,
+    /// The connection by which the person came.
+    pub(super) door: Option<Remembered>,
     /// The response to the client.
     pub(super) delivery: Option<Delivery>,
     pub(super) level: Level,
@@ -116,7 +119,8 @@ pub async fn complete(
         now,
     };
     let delivery = deliver(app, tx, context, state, gathered, &authentication).await?;
-    Ok(Some(Completion { session, cookie: SESSION_COOKIE, device, delivery, level }))
+    let door = Remembered::of(state.vouched.as_ref(), vouched(state, &gathered.facts));
+    Ok(Some(Completion { session, cookie: SESSION_COOKIE, device, door, delivery, level }))
 }
 
 /// Completes the request of the flow, if it has one.
@@ -238,7 +242,7 @@ fn methods(state: &State) -> Vec<&'static str> {
 }
 
 /// Sealing a handle fails only if the crypto library does.
-fn sealed<T>(outcome: Result<T, crate::secrets::MasterKeyError>) -> Result<T, StoreError> {
+pub(super) fn sealed<T>(outcome: Result<T, crate::secrets::MasterKeyError>) -> Result<T, StoreError> {
     outcome.map_err(|error| StoreError::Inconsistent(error.to_string()))
 }
 
@@ -313,12 +317,6 @@ async fn end_pointless_hold(
     log(app, tx, context, account.id, EventKind::AccountRecoveryStopped, json!({})).await
 }
 
-fn knows_device(app: &App, context: &RequestContext, account: AccountId) -> bool {
-    let device =
-        context.device.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Device, text));
-    device.is_some_and(|device| device.route.owner == account.uuid())
-}
-
 async fn raise(
     app: &App,
     tx: &Tx,
@@ -335,25 +333,6 @@ async fn raise(
     let payload = json!({"session_id": session, "methods": methods(state)});
     log(app, tx, context, account, EventKind::SessionRaised, payload).await?;
     Ok(token)
-}
-
-/// The device cookie: it names the account and, for limits before the account is known, a key of its mail address.
-fn device(app: &App, state: &State, gathered: &Gathered, account: AccountId) -> Result<Issued, StoreError> {
-    let stored = gathered
-        .credentials
-        .iter()
-        .find(|credential| credential.kind == CredentialKind::Email)
-        .and_then(|credential| credential.body["canonical"].as_str().map(str::to_owned));
-    let proved = state
-        .proved_address
-        .as_deref()
-        .and_then(|it| EmailAddress::parse(it).ok())
-        .map(|it| it.canonical().to_owned());
-    let canonical = stored.or(proved).unwrap_or_default();
-    let key = app.secrets.identifier_key("email", canonical.as_bytes());
-    let row = uuid::Uuid::from_slice(&key[..16]).unwrap_or_default();
-    let route = Route { owner: account.uuid(), row, generation: 0 };
-    sealed(app.secrets.handles.issue(HandleKind::Device, route, &*app.entropy))
 }
 
 /// The answer to a repeated request within a minute: everything but the tokens.
@@ -390,6 +369,9 @@ pub fn present(loaded: &Loaded, completion: &Completion, show: Value) -> Answer 
             }
             if let Some(device) = &completion.device {
                 answer.cookies.push(set_cookie(DEVICE_COOKIE, &device.text, DEVICE_SECONDS));
+            }
+            if let Some(door) = completion.door {
+                answer.cookies.push(set_cookie(DOOR_COOKIE, &door.to_cookie(), DEVICE_SECONDS));
             }
         }
         Transport::Api => {

@@ -6,7 +6,7 @@
 //! profile is known, 7 mandatory credentials are enrolled, 8 optional ones were offered, 9 the person consented.
 
 use porteiro_protocol::{
-    assurance::{Decay, Level, Proof, event_level, helps, is_fresh},
+    assurance::{Decay, Level, Proof, helps},
     id::OrganizationId,
     time::OffsetDateTime,
 };
@@ -26,13 +26,12 @@ use super::{
 };
 pub use super::{
     enrolment::{can_lose, raises_level},
-    proofs::{level, level_here, needed_level, prove},
+    proofs::{available_level, level, level_here, may_bind, needed_level, prove},
     recovery::HOLD_GOOD_FOR,
 };
 use crate::{
     connections::{Offered, organizations::Ways},
     credentials::{CredentialKind, KINDS, Needs, email, federated, passkey, password},
-    sessions::FRESH,
     settings::Registration,
 };
 
@@ -85,6 +84,8 @@ pub struct Facts {
     pub directory: Option<OrganizationId>,
     /// What that organization allows for somebody who is not known yet.
     pub ways: Ways,
+    /// The connection by which somebody signed in last in this browser, where it may be used again.
+    pub remembered: Option<(OrganizationId, Offered)>,
     /// The member for whom a directory of the request's organization vouches, while that counts.
     pub vouched: Option<Vouched>,
     pub now: OffsetDateTime,
@@ -266,6 +267,9 @@ pub(super) fn authenticate(state: &State, facts: &Facts) -> Next {
             if facts.connections.is_empty() {
                 actions.retain(|action| !federated::KIND.sign_in.contains(action));
             }
+            if facts.remembered.is_some() && state.claim.is_none() {
+                actions.push(actions::ORGANIZATION_REMEMBERED);
+            }
         }
         // These flows have the account of a session, and its proofs.
         Kind::Reauthenticate | Kind::Enrol => {
@@ -383,23 +387,4 @@ fn proving_actions(account: &AccountFacts, facts: &Facts) -> Vec<Action> {
         .flat_map(|kind| actions_of(*kind, facts).iter().copied())
         .collect();
     if real.is_empty() { actions_of(CredentialKind::Email, facts).to_vec() } else { real }
-}
-
-/// The best level that the account can reach with all its credentials.
-pub fn available_level(bound: &[CredentialKind], now: OffsetDateTime) -> Level {
-    let proofs: Vec<Proof> = bound
-        .iter()
-        .map(|kind| Proof { method: kind.method(), credential: None, at: now, user_verified: true })
-        .collect();
-    event_level(&proofs)
-}
-
-/// Whether these proofs allow changing the account's credentials: recent, and at the best level the account can reach.
-/// A mailbox may enrol the first credential of an account, never a further one.
-pub fn may_bind(proofs: &[Proof], bound: &[CredentialKind], now: OffsetDateTime) -> bool {
-    let recent = recent(proofs, now);
-    if has_only_mailboxes(bound) {
-        return !recent.is_empty();
-    }
-    is_fresh(proofs, FRESH, now) && event_level(&recent) >= available_level(bound, now)
 }

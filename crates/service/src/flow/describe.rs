@@ -120,6 +120,7 @@ impl JsonSchema for Flow {
                 "request": {"type": "object", "description": "The authorization request."},
                 "organizations": {"type": "array"},
                 "connections": {"type": "array", "description": "Other providers by which the person may sign in."},
+                "remembered": {"type": "object", "description": "The connection that was used last in this browser."},
                 "claim": {"type": "object", "description": "Whom the organization's directory vouched for."},
                 "branding": {"type": "object"},
                 "continue": {"type": ["object", "null"], "description": "What follows the end of the flow."},

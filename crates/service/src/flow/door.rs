@@ -6,6 +6,7 @@ use porteiro_protocol::id::OrganizationId;
 use super::{
     actions::{self, Action},
     decide::{Facts, Next, raise_or_refuse},
+    discovery::was_discovered,
     proofs::vouched,
     purpose::{Source, Standing},
     state::{Kind, State},
@@ -49,8 +50,8 @@ pub(super) fn ask(state: &State, facts: &Facts) -> Next {
     raise_or_refuse(facts, actions)
 }
 
-/// What somebody who is not known yet may use, if the organization requires a connection. Whoever says that they have an
-/// account already proves it by any of its credentials.
+/// What somebody who is not known yet may use, if the organization requires a connection or an address led to it. Whoever
+/// says that they have an account already proves it by any of its credentials.
 pub(super) fn ways(state: &State, facts: &Facts) -> Option<Vec<Action>> {
     let signs_in = match state.kind {
         Kind::SignIn | Kind::Purpose(_) => true,
@@ -60,9 +61,12 @@ pub(super) fn ways(state: &State, facts: &Facts) -> Option<Vec<Action>> {
         return None;
     }
     let mut actions = federated::KIND.sign_in.to_vec();
+    if was_discovered(state) {
+        actions.push(actions::BACK);
+    }
     match facts.ways {
-        Ways::Any => return None,
-        Ways::Connection => {}
+        Ways::Any if !was_discovered(state) => return None,
+        Ways::Any | Ways::Connection => {}
         Ways::ConnectionOrPasskey => actions.extend(passkey::KIND.sign_in),
     }
     actions.sort();

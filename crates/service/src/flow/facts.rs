@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     decide::{AccountFacts, Facts, Policy},
-    door,
+    discovery, door,
     purpose::{self, Person, Ready, Source, Standing},
     state::{State, Transport},
     store::Loaded,
@@ -113,12 +113,18 @@ pub async fn gather(
         standing = stand(source, &loaded.state, &mut ready, Some(member)).await?;
     }
     let requires = loaded.state.claim.is_none() && door::required_by(standing.as_ref()).is_some();
-    let (ways, theirs) = match place.filter(|_| requires || loaded.state.account().is_none()) {
+    let (ways, mut theirs) = match place.filter(|_| requires || loaded.state.account().is_none()) {
         Some(place) => connections::organizations::offered(reader, place).await?,
         None => (Ways::Any, Vec::new()),
     };
     let directory = place.filter(|_| !theirs.is_empty());
+    discovery::first(&loaded.state, &mut theirs);
     let theirs = directory.map(|_| theirs);
+    let remembered = if has_page(app, loaded) && loaded.state.account().is_none() {
+        discovery::offered(source, &loaded.state, standing.as_ref()).await?
+    } else {
+        None
+    };
     let offered =
         if has_page(app, loaded) { theirs.unwrap_or_else(|| loaded.connections.clone()) } else { Vec::new() };
     let facts = Facts {
@@ -139,6 +145,7 @@ pub async fn gather(
         connections: offered,
         directory,
         ways,
+        remembered,
         vouched,
         challenges: challenges.iter().map(|challenge| challenge.module).collect(),
         now: loaded.now,

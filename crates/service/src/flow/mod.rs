@@ -17,6 +17,7 @@ pub mod decide;
 mod delivery;
 mod describe;
 mod directory;
+mod discovery;
 mod door;
 mod endpoint;
 mod enrolment;

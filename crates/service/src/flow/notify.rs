@@ -1,18 +1,20 @@
-//! Mails to people: new devices, changed credentials, pending recoveries.
+//! Mails to people: new devices, changed credentials, pending recoveries; and by which cookie a device is known.
 
 use std::time::Duration;
 
-use porteiro_protocol::{id::AccountId, time::OffsetDateTime};
+use porteiro_protocol::{address::EmailAddress, id::AccountId, time::OffsetDateTime};
 
-use super::state::State;
+use super::{complete::sealed, facts::Gathered, state::State};
 use crate::{
     App, accounts,
     credentials::{self, CredentialKind},
+    http::RequestContext,
     jobs::JobKind,
     mail::{
         self,
         templates::{self, Happening, Locale},
     },
+    secrets::{HandleKind, Issued, Route},
     store::{StoreError, Tx},
 };
 
@@ -101,4 +103,35 @@ pub fn happening<'a>(app: &'a App, device: Option<&'a str>) -> Happening<'a> {
         place: None,
         link: None,
     }
+}
+
+/// Whether the account signed in before in this browser.
+pub(super) fn knows_device(app: &App, context: &RequestContext, account: AccountId) -> bool {
+    let device =
+        context.device.as_deref().and_then(|text| app.secrets.handles.open(HandleKind::Device, text));
+    device.is_some_and(|device| device.route.owner == account.uuid())
+}
+
+/// The device cookie: it names the account and, for limits before the account is known, a key of its mail address.
+pub(super) fn device(
+    app: &App,
+    state: &State,
+    gathered: &Gathered,
+    account: AccountId,
+) -> Result<Issued, StoreError> {
+    let stored = gathered
+        .credentials
+        .iter()
+        .find(|credential| credential.kind == CredentialKind::Email)
+        .and_then(|credential| credential.body["canonical"].as_str().map(str::to_owned));
+    let proved = state
+        .proved_address
+        .as_deref()
+        .and_then(|it| EmailAddress::parse(it).ok())
+        .map(|it| it.canonical().to_owned());
+    let canonical = stored.or(proved).unwrap_or_default();
+    let key = app.secrets.identifier_key("email", canonical.as_bytes());
+    let row = uuid::Uuid::from_slice(&key[..16]).unwrap_or_default();
+    let route = Route { owner: account.uuid(), row, generation: 0 };
+    sealed(app.secrets.handles.issue(HandleKind::Device, route, &*app.entropy))
 }

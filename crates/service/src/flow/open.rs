@@ -291,6 +291,7 @@ fn first_challenge(
         connections: Vec::new(),
         directory: None,
         ways: crate::connections::organizations::Ways::Any,
+        remembered: None,
         vouched: None,
         now: app.clock.now(),
     };

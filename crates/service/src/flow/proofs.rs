@@ -1,7 +1,7 @@
 //! The level that a flow's proofs reach, the level it requires, and which proofs are recent.
 
 use porteiro_protocol::{
-    assurance::{Decay, Level, Method, Proof, auth_time},
+    assurance::{Decay, Level, Method, Proof, auth_time, event_level, is_fresh},
     id::AccountId,
     time::{Duration, OffsetDateTime},
 };
@@ -73,4 +73,23 @@ pub fn prove(state: &mut State, account: AccountId, proof: Proof) -> bool {
     state.subject = Subject::Account(account);
     state.proofs.push(proof);
     true
+}
+
+/// The best level that the account can reach with all its credentials.
+pub fn available_level(bound: &[CredentialKind], now: OffsetDateTime) -> Level {
+    let proofs: Vec<Proof> = bound
+        .iter()
+        .map(|kind| Proof { method: kind.method(), credential: None, at: now, user_verified: true })
+        .collect();
+    event_level(&proofs)
+}
+
+/// Whether these proofs allow changing the account's credentials: recent, and at the best level the account can reach.
+/// A mailbox may enrol the first credential of an account, never a further one.
+pub fn may_bind(proofs: &[Proof], bound: &[CredentialKind], now: OffsetDateTime) -> bool {
+    let recent = recent(proofs, now);
+    if has_only_mailboxes(bound) {
+        return !recent.is_empty();
+    }
+    is_fresh(proofs, FRESH, now) && event_level(&recent) >= available_level(bound, now)
 }

@@ -298,6 +298,8 @@ pub struct Standing {
     pub needs_choice: bool,
     /// The organization that the request is for. It does not depend on the person.
     pub organization: Option<OrganizationId>,
+    /// It needs an organization, and the address that somebody types may lead to one.
+    pub discovers: bool,
     /// Organizations of which the person must choose one.
     pub choices: Vec<Choice>,
     /// The level that the organization requires.
@@ -320,6 +322,7 @@ impl Standing {
             why: None,
             needs_choice: false,
             organization: None,
+            discovers: false,
             choices: Vec::new(),
             level: Level::None,
             max_age: None,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 
 use super::{
-    actions::Action,
+    actions::{self, Action},
     decide::{self, Next},
     facts::{self, Gathered},
     proofs,
@@ -103,6 +103,11 @@ pub fn present(loaded: &Loaded, gathered: &Gathered, show: &Value) -> Answer {
     }
     if next.offers(federated::BEGIN) || next.offers(federated::ENROL_BEGIN) {
         body["connections"] = json!(gathered.facts.connections);
+    }
+    if let Some((_, remembered)) = &gathered.facts.remembered
+        && next.offers(actions::ORGANIZATION_REMEMBERED)
+    {
+        body["remembered"] = json!(remembered);
     }
     if let Some(claim) = state.claim.as_ref().filter(|_| next.stage() == Stage::Claim) {
         let Claim { connection_name, issuer_host, label, .. } = claim;

@@ -13,6 +13,7 @@ use super::{
     FlowError, complete, decide,
     decide::{Facts, Next},
     delivery::Delivery,
+    discovery::Remembered,
     facts, open, phrase,
     purpose::{Continuation, Ready, Source},
     representation::Answer,
@@ -165,6 +166,10 @@ fn begin(app: &App, context: &RequestContext, continuation: Continuation, beginn
     let locale = Locale::negotiate(locale).as_str();
     let mut state = State::new(Kind::SignIn, beginning.transport, locale, phrase::draw(&*app.entropy));
     state.need.level = beginning.level;
+    state.remembered = match beginning.transport {
+        Transport::Browser => context.door.as_deref().and_then(Remembered::parse),
+        Transport::Api => None,
+    };
     if beginning.registers && app.checked.settings.registration == Registration::Open {
         state.kind = Kind::Register;
     }

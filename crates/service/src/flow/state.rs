@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use crate::credentials::Pending;
 
-use super::purpose::Continuation;
+use super::{discovery::Remembered, purpose::Continuation};
 use crate::{
     credentials::CredentialKind,
     directories::{Claim, Vouched},
@@ -142,6 +142,9 @@ pub struct State {
     /// An identity of a directory that nobody has yet.
     #[serde(default)]
     pub claim: Option<Claim>,
+    /// The connection that the browser remembers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remembered: Option<Remembered>,
     /// What a link contained, such as a device's code: only for the person to compare.
     #[serde(default, rename = "user_code")]
     pub brought: Option<String>,
@@ -190,6 +193,7 @@ impl State {
             notices: Vec::new(),
             vouched: None,
             claim: None,
+            remembered: None,
             brought: None,
             continuation: None,
         }

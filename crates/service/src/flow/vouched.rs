@@ -11,6 +11,7 @@ use super::{
     actions,
     complete::{Completion, deliver, end_presented},
     decide::{AccountFacts, Facts, Next, Policy, authenticate, binding_actions, may_bind, raise_or_refuse},
+    discovery::Remembered,
     door::{entrance, lacks_connection},
     facts::Gathered,
     proofs::{is_too_old, level_here, needed_level},
@@ -170,7 +171,8 @@ pub(super) async fn complete(
     };
     let delivery = deliver(app, tx, context, &loaded.state, gathered, &authentication).await?;
     let Opened { token, cookie, .. } = opened;
-    Ok(Some(Completion { session: token, cookie, device: None, delivery, level }))
+    let door = Remembered::of(Some(vouched), Some(facts));
+    Ok(Some(Completion { session: token, cookie, device: None, door, delivery, level }))
 }
 
 /// The session in which the member is from now on.

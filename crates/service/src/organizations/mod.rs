@@ -47,6 +47,11 @@ text_enum! {
     Agents { Allowed = "allowed", Frozen = "frozen" }
 }
 
+text_enum! {
+    /// Whether a typed address leads to the connection of the organization that verified its domain (docs/decisions/0133).
+    Discovery { Quiet = "quiet", Public = "public" }
+}
+
 /// What an organization requires of its members and their clients. It can only be stricter than the platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -69,10 +74,28 @@ pub struct Policy {
     /// The owner who may sign in with a passkey instead, if the connection fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub break_glass: Option<MembershipId>,
+    /// `public`: any address at a verified domain leads to the organization's connections, whoever typed it. This tells
+    /// everybody that the domain is a customer's.
+    #[serde(default = "quiet", skip_serializing_if = "Discovery::is_quiet")]
+    pub discovery: Discovery,
 }
 
 const fn none() -> Level {
     Level::None
+}
+
+const fn quiet() -> Discovery {
+    Discovery::Quiet
+}
+
+impl Discovery {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    const fn is_quiet(&self) -> bool {
+        match self {
+            Self::Quiet => true,
+            Self::Public => false,
+        }
+    }
 }
 
 const fn allowed() -> Agents {
@@ -117,6 +140,7 @@ impl Default for Policy {
             agents: allowed(),
             require_connection: None,
             break_glass: None,
+            discovery: quiet(),
         }
     }
 }

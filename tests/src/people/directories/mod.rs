@@ -2,6 +2,7 @@
 //! worth elsewhere.
 
 mod confined;
+mod discovery;
 mod ended;
 mod entering;
 mod lasting;

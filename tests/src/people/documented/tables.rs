@@ -12,7 +12,7 @@ use porteiro_protocol::{
     time::{Duration, OffsetDateTime},
 };
 use porteiro_service::{
-    connections::Offered,
+    connections::{Offered, organizations::Ways},
     credentials::{CredentialKind, KINDS, NewCredential},
     flow::{
         Kind, State,
@@ -142,6 +142,8 @@ fn facts(account: Option<AccountFacts>, challenges: &[&'static str]) -> Facts {
         challenges: challenges.to_vec(),
         connections: vec![Offered { id: connection(), name: "Example".into() }],
         directory: None,
+        ways: Ways::Any,
+        remembered: None,
         vouched: None,
         now: now(),
     }

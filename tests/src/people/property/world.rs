@@ -6,6 +6,7 @@ use porteiro_protocol::{
     time::{Duration, OffsetDateTime},
 };
 use porteiro_service::{
+    connections::organizations::Ways,
     credentials::{CredentialKind, NewCredential},
     flow::{
         Kind, State,
@@ -179,6 +180,8 @@ impl World {
             challenges: self.challenges.iter().map(|(module, _)| *module).collect(),
             connections: Vec::new(),
             directory: None,
+            ways: Ways::Any,
+            remembered: None,
             vouched: None,
             now: self.now,
         }

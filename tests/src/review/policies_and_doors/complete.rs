@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use porteiro_service::{
     http::Access,
     oauth::grant_types::GRANT_TYPES,
-    organizations::{Agents, Policy},
+    organizations::{Agents, Discovery, Policy},
 };
 
 use super::{
@@ -23,6 +23,9 @@ const POLICY: &[(&str, Change)] = &[
     ("require_connection", RequireConnection),
     ("break_glass", RequireConnection),
 ];
+
+/// Members by which nobody gains or loses anything: where people are led who are not known yet.
+const LEADS: &[&str] = &["discovery"];
 
 /// Changes an organization or the platform can make: by the row that makes it, or why nobody who has something can lose
 /// it thereby.
@@ -192,11 +195,13 @@ fn every_member_of_the_policy_has_a_row() {
         agents: Agents::Frozen,
         require_connection: "00000000-0000-4000-8000-000000000001".parse().ok(),
         break_glass: "00000000-0000-4000-8000-000000000001".parse().ok(),
+        discovery: Discovery::Public,
         ..Policy::default()
     };
     let policy = serde_json::to_value(policy).unwrap();
     let members: BTreeSet<&str> = policy.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(members, POLICY.iter().map(|(name, _)| *name).collect());
+    let rows = POLICY.iter().map(|(name, _)| name).chain(LEADS).copied();
+    assert_eq!(members, rows.collect());
     assert!(POLICY.iter().all(|(_, change)| TESTED.contains(change)));
 }
 

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     api::Time,
     members::{Member, State},
-    organizations::{Language, Organization, Policy, Status, ThirdParty},
+    organizations::{Discovery, Language, Organization, Policy, Status, ThirdParty},
 };
 
 /// An organization.
@@ -146,6 +146,8 @@ pub struct PolicyChange {
     /// The owner who may use a passkey instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub break_glass: Option<MembershipId>,
+    /// Whether addresses at a verified domain lead to the organization's connections.
+    pub discovery: Discovery,
     /// Whether this was a dry run: nothing was changed.
     pub dry_run: bool,
     /// Members who cannot reach the required level with their credentials. Only in a dry run.
@@ -177,6 +179,7 @@ impl PolicyChange {
             third_party_clients: policy.third_party_clients,
             require_connection: policy.require_connection,
             break_glass: policy.break_glass,
+            discovery: policy.discovery,
             dry_run: affected.is_some(),
             would_lose_access: affected.map(|affected| WouldLose {
                 count: affected.count,

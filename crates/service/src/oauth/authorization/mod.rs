@@ -48,7 +48,7 @@ pub use purpose::{AuthorizationPurpose, Request};
 pub use starting::start;
 pub use store::{allowed_clients, remembered};
 
-use self::place::Place;
+use self::place::{Known, Place};
 use super::{
     apis::{self, Api},
     clients::{self, Client},
@@ -266,9 +266,13 @@ pub async fn standing(
         return Ok(Standing::refused(decide::refuse(ErrorCode::LoginRequired, text)));
     }
     let mut choices = Vec::new();
-    let mut organization = None;
+    let (mut organization, mut discovers) = (None, false);
     if account.is_none() {
-        organization = place::fixed(reader, prepared).await?;
+        match place::known(reader, continuation.organization, prepared).await? {
+            Known::This(known) => organization = Some(known),
+            Known::Any => discovers = true,
+            Known::Nothing => {}
+        }
     }
     if let Some(account) = account {
         let place = place::find(reader, continuation.organization, prepared, account).await?;
@@ -321,6 +325,7 @@ pub async fn standing(
         why: None,
         needs_choice,
         organization,
+        discovers,
         choices,
         level,
         max_age,

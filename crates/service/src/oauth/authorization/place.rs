@@ -164,17 +164,29 @@ pub(super) async fn find(
     })
 }
 
-/// The organization that the request is for. It does not depend on the person.
-pub(super) async fn fixed(
+/// What is known of the organization before the person is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// The request is for this one.
+    This(OrganizationId),
+    /// It needs one, which the person decides.
+    Any,
+    Nothing,
+}
+
+/// The organization that the request is for. It does not depend on the person. `chosen`: the one that an address led to.
+pub(super) async fn known(
     reader: &impl Reader,
+    chosen: Option<OrganizationId>,
     prepared: &Prepared,
-) -> Result<Option<OrganizationId>, StoreError> {
+) -> Result<Known, StoreError> {
     if !is_needed(prepared) {
-        return Ok(None);
+        return Ok(Known::Nothing);
     }
-    Ok(match wanted(reader, None, prepared).await? {
-        Wanted::This(organization) => Some(organization),
-        Wanted::Any | Wanted::Unknown => None,
+    Ok(match wanted(reader, chosen, prepared).await? {
+        Wanted::This(organization) => Known::This(organization),
+        Wanted::Any => Known::Any,
+        Wanted::Unknown => Known::Nothing,
     })
 }
 

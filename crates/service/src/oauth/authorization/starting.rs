@@ -9,7 +9,10 @@ use porteiro_protocol::{
     time::{Duration, OffsetDateTime},
 };
 
-use super::{AuthorizationPurpose, Continued, Prepared, Request, place};
+use super::{
+    AuthorizationPurpose, Continued, Prepared, Request,
+    place::{self, Known},
+};
 use crate::{
     App, connections,
     directories::{self, Vouched},
@@ -42,7 +45,10 @@ pub async fn start(
     let signed_in = signed_in.filter(|it| continued.hinted.is_none_or(|hinted| hinted == it.account_id));
     let mut signed_in = signed_in.filter(|_| !registers);
     let place = match transport {
-        Transport::Browser => place::fixed(&app.store, &prepared).await?,
+        Transport::Browser => match place::known(&app.store, None, &prepared).await? {
+            Known::This(place) => Some(place),
+            Known::Any | Known::Nothing => None,
+        },
         Transport::Api => None,
     };
     let mut vouched = None;

@@ -1,0 +1,53 @@
+//! Home-realm discovery (docs/decisions/0133): an address at a domain that an organization verified leads to its
+//! connections, if the organization wants that. Only the domain is read: the answer is the same whoever has the address.
+
+mod remembered;
+
+use porteiro_protocol::address::EmailAddress;
+use serde_json::Value;
+
+pub use remembered::Remembered;
+pub(super) use remembered::{first, offered};
+
+use super::{
+    actions::Action,
+    state::{Kind, State, Transport},
+    step::{Effect, Step, Stopped},
+};
+use crate::directories;
+
+/// The organization that the typed address leads to, before anything else is done with it.
+pub(super) async fn discovered(
+    step: &Step<'_>,
+    action: Action,
+    input: &Value,
+) -> Result<Option<Effect>, Stopped> {
+    let types = action.fields().iter().any(|field| field.name == "identifier");
+    if !types || !discovers(step) {
+        return Ok(None);
+    }
+    let address = input["identifier"].as_str().and_then(|text| EmailAddress::parse(text).ok());
+    let Some(address) = address else { return Ok(None) };
+    let found = directories::discover(&step.app.store, address.domain()).await?;
+    Ok(found.map(|organization| Effect::Choose { organization }))
+}
+
+/// Whether the request could be for an organization that nobody named, and its connections can be used.
+fn discovers(step: &Step<'_>) -> bool {
+    let has_page = match step.state.transport {
+        Transport::Browser => step.app.checked.settings.federation_page_path.is_some(),
+        Transport::Api => false,
+    };
+    let signs_in = match step.state.kind {
+        Kind::SignIn | Kind::Purpose(_) => step.state.account().is_none(),
+        Kind::Register | Kind::Recover | Kind::Reauthenticate | Kind::Enrol => false,
+    };
+    let discovers = step.facts.standing.as_ref().is_some_and(|standing| standing.discovers);
+    has_page && signs_in && discovers && step.state.claim.is_none()
+}
+
+/// Whether an address led to the organization of the request: before the person is known, nothing else chooses one.
+pub(super) fn was_discovered(state: &State) -> bool {
+    let chosen = state.continuation.as_ref().and_then(|continued| continued.organization);
+    chosen.is_some() && state.account().is_none()
+}
