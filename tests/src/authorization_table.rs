@@ -102,6 +102,8 @@ const TABLE: &[(&str, StatusCode)] = &[
     ("GET /v1/account/api-keys", StatusCode::UNAUTHORIZED),
     ("POST /v1/account/api-keys", StatusCode::UNAUTHORIZED),
     ("DELETE /v1/account/api-keys/{id}", StatusCode::UNAUTHORIZED),
+    // Without an invitation.
+    ("POST /v1/invitations/look", StatusCode::BAD_REQUEST),
     ("GET /v1/account/invitations", StatusCode::UNAUTHORIZED),
     ("POST /v1/account/invitations/accept", StatusCode::UNAUTHORIZED),
     ("GET /v1/platform/api-keys", StatusCode::UNAUTHORIZED),

@@ -198,6 +198,8 @@
   if (invitation && location.hash.length > 1) {
     invitation.elements.token.value = decodeURIComponent(location.hash.slice(1))
     history.replaceState(null, '', location.pathname)
+    /* Who invites is shown before anything is accepted. */
+    invitation.requestSubmit(invitation.querySelector('[value="look"]'))
   }
 
   /* What is gone here is gone at the passkey provider, too. */

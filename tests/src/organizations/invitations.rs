@@ -13,16 +13,16 @@ use super::{
 };
 use crate::people;
 
-fn path(place: OrganizationId) -> String {
+pub fn path(place: OrganizationId) -> String {
     format!("/v1/organizations/{place}/invitations")
 }
 
-async fn invite(app: &TestApp, place: OrganizationId, key: &str, email: &str, role: &str) -> Answer {
+pub async fn invite(app: &TestApp, place: OrganizationId, key: &str, email: &str, role: &str) -> Answer {
     call(app, Method::POST, &path(place), key, Some(&json!({"email": email, "role": role})), &[]).await
 }
 
 /// The secret in the newest mail.
-async fn mailed(app: &TestApp, to: &str) -> String {
+pub async fn mailed(app: &TestApp, to: &str) -> String {
     let (_, text) = app.mail(to).await;
     let word = text.split_whitespace().find(|word| word.starts_with("pt_inv_"));
     word.unwrap_or_else(|| panic!("no invitation in {text}")).to_owned()
@@ -38,13 +38,13 @@ async fn register(app: &Arc<TestApp>, address: &str) -> Browser {
     browser
 }
 
-fn code(answer: &Answer) -> (u16, String) {
+pub fn code(answer: &Answer) -> (u16, String) {
     (answer.status.as_u16(), answer.json()["code"].as_str().unwrap_or_default().to_owned())
 }
 
 const ADMIN: &[&str] = &["organization:*", "members:*", "invitations:*"];
 
-async fn installation() -> (Arc<TestApp>, OrganizationId, String) {
+pub async fn installation() -> (Arc<TestApp>, OrganizationId, String) {
     let app = people::app().await;
     let here = organization(&app, "here").await;
     let key = organization_key(&app, here, ADMIN).await;

@@ -12,6 +12,7 @@ mod framework;
 mod histories;
 pub mod impersonation;
 mod invitations;
+mod invited;
 mod lists;
 mod members;
 mod narrowing;

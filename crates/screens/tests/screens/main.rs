@@ -11,6 +11,7 @@ mod doors;
 mod driver;
 mod flows;
 mod headers;
+mod invitation;
 mod reach;
 mod review;
 mod surroundings;

@@ -63,6 +63,7 @@ fn is_public(method: &Method, path: &str) -> bool {
         ["v1", "account", "organizations", _, "permissions"]
         | ["v1", "account", "approvals", _, "approve" | "deny" | "report"]
         | ["v1", "account"]
+        | ["v1", "invitations", "look"]
         | ["connect", "authorize" | "logout"] => true,
         ["v1", "account", part, ..] => PUBLIC.contains(part) && parts.len() <= 4,
         // No such page: passed on to the service, which answers 404.
@@ -151,7 +152,7 @@ async fn invitation(app: &Arc<TestApp>, ana: &mut Person) {
     let mut nobody = Person::new(app);
     for person in [ana, &mut nobody] {
         assert_eq!(title(&person.get("/ui/invitation").await), "You are invited");
-        for action in ["accept", "register"] {
+        for action in ["look", "accept", "register"] {
             person.post("/ui/invitation", &[("action", action), ("token", "../../platform/x?y")]).await;
         }
     }

@@ -12,6 +12,6 @@ mod accept;
 mod store;
 
 pub use accept::{Accepted, accept, mailbox, mine, withdraw};
-pub use store::{Invitation, NewInvitation, Proof, State, list, put, revoke, show, waiting_in};
+pub use store::{Invitation, NewInvitation, Proof, State, list, presented, put, revoke, show, waiting_in};
 
 pub const LIFETIME_SECONDS: u32 = 7 * 86_400;

@@ -103,6 +103,21 @@ pub async fn waiting_for(reader: &impl Reader, mailboxes: &[Vec<u8>]) -> Result<
     invitations(&rows)
 }
 
+/// An invitation that can be accepted now, if this is its secret.
+pub async fn presented(
+    reader: &impl Reader,
+    presented: &Presented,
+) -> Result<Option<Invitation>, StoreError> {
+    let sql = format!(
+        "{INVITATIONS} JOIN organization o USING (organization_id)
+         WHERE i.organization_id = $1 AND i.invitation_id = $2 AND i.secret_hash = $3
+           AND i.state = 'pending' AND i.expires_at > now() AND o.status = 'enabled'"
+    );
+    let (route, hash) = (presented.route, presented.hash.as_slice());
+    let rows = reader.rows("invitations.presented", &sql, &[&route.owner, &route.row, &hash]).await?;
+    Ok(invitations(&rows)?.pop())
+}
+
 /// The mailbox of an invitation that can be accepted now, if this is its secret.
 pub async fn mailbox(reader: &impl Reader, presented: &Presented) -> Result<Option<Vec<u8>>, StoreError> {
     let rows = reader

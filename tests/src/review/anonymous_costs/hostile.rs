@@ -251,6 +251,9 @@ pub fn request(world: &World, cost: &Cost, number: u32) -> Request<Body> {
             let body = json!({"kind": kinds[number as usize % 5], "locale": world.large});
             finish(json_request("POST", cost.path, &body))
         }
+        ("POST", "/v1/invitations/look") => {
+            finish(json_request("POST", cost.path, &json!({"token": format!("pt_inv_{number}")})))
+        }
         (method @ ("GET" | "DELETE"), "/v1/flows/{id}") => {
             let id = if number.is_multiple_of(2) { world.flow.0.clone() } else { id(number) };
             finish(json_request(method, &format!("/v1/flows/{id}"), &Value::Null))

@@ -144,6 +144,7 @@ pub const COSTS: &[Cost] = &[
         outbound: CONNECTIONS,
         ..reads("POST", "/v1/flows/{id}/{module}/{verb}", 40)
     },
+    reads("POST", "/v1/invitations/look", 2),
     reads("GET", "/v1/openapi.json", 0),
 ];
 

@@ -20,13 +20,14 @@ use crate::{
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
     invitations::{self, Accepted, Invitation, accept, mine},
     management::Caller,
-    organizations::Organization,
+    organizations::{self, Organization},
     secrets::HandleKind,
     sessions::SignedIn,
 };
 
 const READ: Access = Access::Organization("invitations:read");
 const WRITE: Access = Access::Organization("invitations:write");
+const HOLDER: Access = Access::Public("shows an invitation to whoever has its secret");
 
 pub fn routes() -> Vec<Route> {
     let path = "/v1/organizations/{organization}/invitations";
@@ -47,6 +48,12 @@ pub fn routes() -> Vec<Route> {
             .operation(Operation::new("invitations.get", "Get an invitation").gives::<InvitationView>()),
         Route::delete(one, WRITE, revoke)
             .operation(Operation::new("invitations.revoke", "Revoke an invitation")),
+        Route::post("/v1/invitations/look", HOLDER, look).described(
+            Operation::new("invitations.look", "Look at an invitation with its secret, before accepting it")
+                .takes::<Look>()
+                .gives::<Looked>()
+                .refuses(&[ProblemCode::Refused]),
+        ),
         Route::get("/v1/account/invitations", Access::Session, list_mine).operation(
             Operation::new("account_invitations.list", "List your pending invitations").gives::<Offers>(),
         ),
@@ -213,16 +220,45 @@ struct Accept {
     id: Option<InvitationId>,
 }
 
+/// The secret from the mail.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "LookAtInvitation")]
+struct Look {
+    token: String,
+}
+
+/// An invitation, as whoever has its secret sees it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PresentedInvitation")]
+struct Looked {
+    organization: Place,
+    /// The address that it was sent to, masked.
+    email: String,
+    role: String,
+    expires_at: Time,
+}
+
+fn refused() -> Problem {
+    Problem::new(ProblemCode::Refused, "the invitation is unknown, used, revoked or expired")
+}
+
+/// A string that is no secret of ours does not reach the database.
+async fn look(State(app): State<Arc<App>>, Json(request): Json<Look>) -> Result<Response, Problem> {
+    let presented = app.secrets.handles.open(HandleKind::Invitation, &request.token).ok_or_else(refused)?;
+    let invitation = invitations::presented(&app.store, &presented).await?.ok_or_else(refused)?;
+    let place = organizations::find(&app.store, invitation.organization).await?.ok_or_else(refused)?;
+    let email = EmailAddress::parse(&invitation.email).map_err(|_| refused())?.masked();
+    let (role, expires_at) = (invitation.role, invitation.expires_at.into());
+    Ok(axum::Json(Looked { organization: place.into(), email, role, expires_at }).into_response())
+}
+
 async fn accept_mine(
     State(app): State<Arc<App>>,
     context: RequestContext,
     Extension(me): Extension<SignedIn>,
     Json(request): Json<Accept>,
 ) -> Result<Response, Problem> {
-    let refused = || {
-        let text = "the invitation is unknown, used, revoked or expired";
-        Problem::new(ProblemCode::Refused, text)
-    };
     let (organization, id, secret) = match (request.token.as_deref(), request.id) {
         (Some(token), None) => {
             let presented = app.secrets.handles.open(HandleKind::Invitation, token).ok_or_else(refused)?;
