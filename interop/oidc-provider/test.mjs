@@ -118,7 +118,7 @@ describe('a directory that misbehaves (oidc-provider)', () => {
 
   test('a wrong client secret is refused, and named', { timeout: 60_000 }, async () => {
     const path = `/connections/${connections[honest].id}`
-    const { etag, id, redirect_uri, jwks_uri, ...now } = await place.manage('GET', path)
+    const { etag, id, redirect_uri, backchannel_logout_uri, jwks_uri, ...now } = await place.manage('GET', path)
     const changed = await place.manage('PUT', path, { ...now, client_secret: 'wrong' }, { 'if-match': etag })
     assert.deepEqual(await refused({}), ['the provider did not exchange the code'])
     await place.manage('PUT', path, { ...now, client_secret: client.client_secret }, { 'if-match': changed.etag })

@@ -101,10 +101,7 @@ async fn consume(
 ) -> Result<Live, OAuthError> {
     let TokenRequest { app, client, .. } = request;
     let (proved, minimum) = (terms.proved(app.clock.now()), app.checked.settings.minimum_level);
-    let admitted = member.map_or_else(
-        || proved.reaches(minimum),
-        |member| member.admits(minimum, &proved),
-    );
+    let admitted = member.map_or_else(|| proved.reaches(minimum), |member| member.admits(minimum, &proved));
     admitted.map_err(|_| no_longer())?;
     let id: GrantId = Id::ordered(app.clock.now(), &*app.entropy);
     let authority = approval.frozen.authority();

@@ -137,7 +137,11 @@ impl Proved {
     /// # Errors
     /// What is required, when the level is too low.
     pub fn reaches(&self, minimum: Level) -> Result<(), Unmet> {
-        if self.level >= minimum { Ok(()) } else { Err(Unmet { level: minimum, max_age: None, connection: None }) }
+        if self.level >= minimum {
+            Ok(())
+        } else {
+            Err(Unmet { level: minimum, max_age: None, connection: None })
+        }
     }
 }
 
@@ -186,9 +190,15 @@ mod tests {
         let unmet = Err(Unmet { level: Level::Aal2, max_age: Some(60), connection: None });
         assert_eq!(policy.admits(Level::None, &proved(Level::Aal2, 61), false), unmet);
         assert_eq!(policy.admits(Level::None, &proved(Level::Aal1, 1), false), unmet);
-        assert_eq!(policy.admits(Level::None, &Proved { level: Level::Aal2, at: None, entrance, now }, false), unmet);
+        assert_eq!(
+            policy.admits(Level::None, &Proved { level: Level::Aal2, at: None, entrance, now }, false),
+            unmet
+        );
         let lenient = Policy::default();
-        assert_eq!(lenient.admits(Level::None, &Proved { level: Level::None, at: None, entrance, now }, true), Ok(()));
+        assert_eq!(
+            lenient.admits(Level::None, &Proved { level: Level::None, at: None, entrance, now }, true),
+            Ok(())
+        );
     }
 
     #[test]

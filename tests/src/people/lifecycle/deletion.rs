@@ -113,6 +113,7 @@ async fn a_disabled_account_waits_until_the_platform_has_decided() {
 async fn whoever_is_leaving_founds_no_organization() {
     let app = app().await;
     let mut browser = register_with_password(&app, "ana@example.test").await;
+    prove(&app, &mut browser).await;
     delete(&mut browser).await;
     let mut back = sign_in(&app, "ana@example.test").await;
     let founded = back.post("/v1/organizations", &json!({"slug": "orphan", "name": "Orphan"})).await;
