@@ -416,6 +416,7 @@ event-external-identity-linked = An organization linked you to its directory
 event-external-identity-removed = The link to a directory was removed
 event-account-disabled = Account disabled
 event-account-enabled = Account enabled again
+event-break-glass-used = Signed in to an organization with a passkey instead of its required sign-in
 event-membership-joined = Joined an organization
 event-membership-disabled = Access to an organization paused
 event-membership-enabled = Access to an organization restored

@@ -416,6 +416,7 @@ event-external-identity-linked = Uma organização ligou você ao diretório del
 event-external-identity-removed = A ligação com um diretório foi removida
 event-account-disabled = Conta desativada
 event-account-enabled = Conta reativada
+event-break-glass-used = Acesso a uma organização com uma chave de acesso em vez do acesso que ela exige
 event-membership-joined = Entrada em uma organização
 event-membership-disabled = Acesso a uma organização suspenso
 event-membership-enabled = Acesso a uma organização restaurado

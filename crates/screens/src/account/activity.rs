@@ -42,6 +42,7 @@ const EVENTS: &[(&str, &str)] = &[
     ("account.deletion_cancelled", "event-account-deletion-cancelled"),
     ("account.disabled", "event-account-disabled"),
     ("account.enabled", "event-account-enabled"),
+    ("break_glass.used", "event-break-glass-used"),
     ("membership.joined", "event-membership-joined"),
     ("membership.disabled", "event-membership-disabled"),
     ("membership.enabled", "event-membership-enabled"),
