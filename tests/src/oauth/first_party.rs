@@ -79,9 +79,13 @@ async fn the_account_api_takes_a_token_of_the_house_and_says_when_it_needs_a_fre
     let challenge = "Bearer error=\"insufficient_user_authentication\", max_age=\"600\", resource_metadata=";
     assert!(stale.header("www-authenticate").starts_with(challenge), "{}", stale.header("www-authenticate"));
     // The client asks for it, as RFC 9470 §4 says, and may.
-    let mut flow = Flow::new(house.ask(&mut browser, &verifier(), &[("max_age", "600")]).await.json());
+    let secret = verifier();
+    let asked = [("max_age", "600"), ("scope", "openid account")];
+    let mut flow = Flow::new(house.ask(&mut browser, &secret, &asked).await.json());
     flow.act(&mut browser, "password/check", json!({"password": PASSWORD})).await;
-    assert!(parameter(&flow.now, "code").is_some(), "{}", flow.now);
+    let code = parameter(&flow.now, "code").unwrap_or_else(|| panic!("{}", flow.now));
+    let newer = house.redeem(&app, &code, &secret).await.json();
+    let token = newer["access_token"].as_str().unwrap();
     let fresh = account(&app, Method::DELETE, "/v1/account/sessions", token).await;
     assert_eq!(fresh.status, 200, "{}", fresh.text());
 
