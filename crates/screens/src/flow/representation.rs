@@ -172,7 +172,7 @@ pub struct Connection {
 #[derive(Debug, Clone, Deserialize)]
 pub struct Claim {
     connection: String,
-    /// Whoever configured the connection chose its name, but not this.
+    /// The administrator who configured the connection chose its name, but not this.
     issuer_host: String,
     pub identity: String,
 }

@@ -27,7 +27,7 @@ pub struct Claim {
     pub organization: OrganizationId,
     pub connection: ConnectionId,
     pub connection_name: String,
-    /// The host of its issuer. Whoever configured the connection chose the name, but not this.
+    /// The host of its issuer. The administrator who configured the connection chose its name, but not this.
     #[serde(default)]
     pub issuer_host: String,
     pub subject: String,

@@ -4,7 +4,7 @@
 //!    credential of the account: no address is ever compared.
 //! 2. A member for whom a directory vouches ([`Vouched`]) acts in that organization, and nowhere else.
 //! 3. An identity that nobody has yet leads to a [`Claim`]: the person says which account they are, and proves it, or
-//!    gets a new one ([`attach`]). Who is no member becomes one only where the organization admits them
+//!    gets a new one ([`attach`]). A person who is not a member becomes one only where the organization admits them
 //!    ([`decide::admit`]).
 //! 4. Disabling the connection ends all of it, for ever: its epoch is part of every proof, and is over
 //!    (docs/decisions/0121). [`ENDING`] then ends the rows.

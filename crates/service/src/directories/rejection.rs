@@ -9,8 +9,8 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// Tells the organization's administrators whom it did not admit, and why. A number of entries at a time: whoever can
-/// sign in to the directory can cause them.
+/// Tells the organization's administrators whom it did not admit, and why. The number of entries is
+/// limited, because anybody who can sign in to the directory can cause them.
 pub async fn record_rejection(
     app: &App,
     tx: &Tx,

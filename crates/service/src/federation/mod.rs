@@ -57,12 +57,6 @@ async fn receive(
 ) -> Result<(), Refused> {
     let token = token.ok_or(Refused::Unfit("logout_token is missing"))?;
     let id: ConnectionId = connection.parse().map_err(|_| UNKNOWN)?;
-    let rule = UPSTREAM_LOGOUT;
-    let whose = [network(context.address).as_slice(), id.uuid().as_bytes()].concat();
-    let key = app.secrets.limit_key(rule.name, &whose);
-    if let Some(limited) = limits::take(&app.store, &[Bucket { rule, key }]).await? {
-        return Err(Refused::Limited(limited));
-    }
     let found = match organization {
         None => connections::find(&app.store, id).await?,
         Some(place) => {
@@ -71,6 +65,13 @@ async fn receive(
         }
     };
     let connection = found.filter(|connection| connection.enabled).ok_or(UNKNOWN)?;
+    // Only a connection that exists has a bucket: ids that a stranger makes up store nothing.
+    let rule = UPSTREAM_LOGOUT;
+    let whose = [network(context.address).as_slice(), id.uuid().as_bytes()].concat();
+    let key = app.secrets.limit_key(rule.name, &whose);
+    if let Some(limited) = limits::take(&app.store, &[Bucket { rule, key }]).await? {
+        return Err(Refused::Limited(limited));
+    }
     let signed_out = connections::read_logout(app, &connection, token).await.map_err(Refused::Unfit)?;
     match &connection.owner {
         Owner::Deployment => end_of_account(app, context, &connection, &signed_out).await,

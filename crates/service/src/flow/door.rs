@@ -50,8 +50,8 @@ pub(super) fn ask(state: &State, facts: &Facts) -> Next {
     raise_or_refuse(facts, actions)
 }
 
-/// What somebody who is not known yet may use, if the organization requires a connection or an address led to it. Whoever
-/// says that they have an account already proves it by any of its credentials.
+/// The ways in for a person who is not known yet, if the organization requires a connection or an address led to it. A
+/// person who says that they have an account proves it by any of its credentials.
 pub(super) fn ways(state: &State, facts: &Facts) -> Option<Vec<Action>> {
     let signs_in = match state.kind {
         Kind::SignIn | Kind::Purpose(_) => true,

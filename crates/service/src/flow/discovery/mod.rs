@@ -1,5 +1,5 @@
 //! Home-realm discovery (docs/decisions/0133): an address at a domain that an organization verified leads to its
-//! connections, if the organization wants that. Only the domain is read: the answer is the same whoever has the address.
+//! connections, if the organization wants that. Only the domain is read: the answer does not depend on who has the address.
 
 mod remembered;
 

@@ -100,7 +100,7 @@ async fn admit(guard: &Guard, context: &RequestContext, parts: &Parts) -> Result
 /// What changes made with this permission leave behind stays after the caller's sign-in: who disables the connection of a
 /// directory would not end it (docs/decisions/0121).
 fn outlasts(asked: &Permission) -> bool {
-    const LASTING: &[&str] = &["api-keys", "invitations", "connections", "trusts", "domains"];
+    const LASTING: &[&str] = &["api-keys", "invitations", "connections", "trusts", "domains", "delegations"];
     LASTING.contains(&asked.resource())
 }
 

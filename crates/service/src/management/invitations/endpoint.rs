@@ -27,7 +27,7 @@ use crate::{
 
 const READ: Access = Access::Organization("invitations:read");
 const WRITE: Access = Access::Organization("invitations:write");
-const HOLDER: Access = Access::Public("shows an invitation to whoever has its secret");
+const HOLDER: Access = Access::Public("shows an invitation to the holder of its secret");
 
 pub fn routes() -> Vec<Route> {
     let path = "/v1/organizations/{organization}/invitations";
@@ -228,7 +228,7 @@ struct Look {
     token: String,
 }
 
-/// An invitation, as whoever has its secret sees it.
+/// An invitation, as the holder of its secret sees it.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "PresentedInvitation")]
 struct Looked {
