@@ -1,7 +1,9 @@
 //! A person asks for the account to be deleted: everything ends at once, and for two weeks it can be kept.
 
+use std::sync::Arc;
+
 use porteiro_service::{api_keys::KeyKind, personal_data};
-use porteiro_testkit::Browser;
+use porteiro_testkit::{Browser, TestApp};
 use serde_json::json;
 
 use super::{
@@ -16,7 +18,7 @@ use crate::{
 #[tokio::test]
 async fn a_deletion_ends_everything_at_once() {
     let mut scene = Scene::new().await;
-    let app = std::sync::Arc::clone(&scene.app);
+    let app = Arc::clone(&scene.app);
     let asked = [("scope", "openid offline_access")];
     let tokens = scene.client.tokens(&mut scene.browser, &app, &asked).await;
     let own = scene.token("salaries:read", Some("here")).await;
@@ -111,7 +113,8 @@ async fn a_disabled_account_waits_until_the_platform_has_decided() {
 /// Nobody would own it afterwards.
 #[tokio::test]
 async fn whoever_is_leaving_founds_no_organization() {
-    let app = app().await;
+    let builder = TestApp::builder().people().settings(|settings| settings.organizations_by_people = true);
+    let app = Arc::new(builder.start().await);
     let mut browser = register_with_password(&app, "ana@example.test").await;
     prove(&app, &mut browser).await;
     delete(&mut browser).await;
