@@ -6,7 +6,7 @@
 # p99, bare rate, bare rate of all statements of a request (in the middle only), memory.
 provision_users() {
   local slice concurrency first=1 last number statements rate all rss
-  cat bench/provisioning/{before,transaction,after}.sql >"$scratch/request.sql"
+  cat bench/provisioning/{before,transaction}.sql >"$scratch/request.sql"
   statements=$PWD/bench/provisioning/transaction.sql
   for ((slice = 1; slice <= slices; slice++)); do
     for concurrency in 8 32; do

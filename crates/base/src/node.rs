@@ -8,7 +8,12 @@ use std::sync::{
 use porteiro_protocol::{entropy::Entropy, time::Clock};
 
 use crate::{
-    fetch::Fetcher, limits::Empty, mail::Mailer, secrets::Secrets, settings::Checked, sms::SmsProvider,
+    fetch::Fetcher,
+    limits::{Empty, Stock},
+    mail::Mailer,
+    secrets::Secrets,
+    settings::Checked,
+    sms::SmsProvider,
     store::Store,
 };
 
@@ -18,6 +23,7 @@ pub struct Core {
     pub store: Store,
     pub secrets: Secrets,
     pub empty: Empty,
+    pub stock: Stock,
     pub mailer: Mailer,
     pub sms: SmsProvider,
     pub fetcher: Fetcher,

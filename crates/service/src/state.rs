@@ -14,7 +14,7 @@ use crate::{
     dns::Dns,
     fetch::Fetcher,
     http::Document,
-    limits::Empty,
+    limits::{Empty, Stock},
     mail::Mailer,
     oauth::{
         access_token::Signatures, ciba::Polls, client_auth::ClientAuthorities, clients::FetchedKeys,
@@ -134,6 +134,7 @@ impl App {
             core: Arc::new(Core {
                 secrets,
                 empty: Empty::default(),
+                stock: Stock::default(),
                 checked: parts.checked,
                 store: parts.store,
                 mailer: parts.mailer,

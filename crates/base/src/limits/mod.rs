@@ -5,11 +5,13 @@
 //! permanently, and an attacker on one network cannot use up the bucket of another network or of a known device.
 
 mod empty;
+mod stock;
 mod store;
 
 use std::net::IpAddr;
 
 pub use empty::Empty;
+pub use stock::Stock;
 pub use store::{Left, TAKE, refund, sweep, take, take_in, take_together, take_weighed};
 
 use crate::jobs::{Host, JobKind};

@@ -93,19 +93,25 @@ impl Refused {
 pub async fn check(app: &App, presented: &ApiKey, address: IpAddr) -> Result<Usable, Refused> {
     let minimum = app.checked.settings.minimum_level;
     match store::find(&app.store, presented.id(), &presented.hash()).await? {
-        Some(key) if key.allows(address) => worth(&app.store, key, minimum).await,
+        Some(key) if key.allows(address) => worth(&app.store, key, minimum, None).await,
         Some(_) | None => Err(Refused::Invalid),
     }
 }
 
-/// The permissions of a key that is neither revoked nor expired. `minimum` is the deployment's minimum level.
-async fn worth(reader: &impl Reader, key: Key, minimum: Level) -> Result<Usable, Refused> {
+/// The permissions of a key that is neither revoked nor expired. `minimum` is the deployment's minimum level; `locked` an
+/// organization that the caller has locked, and so need not be read again.
+async fn worth(
+    reader: &impl Reader,
+    key: Key,
+    minimum: Level,
+    locked: Option<&Organization>,
+) -> Result<Usable, Refused> {
     match (key.kind, key.organization) {
         (KeyKind::Platform, None) => {
             let held = Held::of(key.permissions.clone());
             Ok(Usable { key, held, organization: None, member: None })
         }
-        (KeyKind::Organization, Some(id)) => of_organization(reader, key, id).await,
+        (KeyKind::Organization, Some(id)) => of_organization(reader, key, id, locked).await,
         (KeyKind::Personal, Some(id)) => of_member(reader, key, id, minimum).await,
         (KeyKind::Platform, Some(_)) | (KeyKind::Organization | KeyKind::Personal, None) => {
             Err(Refused::Invalid)
@@ -113,8 +119,17 @@ async fn worth(reader: &impl Reader, key: Key, minimum: Level) -> Result<Usable,
     }
 }
 
-async fn of_organization(reader: &impl Reader, key: Key, id: OrganizationId) -> Result<Usable, Refused> {
-    let Some(organization) = organizations::find(reader, id).await? else { return Err(Refused::Invalid) };
+async fn of_organization(
+    reader: &impl Reader,
+    key: Key,
+    id: OrganizationId,
+    locked: Option<&Organization>,
+) -> Result<Usable, Refused> {
+    let organization = match locked.filter(|locked| locked.id == id) {
+        Some(locked) => Some(locked.clone()),
+        None => organizations::find(reader, id).await?,
+    };
+    let Some(organization) = organization else { return Err(Refused::Invalid) };
     match organization.status {
         Status::Suspended => Err(Refused::Suspended(id)),
         Status::Enabled => {
@@ -162,11 +177,12 @@ async fn of_member(
     Ok(Usable { held: Held::of(key.permissions.clone()), key, organization, member: Some(member) })
 }
 
-/// The permissions of a key, with its row locked until the transaction ends: revoking it waits for that.
-pub async fn hold(tx: &Tx, id: &str) -> Result<Option<Usable>, StoreError> {
+/// The permissions of a key, with its row locked until the transaction ends: revoking it waits for that. `locked`: the
+/// organization, if this transaction has locked it.
+pub async fn hold(tx: &Tx, id: &str, locked: Option<&Organization>) -> Result<Option<Usable>, StoreError> {
     match store::hold_living(tx, id).await? {
         // The minimum level is a setting: it was checked when the call was admitted, and has not changed since.
-        Some(key) => worth(tx, key, Level::None).await.map(Some).or_else(Refused::none),
+        Some(key) => worth(tx, key, Level::None, locked).await.map(Some).or_else(Refused::none),
         None => Ok(None),
     }
 }
@@ -184,7 +200,7 @@ pub async fn token_alive(
         return Ok(None);
     }
     let minimum = app.checked.settings.minimum_level;
-    worth(&app.store, key, minimum).await.map(Some).or_else(Refused::none)
+    worth(&app.store, key, minimum, None).await.map(Some).or_else(Refused::none)
 }
 
 /// The subject of a key's tokens: the membership, or the organization's key itself.

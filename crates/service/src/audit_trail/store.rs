@@ -28,15 +28,7 @@ pub(super) async fn append(
     origin: Option<&Origin<'_>>,
 ) -> Result<(), StoreError> {
     let inconsistent = |error: serde_json::Error| StoreError::Inconsistent(error.to_string());
-    // Locked until the transaction ends: the number and hash of the next entry depend on this one.
-    let rows = tx
-        .query(
-            "INSERT INTO trail_head (organization_id, sequence, hash) VALUES ($1, 0, '')
-             ON CONFLICT (organization_id) DO UPDATE SET sequence = trail_head.sequence
-             RETURNING sequence, hash, greatest(at, clock_timestamp()) AS at",
-            &[&organization.uuid()],
-        )
-        .await?;
+    let rows = lock_head(tx, organization).await?;
     let head = rows.first().ok_or_else(|| StoreError::Inconsistent("a trail has no head".into()))?;
     let head = Decode::new("trail_head", organization, head);
     let (sequence, at) = (head.get::<i64>("sequence")? + 1, head.get("at")?);
@@ -55,28 +47,51 @@ pub(super) async fn append(
         previous_hash: head.get("hash")?,
     };
     let hash = entry.hash().map_err(StoreError::Inconsistent)?;
-    insert(tx, &entry, &hash).await?;
-    if let Some(origin) = origin {
-        let personal = json!({"address": origin.address.to_string(), "user_agent": origin.user_agent});
-        tx.execute(
-            "INSERT INTO trail_personal (organization_id, entry_id, personal) VALUES ($1, $2, $3)",
-            &[&organization.uuid(), &entry.id.uuid(), &personal],
-        )
-        .await?;
-    }
-    tx.execute(
-        "UPDATE trail_head SET sequence = $2, hash = $3, at = $4 WHERE organization_id = $1",
-        &[&organization.uuid(), &sequence, &hash.as_slice(), &at],
-    )
-    .await
-    .map(|_| ())
+    let personal =
+        origin.map(|origin| json!({"address": origin.address.to_string(), "user_agent": origin.user_agent}));
+    write(tx, &entry, &hash, personal.as_ref()).await
 }
 
-async fn insert(tx: &Tx, entry: &Written, hash: &[u8; 32]) -> Result<(), StoreError> {
+/// Locked until the transaction ends: the number and hash of the next entry depend on the head.
+async fn lock_head(tx: &Tx, organization: OrganizationId) -> Result<Vec<Row>, StoreError> {
+    let id = organization.uuid();
+    let rows = tx
+        .query(
+            "SELECT sequence, hash, greatest(at, clock_timestamp()) AS at FROM trail_head
+             WHERE organization_id = $1 FOR UPDATE",
+            &[&id],
+        )
+        .await?;
+    if !rows.is_empty() {
+        return Ok(rows);
+    }
+    // Somebody else may make it at this moment.
+    tx.query(
+        "INSERT INTO trail_head (organization_id, sequence, hash) VALUES ($1, 0, '')
+         ON CONFLICT (organization_id) DO UPDATE SET sequence = trail_head.sequence
+         RETURNING sequence, hash, greatest(at, clock_timestamp()) AS at",
+        &[&id],
+    )
+    .await
+}
+
+/// The entry, who asked for it, and the head: one round trip, because everybody else waits for the head.
+async fn write(
+    tx: &Tx,
+    entry: &Written,
+    hash: &[u8; 32],
+    personal: Option<&serde_json::Value>,
+) -> Result<(), StoreError> {
     tx.execute(
-        "INSERT INTO trail (organization_id, entry_id, sequence, kind, actor, target, outcome, reason, changes,
-                request_id, at, previous_hash, hash)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+        "WITH entry AS (
+             INSERT INTO trail (organization_id, entry_id, sequence, kind, actor, target, outcome, reason, changes,
+                 request_id, at, previous_hash, hash)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+         ), personal AS (
+             INSERT INTO trail_personal (organization_id, entry_id, personal)
+             SELECT $1, $2, $14::jsonb WHERE $14::jsonb IS NOT NULL
+         )
+         UPDATE trail_head SET sequence = $3, hash = $13, at = $11 WHERE organization_id = $1",
         &[
             &entry.organization.uuid(),
             &entry.id.uuid(),
@@ -91,6 +106,7 @@ async fn insert(tx: &Tx, entry: &Written, hash: &[u8; 32]) -> Result<(), StoreEr
             &entry.at,
             &entry.previous_hash,
             &hash.as_slice(),
+            &personal,
         ],
     )
     .await

@@ -38,7 +38,7 @@ pub async fn enter(tx: &Tx, caller: &Caller, permission: &str) -> Result<Standin
     if organization.status == Status::Suspended {
         return Err(ProblemCode::OrganizationSuspended.into());
     }
-    let held = still(tx, caller, permission).await?;
+    let held = covering(held_in(tx, caller, Some(&organization)).await?, permission)?;
     Ok(Standing { organization, held })
 }
 
@@ -48,9 +48,12 @@ pub async fn enter(tx: &Tx, caller: &Caller, permission: &str) -> Result<Standin
 /// # Errors
 /// When the caller no longer holds it.
 pub async fn still(tx: &Tx, caller: &Caller, permission: &str) -> Result<Held, TxProblem> {
+    covering(held_now(tx, caller).await?, permission)
+}
+
+fn covering(held: Option<Held>, permission: &str) -> Result<Held, TxProblem> {
     let asked = Permission::parse(permission).map_err(|error| StoreError::Inconsistent(error.to_string()))?;
-    let held = held_now(tx, caller).await?.filter(|held| held.covers(&asked));
-    Ok(held.ok_or_else(lost)?)
+    Ok(held.filter(|held| held.covers(&asked)).ok_or_else(lost)?)
 }
 
 /// The caller's permissions changed since the guard accepted the call.
@@ -61,6 +64,15 @@ pub fn lost() -> Problem {
 /// The permissions that the caller holds, and may give, now; `None` if the guard would refuse the call now. Before a
 /// change of authority in an organization, the organization is locked.
 pub async fn held_now(tx: &Tx, caller: &Caller) -> Result<Option<Held>, StoreError> {
+    held_in(tx, caller, None).await
+}
+
+/// `locked`: the organization, if this transaction has locked it.
+async fn held_in(
+    tx: &Tx,
+    caller: &Caller,
+    locked: Option<&Organization>,
+) -> Result<Option<Held>, StoreError> {
     let place = caller.organization.as_ref().map(|organization| organization.id);
     // The platform: its permissions there, or what they give in an organization.
     let of_platform = |held: Held| match place {
@@ -81,7 +93,7 @@ pub async fn held_now(tx: &Tx, caller: &Caller) -> Result<Option<Held>, StoreErr
             Ok(Some(caller.narrows(held.without_reserved(|reserved| caller.held.covers(reserved)))))
         }
         (By::Key { id, .. }, _) => {
-            Ok(api_keys::hold(tx, id).await?.and_then(|usable| match usable.organization {
+            Ok(api_keys::hold(tx, id, locked).await?.and_then(|usable| match usable.organization {
                 None => of_platform(usable.held),
                 Some(organization) => (Some(organization.id) == place).then_some(usable.held),
             }))

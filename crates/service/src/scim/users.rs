@@ -50,20 +50,22 @@ pub(super) async fn create(call: &Call, body: &Value) -> Result<User, ScimError>
     let made = call.app.store.try_tx_in_turn(call.caller.turn(), "scim.create_user", |tx| async move {
         standing::enter(&tx, &call.caller, PERMISSION).await?;
         unique(call, &tx, None, form).await?;
-        if store::number(&tx, call.organization).await? > MOST_USERS {
-            let text = format!("a directory creates at most {MOST_USERS} users in an organization");
-            return Err(ScimError::new(http::StatusCode::FORBIDDEN, text).into());
-        }
         let actor = &call.caller.actor;
         let by = format!("{}:{}", actor.kind.as_str(), actor.id);
-        store::insert(&tx, call.organization, id, form, ROLE, &by).await?;
+        let made = store::insert(&tx, call.organization, id, form, (ROLE, &by), MOST_USERS).await?;
         let target = Target::new("member", id);
         let event = audit_trail::Event::done(TrailKind::MemberProvisioned, actor.clone(), target)
             .changing(json!(null), json!({"role": ROLE, "active": form.active}));
+        let made = made.ok_or_else(too_many)?;
         audit_trail::record(&call.app, &tx, &call.context, call.organization, &event).await?;
-        found(call, &tx, id).await
+        Ok(made)
     });
     Ok(made.await?)
+}
+
+fn too_many() -> ScimError {
+    let text = format!("a directory creates at most {MOST_USERS} users in an organization");
+    ScimError::new(http::StatusCode::FORBIDDEN, text)
 }
 
 async fn found(call: &Call, tx: &Tx, id: MembershipId) -> Outcome<User> {
@@ -72,20 +74,12 @@ async fn found(call: &Call, tx: &Tx, id: MembershipId) -> Outcome<User> {
 
 /// No two living users have the same name or the same key of the directory. The answer names the other one.
 async fn unique(call: &Call, tx: &Tx, own: Option<MembershipId>, form: &UserForm) -> Outcome<()> {
-    let taken = |attribute: &str, other: MembershipId| {
-        let text = format!("another user of the organization has this {attribute}: {other}");
-        ScimError::of(http::StatusCode::CONFLICT, ErrorKind::Uniqueness, text)
+    let Some((other, has_name)) = store::taken(tx, call.organization, own, form).await? else {
+        return Ok(());
     };
-    let other = |user: Option<User>| user.map(|user| user.id).filter(|id| Some(*id) != own);
-    if let Some(id) = other(store::by_user_name(tx, call.organization, &form.key()).await?) {
-        return Err(taken("userName", id).into());
-    }
-    if let Some(external_id) = &form.external_id
-        && let Some(id) = other(store::by_external_id(tx, call.organization, external_id).await?)
-    {
-        return Err(taken("externalId", id).into());
-    }
-    Ok(())
+    let attribute = if has_name { "userName" } else { "externalId" };
+    let text = format!("another user of the organization has this {attribute}: {other}");
+    Err(ScimError::of(http::StatusCode::CONFLICT, ErrorKind::Uniqueness, text).into())
 }
 
 pub(super) async fn find(call: &Call, id: MembershipId) -> Result<User, ScimError> {
@@ -186,6 +180,11 @@ pub(super) async fn delete(call: &Call, id: MembershipId, seen: &Seen) -> Result
         Ok(())
     });
     deleted.await.map_err(|error: TxError<ScimError>| error.into())
+}
+
+/// A user who was just created, and so is in no group yet.
+pub(super) fn shown_new(call: &Call, user: &User, projection: &Projection) -> Value {
+    Value::Object(projection.apply(represent::user(&call.base(), user, &[])))
 }
 
 /// Users as the directory sees them; their groups are read only if they are shown.

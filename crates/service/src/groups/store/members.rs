@@ -73,8 +73,8 @@ pub async fn change_members(
     Ok(changed)
 }
 
-/// Whether the group's members are not yet as the change wants them. `NOT IN` is a hash table whatever number of members
-/// the planner expects.
+/// Whether the group's members are not yet as the change wants them. Each member that it names is looked up by the key;
+/// `OFFSET 0` keeps the planner from reading the whole group instead.
 pub async fn differs(
     reader: &impl Reader,
     organization: OrganizationId,
@@ -89,11 +89,12 @@ pub async fn differs(
     let rows = reader
         .rows(
             "groups.differs",
-            "SELECT EXISTS (SELECT 1 FROM unnest($3::uuid[]) a (id) WHERE a.id NOT IN (
-                     SELECT gm.membership_id FROM organization_group_member gm
-                     WHERE gm.organization_id = $1 AND gm.group_id = $2))
-                 OR EXISTS (SELECT 1 FROM unnest($4::uuid[]) r (id) JOIN organization_group_member gm
-                     ON gm.organization_id = $1 AND gm.group_id = $2 AND gm.membership_id = r.id) AS differs",
+            "SELECT EXISTS (SELECT 1 FROM unnest($3::uuid[]) a (id) WHERE NOT EXISTS (
+                     SELECT 1 FROM organization_group_member gm WHERE gm.organization_id = $1 AND gm.group_id = $2
+                         AND gm.membership_id = a.id OFFSET 0))
+                 OR EXISTS (SELECT 1 FROM unnest($4::uuid[]) r (id) WHERE EXISTS (
+                     SELECT 1 FROM organization_group_member gm WHERE gm.organization_id = $1 AND gm.group_id = $2
+                         AND gm.membership_id = r.id OFFSET 0)) AS differs",
             &[&organization.uuid(), &group.id.uuid(), &add, &remove],
         )
         .await?;

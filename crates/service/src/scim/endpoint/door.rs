@@ -1,6 +1,6 @@
 //! What every request of a directory passes: the kind of its credential, its limit, and the record of a refusal.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use axum::{
     extract::{FromRequestParts, OriginalUri, Request},
@@ -50,7 +50,8 @@ impl FromRequestParts<Arc<App>> for Door {
         let organization = caller.organization()?.id;
         let rule = limits::SCIM_ORGANIZATION.with_per_minute(app.checked.settings.scim_requests_per_minute);
         let key = app.secrets.limit_key(rule.name, organization.uuid().as_bytes());
-        if let Some(limited) = limits::take(&app.store, &[Bucket { rule, key }]).await? {
+        let bucket = Bucket { rule, key };
+        if let Some(limited) = app.stock.take(&app.store, &bucket, Instant::now()).await? {
             return Err(limited.into());
         }
         let path = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |uri| &uri.0).path().to_owned();

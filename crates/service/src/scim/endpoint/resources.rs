@@ -104,7 +104,9 @@ async fn create_user(door: Door, request: Request) -> Response {
     let outcome = async {
         let body = door.body(request).await?;
         let made = Box::pin(users::create(&door.call, &body)).await?;
-        user(&door, StatusCode::CREATED, made).await
+        let projection = query::projection(&query::sent(&door.query)?)?;
+        let shown = users::shown_new(&door.call, &made, &projection);
+        Ok(door.one(StatusCode::CREATED, made.version, &shown))
     };
     let outcome = outcome.await;
     door.answer(outcome).await

@@ -1,7 +1,7 @@
 //! Users of a directory in the database: memberships with a user name.
 
 use porteiro_protocol::{
-    id::{MembershipId, OrganizationId},
+    id::{Id, MembershipId, OrganizationId},
     time::OffsetDateTime,
 };
 use serde_json::Value;
@@ -26,11 +26,18 @@ pub(super) struct User {
     pub modified_at: OffsetDateTime,
 }
 
-/// The living users of an organization. More conditions follow.
-const USERS: &str = "SELECT m.membership_id, m.user_name, m.external_id, m.state,
+/// What is read of a membership `m`.
+const COLUMNS: &str = "m.membership_id, m.user_name, m.external_id, m.state,
         m.deactivated OR m.disabled_by_directory AS deactivated, m.profile, m.version, m.created_at,
-        coalesce(m.modified_at, m.created_at) AS modified_at
-     FROM membership m WHERE m.organization_id = $1 AND m.state <> 'removed' AND m.user_name_key IS NOT NULL";
+        coalesce(m.modified_at, m.created_at) AS modified_at";
+
+/// The living users of the organization `$1`; `rest` has more conditions and the order.
+fn living(rest: &str) -> String {
+    format!(
+        "SELECT {COLUMNS} FROM membership m
+         WHERE m.organization_id = $1 AND m.state <> 'removed' AND m.user_name_key IS NOT NULL {rest}"
+    )
+}
 
 impl TryFrom<&Row> for User {
     type Error = RowError;
@@ -69,7 +76,7 @@ pub(super) async fn find(
     organization: OrganizationId,
     id: MembershipId,
 ) -> Result<Option<User>, StoreError> {
-    let sql = format!("{USERS} AND m.membership_id = $2");
+    let sql = living("AND m.membership_id = $2");
     Ok(users(&reader.rows("scim.find", &sql, &[&organization.uuid(), &id.uuid()]).await?)?.pop())
 }
 
@@ -78,7 +85,7 @@ pub(super) async fn by_user_name(
     organization: OrganizationId,
     key: &str,
 ) -> Result<Option<User>, StoreError> {
-    let sql = format!("{USERS} AND m.user_name_key = $2");
+    let sql = living("AND m.user_name_key = $2");
     Ok(users(&reader.rows("scim.by_user_name", &sql, &[&organization.uuid(), &key]).await?)?.pop())
 }
 
@@ -87,7 +94,7 @@ pub(super) async fn by_external_id(
     organization: OrganizationId,
     external_id: &str,
 ) -> Result<Option<User>, StoreError> {
-    let sql = format!("{USERS} AND m.external_id = $2");
+    let sql = living("AND m.external_id = $2");
     let rows = reader.rows("scim.by_external_id", &sql, &[&organization.uuid(), &external_id]).await?;
     Ok(users(&rows)?.pop())
 }
@@ -101,8 +108,9 @@ pub(super) async fn by_email(
     limit: i64,
 ) -> Result<Vec<User>, StoreError> {
     // Found first, and sorted then: otherwise all users are read in the order of the list.
+    let found = living("AND m.email_keys @> ARRAY[$2::text]");
     let sql = format!(
-        "WITH found AS MATERIALIZED ({USERS} AND m.email_keys @> ARRAY[$2::text])
+        "WITH found AS MATERIALIZED ({found})
          SELECT * FROM found WHERE (created_at, membership_id) > ($3, $4) ORDER BY created_at, membership_id LIMIT $5"
     );
     let (at, id) = after.unwrap_or((OffsetDateTime::UNIX_EPOCH, Uuid::nil()));
@@ -116,7 +124,7 @@ pub(super) async fn list_at(
     skip: i64,
     limit: i64,
 ) -> Result<Vec<User>, StoreError> {
-    let sql = format!("{USERS} ORDER BY m.created_at, m.membership_id OFFSET $2 LIMIT $3");
+    let sql = living("ORDER BY m.created_at, m.membership_id OFFSET $2 LIMIT $3");
     users(&reader.rows("scim.list_at", &sql, &[&organization.uuid(), &skip, &limit]).await?)
 }
 
@@ -127,8 +135,8 @@ pub(super) async fn list_after(
     after: Option<(OffsetDateTime, Uuid)>,
     limit: i64,
 ) -> Result<Vec<User>, StoreError> {
-    let sql = format!(
-        "{USERS} AND (m.created_at, m.membership_id) > ($2, $3) ORDER BY m.created_at, m.membership_id LIMIT $4"
+    let sql = living(
+        "AND (m.created_at, m.membership_id) > ($2, $3) ORDER BY m.created_at, m.membership_id LIMIT $4",
     );
     let (at, id) = after.unwrap_or((OffsetDateTime::UNIX_EPOCH, Uuid::nil()));
     users(&reader.rows("scim.list_after", &sql, &[&organization.uuid(), &at, &id, &limit]).await?)
@@ -142,62 +150,83 @@ pub(super) async fn count(reader: &impl Reader, organization: OrganizationId) ->
     Ok(Decode::new("membership", "count", row).get("number")?)
 }
 
-/// Counts a user who is created: how many there have been, with this one.
-pub(super) async fn number(tx: &Tx, organization: OrganizationId) -> Result<i64, StoreError> {
-    let rows = tx
-        .query(
-            "INSERT INTO provisioning_head AS h (organization_id, users) VALUES ($1, 1)
-             ON CONFLICT (organization_id) DO UPDATE SET users = h.users + 1 RETURNING users",
-            &[&organization.uuid()],
-        )
-        .await?;
-    let row = rows.first().ok_or_else(|| StoreError::Inconsistent("a count without a row".into()))?;
-    Ok(Decode::new("provisioning_head", organization, row).get("users")?)
+/// Another living user who has the name or the directory's key already, and whether it is the name.
+pub(super) async fn taken(
+    reader: &impl Reader,
+    organization: OrganizationId,
+    own: Option<MembershipId>,
+    form: &UserForm,
+) -> Result<Option<(MembershipId, bool)>, StoreError> {
+    let sql = "SELECT m.membership_id, true AS has_name FROM membership m
+               WHERE m.organization_id = $1 AND m.state <> 'removed' AND m.user_name_key IS NOT NULL
+                   AND m.user_name_key = $2 AND m.membership_id <> $4
+               UNION ALL
+               SELECT m.membership_id, false FROM membership m
+               WHERE m.organization_id = $1 AND m.state <> 'removed' AND m.user_name_key IS NOT NULL
+                   AND m.external_id = $3 AND m.membership_id <> $4
+               ORDER BY has_name DESC LIMIT 1";
+    let own = own.map_or(Uuid::nil(), Id::uuid);
+    let (key, external_id) = (form.key(), &form.external_id);
+    let rows = reader.rows("scim.taken", sql, &[&organization.uuid(), &key, external_id, &own]).await?;
+    let Some(row) = rows.first() else { return Ok(None) };
+    let (row, id) = Decode::keyed::<Uuid>("membership", "membership_id", row)?;
+    Ok(Some((id.into(), row.get("has_name")?)))
 }
 
-/// A new membership without an account, in one role. A deleted user of the same name is what it follows. `by`: who
-/// provisions it, for one that is disabled from the start.
+/// A new membership without an account, in one role; counted with all that there have been, and `None` beyond `most`. A
+/// deleted user of the same name is what it follows. `by`: who provisions it, for one that is disabled from the start.
 pub(super) async fn insert(
     tx: &Tx,
     organization: OrganizationId,
     id: MembershipId,
     form: &UserForm,
-    role: &str,
-    by: &str,
-) -> Result<(), StoreError> {
+    (role, by): (&str, &str),
+    most: i64,
+) -> Result<Option<User>, StoreError> {
     let state = if form.active { State::Provisioned } else { State::Disabled };
     let profile = Value::Object(form.profile.clone());
-    tx.execute(
-        "WITH made AS (
+    let sql = format!(
+        "WITH counted AS (
+             INSERT INTO provisioning_head AS h (organization_id, users) VALUES ($1::uuid, 1)
+             ON CONFLICT (organization_id) DO UPDATE SET users = h.users + 1 RETURNING users
+         ), m AS (
              INSERT INTO membership (organization_id, membership_id, state, source, display_name, primary_role,
                  user_name, user_name_key, external_id, profile, email_keys, disabled_at, disabled_by,
                  disabled_by_directory, deactivated, previous_id)
-             VALUES ($1, $2, $3, 'scim', $4, $5, $6, $7, $8, $9, $10,
-                 CASE WHEN $3 = 'disabled' THEN now() END, CASE WHEN $3 = 'disabled' THEN $11 END, $3 = 'disabled',
-                 $3 = 'disabled',
+             SELECT $1::uuid, $2::uuid, $3::text, 'scim', $4::text, $5::text, $6::text, $7::text, $8::text, $9::jsonb,
+                 $10::text[], CASE WHEN $3 = 'disabled' THEN now() END, CASE WHEN $3 = 'disabled' THEN $11::text END,
+                 $3 = 'disabled', $3 = 'disabled',
                  (SELECT d.membership_id FROM membership d
                   WHERE d.organization_id = $1 AND d.user_name_key = $7 AND d.state = 'removed'
-                  ORDER BY d.disabled_at DESC LIMIT 1))
-             RETURNING organization_id, membership_id, created_at
+                  ORDER BY d.disabled_at DESC LIMIT 1)
+             FROM counted WHERE users <= $12::int8
+             RETURNING *
+         ), role AS (
+             INSERT INTO membership_role (organization_id, role_key, created_at, membership_id)
+             SELECT organization_id, $5, created_at, membership_id FROM m
          )
-         INSERT INTO membership_role (organization_id, role_key, created_at, membership_id)
-         SELECT organization_id, $5, created_at, membership_id FROM made",
-        &[
-            &organization.uuid(),
-            &id.uuid(),
-            &state.as_str(),
-            &form.display_name(),
-            &role,
-            &form.user_name,
-            &form.key(),
-            &form.external_id,
-            &profile,
-            &form.email_keys(),
-            &by,
-        ],
-    )
-    .await
-    .map(|_| ())
+         SELECT {COLUMNS} FROM m"
+    );
+    let rows = tx
+        .query(
+            &sql,
+            &[
+                &organization.uuid(),
+                &id.uuid(),
+                &state.as_str(),
+                &form.display_name(),
+                &role,
+                &form.user_name,
+                &form.key(),
+                &form.external_id,
+                &profile,
+                &form.email_keys(),
+                &by,
+                &most,
+            ],
+        )
+        .await?;
+    Ok(users(&rows)?.pop())
 }
 
 /// The directory deactivates a member whom somebody else disabled: whoever enables them again does not undo this.
