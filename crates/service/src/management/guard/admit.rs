@@ -41,7 +41,7 @@ use crate::{
         grants,
     },
     organizations::{Proved, Status},
-    permissions::Reach,
+    permissions::{self, Reach},
     platform,
     refusals::{Holder, Rule},
     store::StoreError,
@@ -95,13 +95,6 @@ async fn admit(guard: &Guard, context: &RequestContext, parts: &Parts) -> Result
         return Err(ProblemCode::OrganizationSuspended.into());
     }
     Ok(caller)
-}
-
-/// What changes made with this permission leave behind stays after the caller's sign-in: who disables the connection of a
-/// directory would not end it (docs/decisions/0121).
-fn outlasts(asked: &Permission) -> bool {
-    const LASTING: &[&str] = &["api-keys", "invitations", "connections", "trusts", "domains", "delegations"];
-    LASTING.contains(&asked.resource())
 }
 
 /// Whether only a directory vouches for the member.
@@ -210,16 +203,16 @@ async fn with_token(
         (Some(place), Some(member)) if member.organization.id == place => {
             let held = member.held().map_err(|_| access_token::invalid_token())?;
             let proved = spoken.proved(app.clock.now());
-            let caller = of_member(member, held.clone(), spoken.claims.actor.clone(), proved);
-            spoken.admitted(app).map_err(OAuthError::from)?;
             let changes = parts.method != Method::GET;
-            let alone = changes && outlasts(asked) && is_vouched_for(app, &spoken).await?;
+            let alone = changes && is_vouched_for(app, &spoken).await?;
+            let caller = of_member(member, held.clone(), spoken.claims.actor.clone(), proved, alone);
+            spoken.admitted(app).map_err(OAuthError::from)?;
             let rule = match (carries(asked), held.covers(asked), &caller.actor.act) {
                 (false, _, _) => Rule::CredentialLacksPermission,
                 (true, false, _) => Rule::PermissionNotHeld,
                 // An impersonation may not make changes that outlast it: keys, members, roles.
                 (true, true, Some(_)) if changes => Rule::ReadOnlyForActing,
-                (true, true, None) if alone => Rule::DirectoryAlone,
+                (true, true, None) if alone && permissions::always_raises(asked) => Rule::DirectoryAlone,
                 (true, true, Some(_) | None) => {
                     return Ok(Caller { held: token.narrows(held.clone()), token: Some(token), ..caller });
                 }
@@ -228,7 +221,7 @@ async fn with_token(
         }
         (Some(_), Some(_)) => Err(ProblemCode::NotFound.into()),
         (None, Some(member)) => {
-            let actor = of_member(member, Held::nothing(), spoken.claims.actor.clone(), None).actor;
+            let actor = of_member(member, Held::nothing(), spoken.claims.actor.clone(), None, false).actor;
             Err(asking.member(Rule::OtherPlace, member, actor).await)
         }
         (place, None) => {
@@ -314,7 +307,7 @@ async fn with_session(
         }
     })?;
     let proved = directories::proved(&app.store, &signed_in, &member.organization).await?;
-    let caller = of_member(&member, held.clone(), None, Some(proved));
+    let caller = of_member(&member, held.clone(), None, Some(proved), false);
     member.admits(app.checked.settings.minimum_level, &proved).map_err(Problem::from)?;
     if !held.covers(asked) {
         let asking = Asking { app, context, asked, client_id: None };
@@ -323,9 +316,15 @@ async fn with_session(
     Ok(caller)
 }
 
-fn of_member(member: &Member, held: Held, act: Option<ActorChain>, proved: Option<Proved>) -> Caller {
+fn of_member(
+    member: &Member,
+    held: Held,
+    act: Option<ActorChain>,
+    proved: Option<Proved>,
+    directory_alone: bool,
+) -> Caller {
     Caller {
-        by: By::Member { membership: member.id, account: member.account },
+        by: By::Member { membership: member.id, account: member.account, directory_alone },
         actor: Actor {
             kind: if member.client_id.is_some() { ActorKind::Client } else { ActorKind::Member },
             id: member.id.to_string(),

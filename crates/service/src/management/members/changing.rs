@@ -51,7 +51,10 @@ pub async fn add(
     display_name: Option<&str>,
 ) -> Result<Member, Problem> {
     management::change(app, context, caller, "members.add", |tx| async move {
-        let Standing { organization, held } = standing::enter(&tx, caller, WRITE).await?;
+        let standing = standing::enter(&tx, caller, WRITE).await?;
+        // A client that is a member acts without anybody, as a key does.
+        standing.of_own_account()?;
+        let Standing { organization, held, .. } = standing;
         let definitions = roles::definitions(&tx, organization.id).await?;
         decide::may_give(&held, &definitions, role)?;
         let known = match who {
@@ -176,6 +179,8 @@ async fn apply(
     };
     let becomes = decide::change(&standing.held, definitions, now, wanted)?;
     if member.state == State::Active {
+    let added = becomes.roles.iter().filter(|role| !member.roles.contains(role));
+    standing.may_raise(added.filter_map(|role| definitions.get(role)))?;
         let another = store::has_another_owner(tx, organization, member.id).await?;
         decide::keeps_an_owner(&member.roles, &becomes.roles, another)?;
     }
@@ -299,6 +304,7 @@ pub async fn enable(
         let member = locked(&tx, organization, id, None).await?;
         decide::outranks(&standing.held, member.authority())?;
         let reason = caller.reason.as_deref();
+        standing.may_raise([member.authority()])?;
         cut::restore(app, &tx, context, &member, &caller.actor, reason, Undo::Anybodys).await?;
         found(&tx, organization, id).await
     })

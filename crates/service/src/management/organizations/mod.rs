@@ -190,11 +190,12 @@ async fn set_policy(
 ) -> Result<Organization, TxProblem> {
     app.store
         .try_tx_in_turn(caller.turn(), "organizations.set_policy", |tx| async move {
-            let Entered { organization: before, held } = entered(&tx, caller, seen).await?;
-            if before.policy == *policy {
-                return Ok(before);
+            let entered = entered(&tx, caller, seen).await?;
+            if entered.organization.policy == *policy {
+                return Ok(entered.organization);
             }
-            door::check(app, &tx, &held, &before, policy).await?;
+            door::check(app, &tx, &entered, policy).await?;
+            let before = entered.organization;
             store::set_policy(&tx, id, policy).await?;
             // The policy changed: the next refresh of every grant checks it.
             organizations::check_again(&tx, id).await?;
