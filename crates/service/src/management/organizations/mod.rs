@@ -216,6 +216,23 @@ async fn set_policy(
         })
         .await
 }
+/// A dry run: refuses what the change would refuse, and says whom it would keep out.
+async fn dry_run_policy(
+    app: &Arc<App>,
+    caller: &Caller,
+    seen: Seen,
+    policy: &Policy,
+) -> Result<store::Affected, TxProblem> {
+    app.store
+        .try_tx_in_turn(caller.turn(), "organizations.dry_run_policy", |tx| async move {
+            let entered = entered(&tx, caller, seen).await?;
+            door::check(app, &tx, &entered, policy).await?;
+            let now = &entered.organization;
+            Ok(store::affected(&tx, now.id, &now.policy, policy).await?)
+        })
+        .await
+}
+
 
 /// Locks the organization, if the caller may still change it and has seen this version.
 async fn entered(tx: &Tx, caller: &Caller, seen: Seen) -> Result<Entered, TxProblem> {
