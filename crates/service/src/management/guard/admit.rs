@@ -28,6 +28,7 @@ use super::{
     },
     administering::{administer, administering, reason, recently_proved},
     refused::Asking,
+    suspended::suspended,
     turned::Turned,
 };
 use crate::{
@@ -37,7 +38,7 @@ use crate::{
     http::{OAuthError, Problem, ProblemCode, RequestContext},
     members::{self, Member, Unusable, Whom},
     oauth::{
-        access_token::{self, Carried, Spoken},
+        access_token::{self, Carried, Spoken, Unspoken},
         grants,
     },
     organizations::{Proved, Status},
@@ -56,6 +57,8 @@ pub struct Guard {
     pub app: Arc<App>,
     pub permission: &'static str,
     pub reach: Reach,
+    /// For a directory that provisions.
+    pub provisions: bool,
 }
 
 /// Implements [`crate::http::Access::Organization`] and [`crate::http::Access::Platform`].
@@ -126,7 +129,8 @@ async fn with_key(
         Err(api_keys::Refused::Store(error)) => return Err(error.into()),
         Err(api_keys::Refused::Invalid) => return Err(access_token::invalid_token().into()),
         Err(api_keys::Refused::Suspended(id)) if Some(id) == place => {
-            return Err(ProblemCode::OrganizationSuspended.into());
+            let actor = Actor { kind: ActorKind::ApiKey, id: key.id().to_owned(), act: None };
+            return Err(suspended(guard, context, parts, id, &actor).await);
         }
         Err(api_keys::Refused::BelowLevel(id)) if Some(id) == place => {
             return Err(Problem::new(ProblemCode::StepUpRequired, BELOW_LEVEL).into());
@@ -194,7 +198,14 @@ async fn with_token(
     if claims.audience != app.issuer() {
         return Err(access_token::invalid_token().into());
     }
-    let spoken = access_token::spoken(app, claims).await?.ok_or_else(access_token::invalid_token)?;
+    let spoken = match access_token::judged(app, claims).await? {
+        Ok(spoken) => spoken,
+        Err(Unspoken::Suspended(member)) if Some(member.organization.id) == place => {
+            let actor = of_member(&member, Held::nothing(), None, None, false).actor;
+            return Err(suspended(guard, context, parts, member.organization.id, &actor).await);
+        }
+        Err(Unspoken::Suspended(_) | Unspoken::Invalid) => return Err(access_token::invalid_token().into()),
+    };
     let asking = Asking { app, context, asked, client_id: Some(&spoken.client.id) };
     let carried = presented::carried(&spoken.claims.scope);
     let carries = |asked: &Permission| carried.covers(asked);
