@@ -59,6 +59,7 @@ pub async fn add(
         decide::may_give(&held, &definitions, role)?;
         let known = match who {
             Who::Account(account) => {
+                accounts::may_gain(&tx, *account).await?;
                 let account = accounts::find(&tx, *account).await?;
                 let account = account.filter(|it| it.state == accounts::AccountState::Active);
                 account.ok_or(Refused::Whom("the account is unknown")).map(|it| it.display_name)
@@ -178,9 +179,9 @@ async fn apply(
         held: member.authority(),
     };
     let becomes = decide::change(&standing.held, definitions, now, wanted)?;
-    if member.state == State::Active {
     let added = becomes.roles.iter().filter(|role| !member.roles.contains(role));
     standing.may_raise(added.filter_map(|role| definitions.get(role)))?;
+    if member.state == State::Active {
         let another = store::has_another_owner(tx, organization, member.id).await?;
         decide::keeps_an_owner(&member.roles, &becomes.roles, another)?;
     }
@@ -303,8 +304,8 @@ pub async fn enable(
         let organization = standing.organization.id;
         let member = locked(&tx, organization, id, None).await?;
         decide::outranks(&standing.held, member.authority())?;
-        let reason = caller.reason.as_deref();
         standing.may_raise([member.authority()])?;
+        let reason = caller.reason.as_deref();
         cut::restore(app, &tx, context, &member, &caller.actor, reason, Undo::Anybodys).await?;
         found(&tx, organization, id).await
     })

@@ -98,13 +98,12 @@ async fn create(
                     }
                 }
             }
+            if let Some(account) = owner {
+                accounts::may_gain(&tx, account).await?;
+            }
             let name = match owner {
                 None => None,
                 Some(account) => match accounts::find(&tx, account).await? {
-                    Some(account) if account.deletion_at.is_some() => {
-                        let text = "the account is being deleted: keep it first";
-                        return Err(Problem::new(ProblemCode::Conflict, text).into());
-                    }
                     Some(account) if account.state == AccountState::Active => Some(account.display_name),
                     Some(_) | None => {
                         return Err(field_invalid(("owner", "is not an active account")).into());
@@ -216,6 +215,7 @@ async fn set_policy(
         })
         .await
 }
+
 /// A dry run: refuses what the change would refuse, and says whom it would keep out.
 async fn dry_run_policy(
     app: &Arc<App>,
@@ -232,7 +232,6 @@ async fn dry_run_policy(
         })
         .await
 }
-
 
 /// Locks the organization, if the caller may still change it and has seen this version.
 async fn entered(tx: &Tx, caller: &Caller, seen: Seen) -> Result<Entered, TxProblem> {
