@@ -11,7 +11,7 @@ pub mod driver;
 mod framework;
 mod histories;
 pub mod impersonation;
-mod invitations;
+pub mod invitations;
 mod invited;
 mod lists;
 mod members;

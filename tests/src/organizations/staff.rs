@@ -83,6 +83,11 @@ pub async fn account(app: &TestApp, name: &str) -> AccountId {
     id
 }
 
+/// Such an account as a member.
+pub async fn join_as(app: &TestApp, organization: OrganizationId, name: &str, role: &str) -> MembershipId {
+    join(app, organization, account(app, name).await, role).await
+}
+
 pub fn members(organization: OrganizationId) -> String {
     format!("/v1/organizations/{organization}/members")
 }

@@ -8,7 +8,7 @@ use super::driver::{Directory, SCIM, directory, refusal, user};
 use crate::{
     oauth::{encode, service},
     organizations::driver::{
-        account_of, house, join, join_client, key, organization, organization_key, platform_key, role,
+        account_of, get, house, join, join_client, key, organization, organization_key, platform_key, role,
         set_status,
     },
     people,
@@ -71,6 +71,39 @@ async fn a_client_of_the_organization_provisions_and_a_person_does_not() {
     let personal = key(&app, KeyKind::Personal, Some(here), Some(member), &["scim:provision"]).await;
     let by_person = Directory { key: personal, ..directory };
     assert_eq!(refusal(&by_person.get("Users").await).0, 403);
+    // A suspension is answered and recorded alike for a token and a key. Whoever has the token learns why.
+    let by_key = Directory::new(&app, here).await;
+    let auditor = organization_key(&app, here, &["audit:read"]).await;
+    let members = format!("/v1/organizations/{here}/members");
+    set_status(&app, here, "suspended").await;
+    for directory in [&by_token, &by_key] {
+        let refused = directory.post("Users", &user("bia")).await;
+        assert_eq!(refusal(&refused).0, 403, "{}", refused.text());
+        assert_eq!(refused.json()["detail"], "Organization suspended");
+        let managed = get(&app, &members, &directory.key).await;
+        assert_eq!(
+            (managed.status.as_u16(), &managed.json()["code"]),
+            (409, &json!("organization_suspended"))
+        );
+    }
+    set_status(&app, here, "enabled").await;
+    let refusals =
+        get(&app, &format!("/v1/organizations/{here}/provisioning-refusals"), &auditor).await.json();
+    let said: Vec<_> = refusals["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| one["detail"] == "Organization suspended")
+        .map(|one| {
+            (one["actor"].as_str().unwrap().split(':').next().unwrap(), &one["status"], &one["resource"])
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [("api_key", &json!(403), &json!("Users")), ("client", &json!(403), &json!("Users"))],
+        "{refusals}"
+    );
+    assert_eq!(by_token.get("Users").await.status, 200);
     let by_session = owner.get(&format!("/scim/v2/{here}/Users")).await;
     assert_eq!(by_session.status, 403, "{}", by_session.text());
 }

@@ -52,7 +52,9 @@ fn known(permission: &Permission) -> Result<(), Failure> {
 
 async fn change(store: &Store, account: AccountId, change: &Change) -> Result<(), Failure> {
     let held = change_at_console(store, SystemClock.now(), &SystemEntropy, account, change).await?;
-    let held = held.ok_or_else(|| Failure::new(format!("there is no active account {account}")))?;
+    let held = held.ok_or_else(|| {
+        Failure::new(format!("there is no active account {account}, or it is being deleted"))
+    })?;
     let names: Vec<&str> = held.iter().map(Permission::as_str).collect();
     say::err(&format!(
         "{account} now holds: {}",

@@ -176,6 +176,14 @@ pub async fn lock(tx: &Tx, account: AccountId) -> Result<(), StoreError> {
     tx.query("SELECT 1 FROM account WHERE account_id = $1 FOR UPDATE", &[&account.uuid()]).await.map(|_| ())
 }
 
+/// Whether the deletion of the account was requested. Locked until the transaction ends: a request to delete it waits.
+pub async fn is_leaving(tx: &Tx, account: AccountId) -> Result<bool, StoreError> {
+    let sql = "SELECT deletion_at IS NOT NULL AS leaving FROM account WHERE account_id = $1 FOR SHARE";
+    let rows = tx.query(sql, &[&account.uuid()]).await?;
+    let leaving = |row| Decode::new("account", account, row).get("leaving");
+    Ok(rows.first().map(leaving).transpose()?.unwrap_or(false))
+}
+
 /// Enables or disables; `false` if the account was in another state.
 pub async fn set_active(tx: &Tx, account: AccountId, active: bool) -> Result<bool, StoreError> {
     let (from, to) = if active {

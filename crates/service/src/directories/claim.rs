@@ -142,6 +142,12 @@ async fn enter(
     admission: &Result<Admission, String>,
 ) -> Result<Result<(AccountId, MembershipId), String>, StoreError> {
     if let Claimant::Account(account) = claimant {
+        // Why is the person's to tell.
+        if accounts::is_leaving(tx, account).await? {
+            return Ok(Err(
+                "the person's account cannot be linked now; they see why when they sign in to it".into(),
+            ));
+        }
         let member = members::find(tx, claim.organization, Whom::Account(account)).await?;
         match member.map(|member| (member.state, member.id)) {
             Some((State::Active, id)) => match admission {

@@ -26,6 +26,8 @@ pub enum Accepted {
     /// Unknown, used, revoked, expired, or for another person: one answer.
     NotTheirs,
     Suspended,
+    /// The person's account is being deleted.
+    Leaving,
     /// The person is a member, or a disabled one: an invitation does not change that.
     Member,
 }
@@ -94,6 +96,9 @@ pub async fn accept(
                     return Ok(Accepted::Member);
                 }
                 Some(MemberState::Removed) | None => {}
+            }
+            if accounts::is_leaving(&tx, account).await? {
+                return Ok(Accepted::Leaving);
             }
             let Some(role) = offered(app, &tx, account, organization, id, secret).await? else {
                 return Ok(Accepted::NotTheirs);

@@ -20,6 +20,8 @@ pub enum By {
     Member {
         membership: MembershipId,
         account: Option<AccountId>,
+        /// Only a directory of the organization vouches for the member. Asked where something is changed.
+        directory_alone: bool,
     },
     /// A platform administrator.
     Operator(AccountId),
@@ -53,6 +55,14 @@ impl Caller {
         match self.by {
             By::Operator(account) => Some(account),
             By::Member { .. } | By::Key { .. } => None,
+        }
+    }
+
+    /// Whether only a directory of the organization vouches for the caller (docs/decisions/0140).
+    pub const fn is_directory_alone(&self) -> bool {
+        match self.by {
+            By::Member { directory_alone, .. } => directory_alone,
+            By::Operator(_) | By::Key { .. } => false,
         }
     }
 

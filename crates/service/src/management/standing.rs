@@ -16,7 +16,9 @@ use crate::{
     http::{Problem, ProblemCode, TxProblem},
     members::{self, Member, Whom},
     organizations::{self, Organization, Status},
+    permissions::raises,
     platform,
+    refusals::Rule,
     store::{StoreError, Tx},
 };
 
@@ -25,6 +27,38 @@ use crate::{
 pub struct Standing {
     pub organization: Organization,
     pub held: Held,
+    directory_alone: bool,
+}
+
+/// What a caller is told for whom only a directory vouches.
+pub const DIRECTORY_ALONE: &str = "only the organization's directory vouches for you: sign in to your own account, with a passkey or password of \
+     yours, and ask again";
+/// What would pass instead.
+pub const OF_OWN_ACCOUNT: &str =
+    "the same request with a token that was granted after a proof of the member's own account";
+
+impl Standing {
+    /// Every path by which somebody is given authority asks this: whoever only a directory vouches for neither gives nor
+    /// changes a role that raises. It would stay when the directory's connection is disabled (docs/decisions/0140).
+    ///
+    /// # Errors
+    /// When one of these roles raises, and the caller has not proved an account of their own.
+    pub fn may_raise<'a>(&self, roles: impl IntoIterator<Item = &'a Held>) -> Result<(), Problem> {
+        if roles.into_iter().any(raises) { self.of_own_account() } else { Ok(()) }
+    }
+
+    /// For what always raises.
+    ///
+    /// # Errors
+    /// When the caller has not proved an account of their own.
+    pub fn of_own_account(&self) -> Result<(), Problem> {
+        if !self.directory_alone {
+            return Ok(());
+        }
+        let rule = ("rule".to_owned(), json!(Rule::DirectoryAlone.as_str()));
+        let problem = Problem::new(ProblemCode::AuthorityExceeded, DIRECTORY_ALONE);
+        Err(problem.with(serde_json::Map::from_iter([rule])))
+    }
 }
 
 /// Takes the organization's lock and reads the caller's permissions again: since the guard accepted the call, the
@@ -39,7 +73,7 @@ pub async fn enter(tx: &Tx, caller: &Caller, permission: &str) -> Result<Standin
         return Err(ProblemCode::OrganizationSuspended.into());
     }
     let held = covering(held_in(tx, caller, Some(&organization)).await?, permission)?;
-    Ok(Standing { organization, held })
+    Ok(Standing { organization, held, directory_alone: caller.is_directory_alone() })
 }
 
 /// The caller's present permissions, if `permission` is among them. For changes of the platform, and changes under

@@ -4,13 +4,19 @@
 use porteiro_protocol::permission::{Held, Permission};
 use serde_json::Value;
 
-use super::caller::{By, Caller};
+use super::{
+    caller::{By, Caller},
+    standing::OF_OWN_ACCOUNT,
+};
 use crate::{
     App,
     http::{Problem, ProblemCode, RequestContext, TxProblem},
     refusals::{self, Holder, Refusal, Rule},
     store::Tx,
 };
+
+const WITH_THESE: &str =
+    "the same request by a caller who holds all of these permissions, or a change without them";
 
 /// Runs a change of the caller's organization when its turn comes.
 ///
@@ -50,8 +56,12 @@ fn refusal(caller: &Caller, problem: &Problem) -> Refusal {
     // A permission that the client's token lacks may still be held by the person.
     let named = Held::of(asked.iter().filter_map(|name| Permission::parse(name).ok()));
     let carried = caller.narrows(named.clone());
-    let rule =
-        if carried.covers_all(&named) { Rule::PermissionNotHeld } else { Rule::CredentialLacksPermission };
+    let alone = problem.members.get("rule").is_some_and(|rule| rule == Rule::DirectoryAlone.as_str());
+    let rule = match (alone, carried.covers_all(&named)) {
+        (true, _) => Rule::DirectoryAlone,
+        (false, true) => Rule::PermissionNotHeld,
+        (false, false) => Rule::CredentialLacksPermission,
+    };
     let holder = match (&caller.by, organization) {
         (By::Member { membership, .. }, Some(organization)) => Holder::Member(organization, *membership),
         (By::Member { .. } | By::Operator(_) | By::Key { .. }, _) => {
@@ -65,7 +75,6 @@ fn refusal(caller: &Caller, problem: &Problem) -> Refusal {
         rule,
         asked,
         holder,
-        would_pass:
-            "the same request by a caller who holds all of these permissions, or a change without them".into(),
+        would_pass: if alone { OF_OWN_ACCOUNT } else { WITH_THESE }.into(),
     }
 }

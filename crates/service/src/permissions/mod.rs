@@ -1,10 +1,12 @@
 //! The permissions of our own management API. With a line here, routes can require a permission, tokens can carry it as
 //! a scope, and the documentation lists it. Other APIs register their own permissions. [`BUILT_IN`] are the roles that
-//! every organization has.
+//! every organization has; [`raises`] says which permissions can raise somebody.
 
 mod built_in;
+mod raising;
 
 pub use built_in::{BUILT_IN, BuiltIn, OWNER, built_in};
+pub use raising::{always_raises, raises};
 
 /// Where a permission applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

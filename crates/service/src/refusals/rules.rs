@@ -36,7 +36,7 @@ rules! {
     KeyExceedsOwner = "key_exceeds_owner", "The key has permissions that its owner no longer holds; it is refused until the owner holds all of them again.";
     OtherPlace = "other_place", "The credential belongs to another organization, or to the platform instead of an organization, or the reverse.";
     ReadOnlyForActing = "read_only_for_acting", "A token of someone who acts for a member, an impersonator or an agent, has read-only access to the management API.";
-    DirectoryAlone = "directory_alone", "Only the organization's directory vouches for the caller, and what they ask for would outlast its word: keys, invitations, connections, trusts, domains, delegations.";
+    DirectoryAlone = "directory_alone", "Only the organization's directory vouches for the caller, and what they ask for would outlast its word: keys, invitations, connections, trusts, domains, delegations, a role that raises, or how members must sign in.";
     NotAMember = "not_a_member", "The caller is not a member of the organization.";
     MemberDisabled = "member_disabled", "The membership is disabled or was removed.";
     OrganizationSuspended = "organization_suspended", "The organization is suspended: no one can act for it.";

@@ -207,6 +207,18 @@ async fn tokens_end_with_what_they_rest_on() {
     }
 }
 
+#[tokio::test]
+async fn an_account_that_is_being_deleted_gets_no_token() {
+    let issuer = Issuer::start().await;
+    let resource = issuer.resource().await;
+    resource.app.sql("UPDATE account SET deletion_at = now() + interval '14 days'").await;
+    let answer = resource.redeem(&issuer.assertion(&resource, &json!({})), &[]).await;
+    assert_eq!(answer.json()["error"], "invalid_grant", "{}", answer.text());
+    resource.app.sql("UPDATE account SET deletion_at = NULL").await;
+    let answer = resource.redeem(&issuer.assertion(&resource, &json!({})), &[]).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
 /// The same person by the same address, and nobody said so.
 #[tokio::test]
 async fn an_equal_address_is_not_enough() {

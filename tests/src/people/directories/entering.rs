@@ -168,3 +168,26 @@ async fn a_disabled_member_does_not_join_again() {
     assert!(world.rejected().await[0].contains("disabled"));
     assert_eq!(world.app.count("SELECT count(*) FROM directory_identity").await, 0);
 }
+
+/// Whoever is leaving neither joins nor links an identity.
+#[tokio::test]
+async fn an_account_that_is_being_deleted_is_not_linked() {
+    let world = joining("verified").await;
+    register_with_password(&world.app, "ben@other.test").await;
+    world.member("ana@other.test").await;
+    world.app.sql("UPDATE account SET deletion_at = now() + interval '14 days'").await;
+    for (subject, address) in [("ben-there", "ben@other.test"), ("ana-there", "ana@other.test")] {
+        let mut asked = world.vouched(subject, &[]).await;
+        let Asked { browser, flow, .. } = &mut asked;
+        flow.act(browser, "claim/existing", nothing()).await;
+        flow.act(browser, "password/check", json!({"identifier": address, "password": PASSWORD})).await;
+        flow.act(browser, "claim/attach", nothing()).await;
+        let why = &world.rejected().await[0];
+        assert!(why.contains("cannot be linked now"), "{why}");
+    }
+    assert_eq!(world.app.count("SELECT count(*) FROM directory_identity").await, 0);
+    assert_eq!(world.app.count("SELECT count(*) FROM membership").await, 1);
+    world.app.sql("UPDATE account SET deletion_at = NULL").await;
+    world.link("ben-there", "ben@other.test").await;
+    assert_eq!(world.app.count("SELECT count(*) FROM membership").await, 2);
+}

@@ -245,7 +245,7 @@ async fn nobody_can_be_locked_out_by_a_policy_that_nobody_can_meet() {
     let glass = |member: MembershipId| json!({"require_connection": ours, "break_glass": member});
     let refused = [
         (json!({"require_connection": theirs}), 422, "not an enabled connection"),
-        (json!({"require_connection": ours}), 409, "no owner has signed in"),
+        (json!({"require_connection": ours}), 409, "no owner with a credential of their own has signed in"),
         (json!({"break_glass": member}), 422, "needs require_connection"),
         (glass(member), 422, "not an owner"),
     ];
@@ -280,6 +280,40 @@ async fn nobody_can_be_locked_out_by_a_policy_that_nobody_can_meet() {
     let path = format!("/v1/organizations/{}/connections/{ours}", world.place);
     let deleted = call(&world.app, Method::DELETE, &path, &world.key, None, &[]).await;
     assert_eq!(deleted.status, 409, "{}", deleted.text());
+}
+
+#[tokio::test]
+async fn a_dry_run_says_who_would_be_kept_out_and_what_they_lack() {
+    let (world, _) = owned().await;
+    let (mut ben, _, member) = world.member("ben@example.test").await;
+    let mut flow = ben.open(json!({"kind": "reauthenticate"})).await;
+    flow.act(&mut ben, "password/check", json!({"password": PASSWORD})).await;
+    let wanted = json!({"name": "Laptop", "organization": "acme", "permissions": ["organization:read"]});
+    assert_eq!(ben.post("/v1/account/api-keys", &wanted).await.status, 201);
+    let key = platform_key(&world.app, &["organizations:administer"]).await;
+    let look = async |policy: Value| {
+        let path = format!("/v1/organizations/{}/policy", world.place);
+        let why = ("porteiro-reason", "the test");
+        let seen = call(&world.app, Method::GET, &path, &key, None, &[why]).await;
+        let headers = [why, ("if-match", seen.header("etag"))];
+        call(&world.app, Method::PUT, &format!("{path}?dry_run=true"), &key, Some(&policy), &headers).await
+    };
+    let would =
+        look(json!({"require_connection": world.connection})).await.json()["would_lose_access"].clone();
+    let bens = json!([{"id": member, "display_name": "A member", "lacks": ["require_connection"]}]);
+    assert_eq!((&would["count"], &would["members"], &would["personal_keys"]), (&json!(1), &bens, &json!(1)));
+    let both = json!({"require_connection": world.connection, "min_level": "aal2"});
+    let would = look(both).await.json()["would_lose_access"].clone();
+    assert_eq!(would["count"], 2, "nobody has two factors: {would}");
+    let of_ben = would["members"].as_array().unwrap().iter().find(|one| one["id"] == json!(member)).unwrap();
+    assert_eq!(of_ben["lacks"], json!(["min_level", "require_connection"]));
+    // It is refused where the change would be, and changes nothing.
+    world.app.sql("UPDATE membership_role SET role_key = 'member'").await;
+    assert_eq!(look(json!({"require_connection": world.connection})).await.status, 409);
+    assert_eq!(
+        world.app.count("SELECT count(*) FROM organization WHERE policy ? 'require_connection'").await,
+        0
+    );
 }
 
 /// Who decides how owners sign in can become one.

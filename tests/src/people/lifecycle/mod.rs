@@ -3,6 +3,7 @@
 mod deletion;
 mod erasure;
 mod export;
+mod gains;
 mod owners;
 mod profile;
 mod recovery;

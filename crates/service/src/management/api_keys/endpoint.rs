@@ -43,7 +43,7 @@ pub fn routes() -> Vec<Route> {
         Route::post(MINE, Access::Session, make_mine).operation(
             makes("account_api_keys.create", "Create a personal API key; the secret is shown once")
                 .takes::<NewPersonalKeyRequest>()
-                .refuses(&[ProblemCode::StepUpRequired]),
+                .refuses(&[ProblemCode::StepUpRequired, ProblemCode::Conflict]),
         ),
         Route::delete("/v1/account/api-keys/{id}", Access::Session, revoke_mine)
             .operation(Operation::new("account_api_keys.revoke", "Revoke one of your API keys")),

@@ -80,6 +80,7 @@ pub(super) async fn by_person(
         if !active || !sessions::is_open(&tx, me.session_id, me.account_id).await? {
             return Err(ProblemCode::Unauthenticated.into());
         }
+        accounts::may_gain(&tx, me.account_id).await?;
         let found = organizations::find_named(&tx, &Name::parse(organization)).await?;
         let found = found.ok_or(ProblemCode::NotFound)?;
         organizations::lock(&tx, found.id).await?;

@@ -136,7 +136,7 @@ async fn remove(
 
 /// The caller may configure this: they hold what people get who join by it.
 async fn entered(tx: &Tx, caller: &Caller, wanted: &Wanted) -> Result<Organization, TxProblem> {
-    let Standing { organization, held } = standing::enter(tx, caller, WRITE).await?;
+    let Standing { organization, held, .. } = standing::enter(tx, caller, WRITE).await?;
     // A provisioned membership may have any role.
     let any = wanted.entry.match_provisioned.then_some(OWNER);
     let gives = wanted.entry.jit_role.as_deref().into_iter().chain(any);

@@ -45,7 +45,7 @@ pub fn routes() -> Vec<Route> {
         Route::post(MINE, Access::Session, make_mine).operation(
             makes("account_delegations.create", "Let a client act for you within these scopes")
                 .takes::<NewOwnDelegation>()
-                .refuses(&[ProblemCode::StepUpRequired])
+                .refuses(&[ProblemCode::StepUpRequired, ProblemCode::Conflict])
                 .example(json!({"client_id": "ledger-agent", "resource": "https://api.example.com/",
                     "scope": "invoices:read"})),
         ),

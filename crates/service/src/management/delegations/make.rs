@@ -98,6 +98,7 @@ pub(super) async fn by_person(
         if !active || !sessions::is_open(&tx, me.session_id, account).await? {
             return Err(ProblemCode::Unauthenticated.into());
         }
+        accounts::may_gain(&tx, account).await?;
         let member = match organization {
             Some(name) => Some(member(app, &tx, me, name).await?),
             None => None,

@@ -54,6 +54,8 @@ pub async fn map(
         }
         let definitions = roles::definitions(&tx, organization).await?;
         decide::may_map(&standing.held, &definitions, group.role.as_deref(), role)?;
+        let both = [group.role.as_deref(), role].into_iter().flatten();
+        standing.may_raise(both.filter_map(|role| definitions.get(role)))?;
         groups::set_role(&tx, organization, id, role).await?;
         let event =
             audit_trail::Event::done(TrailKind::GroupMapped, caller.actor.clone(), Target::new("group", id))

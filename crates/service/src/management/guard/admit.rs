@@ -28,6 +28,7 @@ use super::{
     },
     administering::{administer, administering, reason, recently_proved},
     refused::Asking,
+    suspended::suspended,
     turned::Turned,
 };
 use crate::{
@@ -37,11 +38,11 @@ use crate::{
     http::{OAuthError, Problem, ProblemCode, RequestContext},
     members::{self, Member, Unusable, Whom},
     oauth::{
-        access_token::{self, Carried, Spoken},
+        access_token::{self, Carried, Spoken, Unspoken},
         grants,
     },
     organizations::{Proved, Status},
-    permissions::Reach,
+    permissions::{self, Reach},
     platform,
     refusals::{Holder, Rule},
     store::StoreError,
@@ -56,6 +57,8 @@ pub struct Guard {
     pub app: Arc<App>,
     pub permission: &'static str,
     pub reach: Reach,
+    /// For a directory that provisions.
+    pub provisions: bool,
 }
 
 /// Implements [`crate::http::Access::Organization`] and [`crate::http::Access::Platform`].
@@ -97,13 +100,6 @@ async fn admit(guard: &Guard, context: &RequestContext, parts: &Parts) -> Result
     Ok(caller)
 }
 
-/// What changes made with this permission leave behind stays after the caller's sign-in: who disables the connection of a
-/// directory would not end it (docs/decisions/0121).
-fn outlasts(asked: &Permission) -> bool {
-    const LASTING: &[&str] = &["api-keys", "invitations", "connections", "trusts", "domains", "delegations"];
-    LASTING.contains(&asked.resource())
-}
-
 /// Whether only a directory vouches for the member.
 async fn is_vouched_for(app: &App, spoken: &Spoken) -> Result<bool, StoreError> {
     match (spoken.claims.grant, spoken.account) {
@@ -133,7 +129,8 @@ async fn with_key(
         Err(api_keys::Refused::Store(error)) => return Err(error.into()),
         Err(api_keys::Refused::Invalid) => return Err(access_token::invalid_token().into()),
         Err(api_keys::Refused::Suspended(id)) if Some(id) == place => {
-            return Err(ProblemCode::OrganizationSuspended.into());
+            let actor = Actor { kind: ActorKind::ApiKey, id: key.id().to_owned(), act: None };
+            return Err(suspended(guard, context, parts, id, &actor).await);
         }
         Err(api_keys::Refused::BelowLevel(id)) if Some(id) == place => {
             return Err(Problem::new(ProblemCode::StepUpRequired, BELOW_LEVEL).into());
@@ -201,7 +198,14 @@ async fn with_token(
     if claims.audience != app.issuer() {
         return Err(access_token::invalid_token().into());
     }
-    let spoken = access_token::spoken(app, claims).await?.ok_or_else(access_token::invalid_token)?;
+    let spoken = match access_token::judged(app, claims).await? {
+        Ok(spoken) => spoken,
+        Err(Unspoken::Suspended(member)) if Some(member.organization.id) == place => {
+            let actor = of_member(&member, Held::nothing(), None, None, false).actor;
+            return Err(suspended(guard, context, parts, member.organization.id, &actor).await);
+        }
+        Err(Unspoken::Suspended(_) | Unspoken::Invalid) => return Err(access_token::invalid_token().into()),
+    };
     let asking = Asking { app, context, asked, client_id: Some(&spoken.client.id) };
     let carried = presented::carried(&spoken.claims.scope);
     let carries = |asked: &Permission| carried.covers(asked);
@@ -210,16 +214,16 @@ async fn with_token(
         (Some(place), Some(member)) if member.organization.id == place => {
             let held = member.held().map_err(|_| access_token::invalid_token())?;
             let proved = spoken.proved(app.clock.now());
-            let caller = of_member(member, held.clone(), spoken.claims.actor.clone(), proved);
-            spoken.admitted(app).map_err(OAuthError::from)?;
             let changes = parts.method != Method::GET;
-            let alone = changes && outlasts(asked) && is_vouched_for(app, &spoken).await?;
+            let alone = changes && is_vouched_for(app, &spoken).await?;
+            let caller = of_member(member, held.clone(), spoken.claims.actor.clone(), proved, alone);
+            spoken.admitted(app).map_err(OAuthError::from)?;
             let rule = match (carries(asked), held.covers(asked), &caller.actor.act) {
                 (false, _, _) => Rule::CredentialLacksPermission,
                 (true, false, _) => Rule::PermissionNotHeld,
                 // An impersonation may not make changes that outlast it: keys, members, roles.
                 (true, true, Some(_)) if changes => Rule::ReadOnlyForActing,
-                (true, true, None) if alone => Rule::DirectoryAlone,
+                (true, true, None) if alone && permissions::always_raises(asked) => Rule::DirectoryAlone,
                 (true, true, Some(_) | None) => {
                     return Ok(Caller { held: token.narrows(held.clone()), token: Some(token), ..caller });
                 }
@@ -228,7 +232,7 @@ async fn with_token(
         }
         (Some(_), Some(_)) => Err(ProblemCode::NotFound.into()),
         (None, Some(member)) => {
-            let actor = of_member(member, Held::nothing(), spoken.claims.actor.clone(), None).actor;
+            let actor = of_member(member, Held::nothing(), spoken.claims.actor.clone(), None, false).actor;
             Err(asking.member(Rule::OtherPlace, member, actor).await)
         }
         (place, None) => {
@@ -314,7 +318,7 @@ async fn with_session(
         }
     })?;
     let proved = directories::proved(&app.store, &signed_in, &member.organization).await?;
-    let caller = of_member(&member, held.clone(), None, Some(proved));
+    let caller = of_member(&member, held.clone(), None, Some(proved), false);
     member.admits(app.checked.settings.minimum_level, &proved).map_err(Problem::from)?;
     if !held.covers(asked) {
         let asking = Asking { app, context, asked, client_id: None };
@@ -323,9 +327,15 @@ async fn with_session(
     Ok(caller)
 }
 
-fn of_member(member: &Member, held: Held, act: Option<ActorChain>, proved: Option<Proved>) -> Caller {
+fn of_member(
+    member: &Member,
+    held: Held,
+    act: Option<ActorChain>,
+    proved: Option<Proved>,
+    directory_alone: bool,
+) -> Caller {
     Caller {
-        by: By::Member { membership: member.id, account: member.account },
+        by: By::Member { membership: member.id, account: member.account, directory_alone },
         actor: Actor {
             kind: if member.client_id.is_some() { ActorKind::Client } else { ActorKind::Member },
             id: member.id.to_string(),

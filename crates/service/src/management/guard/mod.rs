@@ -10,6 +10,7 @@ mod contract;
 mod rates;
 mod refused;
 mod session;
+mod suspended;
 mod turned;
 
 use std::sync::Arc;
@@ -42,9 +43,9 @@ pub fn guard(route: Route, app: &Arc<App>) -> Route {
             let check = from_fn_with_state(Arc::clone(app), session::require_session);
             route.wrapped(|handler| handler.layer(check))
         }
-        Access::Organization(permission) => required(route, app, permission, Reach::Organization),
-        Access::Platform(permission) => required(route, app, permission, Reach::Platform),
-        Access::Provisioning(permission) => required(route, app, permission, Reach::Organization)
+        Access::Organization(permission) => required(route, app, permission, Reach::Organization, false),
+        Access::Platform(permission) => required(route, app, permission, Reach::Platform, false),
+        Access::Provisioning(permission) => required(route, app, permission, Reach::Organization, true)
             .wrapped(|handler| handler.layer(from_fn(present_scim_errors))),
         Access::Public(_)
         | Access::FlowOwner
@@ -54,7 +55,7 @@ pub fn guard(route: Route, app: &Arc<App>) -> Route {
     }
 }
 
-fn required(route: Route, app: &Arc<App>, permission: &'static str, reach: Reach) -> Route {
-    let guard = Guard { app: Arc::clone(app), permission, reach };
+fn required(route: Route, app: &Arc<App>, permission: &'static str, reach: Reach, provisions: bool) -> Route {
+    let guard = Guard { app: Arc::clone(app), permission, reach, provisions };
     route.wrapped(|handler| handler.layer(from_fn_with_state(guard, admit::require)))
 }

@@ -2,7 +2,7 @@
 
 use porteiro_protocol::{api_key::ApiKey, id::OrganizationId, permission::Permission};
 
-use super::turned::Turned;
+use super::{super::standing, turned::Turned};
 use crate::{
     App, api_keys,
     audit_trail::{Actor, ActorKind},
@@ -33,8 +33,7 @@ impl Asking<'_> {
         let would_pass = if rule == Rule::ReadOnlyForActing {
             "the same request by the member".to_owned()
         } else if rule == Rule::DirectoryAlone {
-            "the same request with a token that was granted after a proof of the member's own account"
-                .to_owned()
+            standing::OF_OWN_ACCOUNT.to_owned()
         } else if rule == Rule::OtherPlace {
             format!("a credential of this organization or of the platform that carries {asked}")
         } else {
@@ -84,8 +83,7 @@ impl Asking<'_> {
         let detail = if refusal.rule == Rule::ReadOnlyForActing {
             "impersonation gives read-only access".to_owned()
         } else if refusal.rule == Rule::DirectoryAlone {
-            "only the organization's directory vouches for you: sign in with your own account first"
-                .to_owned()
+            standing::DIRECTORY_ALONE.to_owned()
         } else {
             format!("the permission {} is required", self.asked)
         };

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{invite, take_back};
 use crate::{
-    App,
+    App, accounts,
     api::{Listing, Operation, Time, created},
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
     invitations::{self, Accepted, Invitation, accept, mine},
@@ -280,6 +280,7 @@ async fn accept_mine(
         }
         Accepted::NotTheirs => Err(refused()),
         Accepted::Suspended => Err(ProblemCode::OrganizationSuspended.into()),
+        Accepted::Leaving => Err(accounts::being_deleted()),
         Accepted::Member => {
             Err(Problem::new(ProblemCode::Conflict, "you are already a member of this organization"))
         }

@@ -47,7 +47,7 @@ async fn invite(
     let new_id = Id::random(&*app.entropy);
     let buckets = &buckets(app, organization, email);
     let invited = management::change(app, context, caller, "invitations.invite", |tx| async move {
-        let Standing { organization, held } = standing::enter(&tx, caller, WRITE).await?;
+        let Standing { organization, held, .. } = standing::enter(&tx, caller, WRITE).await?;
         let definitions = roles::definitions(&tx, organization.id).await?;
         // A caller gives only what it holds.
         members::decide::may_give(&held, &definitions, role)?;

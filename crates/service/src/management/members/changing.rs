@@ -51,11 +51,15 @@ pub async fn add(
     display_name: Option<&str>,
 ) -> Result<Member, Problem> {
     management::change(app, context, caller, "members.add", |tx| async move {
-        let Standing { organization, held } = standing::enter(&tx, caller, WRITE).await?;
+        let standing = standing::enter(&tx, caller, WRITE).await?;
+        // A client that is a member acts without anybody, as a key does.
+        standing.of_own_account()?;
+        let Standing { organization, held, .. } = standing;
         let definitions = roles::definitions(&tx, organization.id).await?;
         decide::may_give(&held, &definitions, role)?;
         let known = match who {
             Who::Account(account) => {
+                accounts::may_gain(&tx, *account).await?;
                 let account = accounts::find(&tx, *account).await?;
                 let account = account.filter(|it| it.state == accounts::AccountState::Active);
                 account.ok_or(Refused::Whom("the account is unknown")).map(|it| it.display_name)
@@ -175,6 +179,8 @@ async fn apply(
         held: member.authority(),
     };
     let becomes = decide::change(&standing.held, definitions, now, wanted)?;
+    let added = becomes.roles.iter().filter(|role| !member.roles.contains(role));
+    standing.may_raise(added.filter_map(|role| definitions.get(role)))?;
     if member.state == State::Active {
         let another = store::has_another_owner(tx, organization, member.id).await?;
         decide::keeps_an_owner(&member.roles, &becomes.roles, another)?;
@@ -298,6 +304,7 @@ pub async fn enable(
         let organization = standing.organization.id;
         let member = locked(&tx, organization, id, None).await?;
         decide::outranks(&standing.held, member.authority())?;
+        standing.may_raise([member.authority()])?;
         let reason = caller.reason.as_deref();
         cut::restore(app, &tx, context, &member, &caller.actor, reason, Undo::Anybodys).await?;
         found(&tx, organization, id).await

@@ -1,38 +1,31 @@
 //! Which connection an organization may require (docs/decisions/0132): one by which somebody can enter who can change
 //! that again.
 
-use porteiro_protocol::{
-    id::{ConnectionId, MembershipId, OrganizationId},
-    permission::Held,
-};
+use porteiro_protocol::id::{ConnectionId, MembershipId, OrganizationId};
 
 use super::{field_invalid, store};
 use crate::{
     App,
     connections::organizations as connections,
     http::{Problem, ProblemCode, TxProblem},
-    management::members::decide::may_give,
+    management::{members::decide::may_give, standing::Standing},
     members::{self, Member, State, Whom},
-    organizations::{Organization, Policy},
+    organizations::Policy,
     permissions::OWNER,
     roles,
     store::Tx,
 };
 
 /// The caller holds the organization's lock.
-pub(super) async fn check(
-    app: &App,
-    tx: &Tx,
-    held: &Held,
-    before: &Organization,
-    policy: &Policy,
-) -> Result<(), TxProblem> {
+pub(super) async fn check(app: &App, tx: &Tx, standing: &Standing, policy: &Policy) -> Result<(), TxProblem> {
+    let before = &standing.organization;
     let old = &before.policy;
     if (old.require_connection, old.break_glass) == (policy.require_connection, policy.break_glass) {
         return Ok(());
     }
     // Who decides how members sign in can become any of them.
-    may_give(held, &roles::definitions(tx, before.id).await?, OWNER)?;
+    may_give(&standing.held, &roles::definitions(tx, before.id).await?, OWNER)?;
+    standing.of_own_account()?;
     match (policy.require_connection, policy.break_glass) {
         (None, None) => Ok(()),
         (None, Some(_)) => Err(field_invalid(("break_glass", "needs require_connection")).into()),
@@ -74,11 +67,13 @@ async fn may_break(tx: &Tx, place: OrganizationId, id: MembershipId) -> Result<(
     Err(field_invalid(("break_glass", "has no passkey; enrol one first")).into())
 }
 
-/// Whether an owner has signed in by the connection: it works, and whoever it admits can change the policy.
+/// Whether an owner with a credential of their own has signed in by the connection: it works, and whoever it admits can
+/// change the policy.
 async fn has_passed(tx: &Tx, place: OrganizationId, connection: ConnectionId) -> Result<(), TxProblem> {
     if store::has_linked_owner(tx, place, connection).await? {
         return Ok(());
     }
-    let text = "no owner has signed in by this connection: sign in by it first, or name a break_glass member";
+    let text = "no owner with a credential of their own has signed in by this connection: sign in by it first, or name a \
+                break_glass member";
     Err(Problem::new(ProblemCode::Conflict, text).into())
 }

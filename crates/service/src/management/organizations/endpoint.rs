@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{
     Maker, Standing, change, create, decide,
     decide::Said,
-    decide_standing, field_invalid, set_policy, store,
+    decide_standing, dry_run_policy, field_invalid, set_policy, store,
     view::{MyOrganization, NewOrganization, NewOrganizationFor, OrganizationView, PolicyChange, Suspend},
 };
 use crate::{
@@ -199,9 +199,7 @@ async fn put_policy(
 ) -> Result<Response, Problem> {
     let organization = caller.organization()?;
     if query.flag("dry_run") {
-        seen.check(organization.version)?;
-        let now = organization.policy.min_level;
-        let affected = store::affected(&app.store, organization.id, now, policy.min_level).await?;
+        let affected = dry_run_policy(&app, &caller, seen, &policy).await?;
         return Ok(api::one(organization.version, &PolicyChange::new(&policy, Some(affected))));
     }
     let organization = set_policy(&app, &context, &caller, organization.id, seen, &policy).await?;

@@ -98,13 +98,12 @@ async fn create(
                     }
                 }
             }
+            if let Some(account) = owner {
+                accounts::may_gain(&tx, account).await?;
+            }
             let name = match owner {
                 None => None,
                 Some(account) => match accounts::find(&tx, account).await? {
-                    Some(account) if account.deletion_at.is_some() => {
-                        let text = "the account is being deleted: keep it first";
-                        return Err(Problem::new(ProblemCode::Conflict, text).into());
-                    }
                     Some(account) if account.state == AccountState::Active => Some(account.display_name),
                     Some(_) | None => {
                         return Err(field_invalid(("owner", "is not an active account")).into());
@@ -190,11 +189,12 @@ async fn set_policy(
 ) -> Result<Organization, TxProblem> {
     app.store
         .try_tx_in_turn(caller.turn(), "organizations.set_policy", |tx| async move {
-            let Entered { organization: before, held } = entered(&tx, caller, seen).await?;
-            if before.policy == *policy {
-                return Ok(before);
+            let entered = entered(&tx, caller, seen).await?;
+            if entered.organization.policy == *policy {
+                return Ok(entered.organization);
             }
-            door::check(app, &tx, &held, &before, policy).await?;
+            door::check(app, &tx, &entered, policy).await?;
+            let before = entered.organization;
             store::set_policy(&tx, id, policy).await?;
             // The policy changed: the next refresh of every grant checks it.
             organizations::check_again(&tx, id).await?;
@@ -212,6 +212,23 @@ async fn set_policy(
             let was = json!({"policy": before.policy});
             let is = json!({"policy": policy, "grants_ended": ended});
             written(app, &tx, context, caller, id, was, is).await
+        })
+        .await
+}
+
+/// A dry run: refuses what the change would refuse, and says whom it would keep out.
+async fn dry_run_policy(
+    app: &Arc<App>,
+    caller: &Caller,
+    seen: Seen,
+    policy: &Policy,
+) -> Result<store::Affected, TxProblem> {
+    app.store
+        .try_tx_in_turn(caller.turn(), "organizations.dry_run_policy", |tx| async move {
+            let entered = entered(&tx, caller, seen).await?;
+            door::check(app, &tx, &entered, policy).await?;
+            let now = &entered.organization;
+            Ok(store::affected(&tx, now.id, &now.policy, policy).await?)
         })
         .await
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     decide::english,
-    store::{Affected, Suspension},
+    store::{Affected, Loses, Suspension},
 };
 use crate::{
     api::Time,
@@ -150,7 +150,8 @@ pub struct PolicyChange {
     pub discovery: Discovery,
     /// Whether this was a dry run: nothing was changed.
     pub dry_run: bool,
-    /// Members who cannot reach the required level with their credentials. Only in a dry run.
+    /// Who cannot reach the required level with their credentials, or has no identity by the required connection. Only
+    /// in a dry run.
     pub would_lose_access: Option<WouldLose>,
 }
 
@@ -162,6 +163,8 @@ pub struct WouldLose {
     pub more: bool,
     /// The first of these members.
     pub members: Vec<WhoLoses>,
+    /// Personal API keys that would not be accepted any more, because a connection is required.
+    pub personal_keys: usize,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -169,6 +172,27 @@ pub struct WouldLose {
 pub struct WhoLoses {
     pub id: MembershipId,
     pub display_name: String,
+    /// The members of the policy that they do not meet.
+    pub lacks: Vec<Lacks>,
+}
+
+/// What a member lacks. Who has no identity by the connection gets one at the first sign-in by it, if the directory
+/// knows them.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "LackedRequirement")]
+pub enum Lacks {
+    MinLevel,
+    RequireConnection,
+}
+
+impl From<Loses> for WhoLoses {
+    fn from(loses: Loses) -> Self {
+        let lacks =
+            [(loses.lacks_level, Lacks::MinLevel), (loses.lacks_connection, Lacks::RequireConnection)];
+        let lacks = lacks.into_iter().filter(|(lacks, _)| *lacks).map(|(_, what)| what).collect();
+        Self { id: loses.id, display_name: loses.display_name, lacks }
+    }
 }
 
 impl PolicyChange {
@@ -184,11 +208,8 @@ impl PolicyChange {
             would_lose_access: affected.map(|affected| WouldLose {
                 count: affected.count,
                 more: affected.more,
-                members: affected
-                    .first
-                    .into_iter()
-                    .map(|(id, display_name)| WhoLoses { id, display_name })
-                    .collect(),
+                members: affected.first.into_iter().map(WhoLoses::from).collect(),
+                personal_keys: affected.personal_keys,
             }),
         }
     }

@@ -9,7 +9,7 @@ use porteiro_protocol::{
 use serde_json::json;
 
 use crate::{
-    impersonation,
+    accounts, impersonation,
     platform::{held, lock_active, set},
     security_log::{self, EventKind},
     store::{Store, StoreError},
@@ -37,7 +37,8 @@ impl Change {
     }
 }
 
-/// For the command line. Returns the permissions afterwards; `None` if there is no such active account.
+/// For the command line. Returns the permissions afterwards; `None` if there is no such active account, or one that
+/// is being deleted would be given something.
 pub async fn change_at_console(
     store: &Store,
     now: OffsetDateTime,
@@ -47,7 +48,8 @@ pub async fn change_at_console(
 ) -> Result<Option<Vec<Permission>>, StoreError> {
     store
         .run_tx("platform.change_at_console", |tx| async move {
-            if !lock_active(&tx, account).await? {
+            let gives = matches!(change, Change::Grant(_));
+            if !lock_active(&tx, account).await? || (gives && accounts::is_leaving(&tx, account).await?) {
                 return Ok(None);
             }
             let before = held(&tx, account).await?;

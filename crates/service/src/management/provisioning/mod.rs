@@ -6,6 +6,8 @@
 mod endpoint;
 mod store;
 
+use std::time::Instant;
+
 use porteiro_protocol::{
     id::{OrganizationId, RequestId},
     time::OffsetDateTime,
@@ -14,10 +16,29 @@ use porteiro_protocol::{
 pub use endpoint::routes;
 pub use store::record;
 
-use crate::secrets::sha256;
+use crate::{
+    App,
+    limits::{self, Bucket, Limited},
+    secrets::sha256,
+    store::StoreError,
+};
 
 /// The number of refusals that an organization's list keeps.
 pub const PLACES: i64 = 500;
+/// The longest path that is recorded.
+const LONGEST_RESOURCE: usize = 120;
+
+/// Counts a request of an organization's directory.
+pub async fn take(app: &App, organization: OrganizationId) -> Result<Option<Limited>, StoreError> {
+    let rule = limits::SCIM_ORGANIZATION.with_per_minute(app.checked.settings.scim_requests_per_minute);
+    let key = app.secrets.limit_key(rule.name, organization.uuid().as_bytes());
+    app.stock.take(&app.store, &Bucket { rule, key }, Instant::now()).await
+}
+
+/// What a path addresses, below the organization.
+pub fn resource(path: &str) -> String {
+    path.splitn(5, '/').nth(4).unwrap_or_default().chars().take(LONGEST_RESOURCE).collect()
+}
 
 /// A refused request.
 #[derive(Debug, Clone)]

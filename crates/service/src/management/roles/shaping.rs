@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use porteiro_protocol::{id::OrganizationId, permission::Permission};
+use porteiro_protocol::{
+    id::OrganizationId,
+    permission::{Held, Permission},
+};
 use serde_json::json;
 
 use super::{
@@ -48,9 +51,10 @@ pub async fn create(
         decide::key(key)?;
         let name = decide::name(name)?;
         let permissions = decide::permissions(permissions)?;
-        let Standing { organization, held } = standing::enter(&tx, caller, WRITE).await?;
+        let standing = standing::enter(&tx, caller, WRITE).await?;
         let known = grantable(&apis::list(&tx).await?);
-        decide::may_change(&held, &BTreeSet::new(), &permissions, &known)?;
+        may_change(&standing, &BTreeSet::new(), &permissions, &known)?;
+        let organization = standing.organization;
         if store::count(&tx, organization.id).await? >= MOST_ROLES {
             return Err(Refused::TooMany.into());
         }
@@ -66,6 +70,17 @@ pub async fn create(
         Ok(roles::find(&tx, organization.id, key).await?.ok_or(Refused::NotFound)?)
     })
     .await
+}
+
+/// The caller holds all permissions of the role, before and after, and may raise those who have it.
+fn may_change(
+    standing: &Standing,
+    before: &BTreeSet<Permission>,
+    after: &BTreeSet<Permission>,
+    known: &[Permission],
+) -> Outcome<()> {
+    decide::may_change(&standing.held, before, after, known)?;
+    Ok(standing.may_raise(&[before, after].map(|role| Held::of(role.iter().cloned())))?)
 }
 
 /// The custom role to change, in the version that the caller has seen.
@@ -134,7 +149,7 @@ async fn apply(
         None => before.clone(),
     };
     let known = grantable(&apis::list(tx).await?);
-    decide::may_change(&standing.held, &before, &after, &known)?;
+    may_change(standing, &before, &after, &known)?;
     if name == role.name && after == before {
         return Ok(role.clone());
     }
@@ -206,7 +221,7 @@ async fn take_out(
 ) -> Outcome<()> {
     let organization = standing.organization.id;
     let before: BTreeSet<Permission> = role.permissions.iter().cloned().collect();
-    decide::may_change(&standing.held, &before, &BTreeSet::new(), &[])?;
+    may_change(standing, &before, &BTreeSet::new(), &[])?;
     store::remove(tx, organization, &role.key).await?;
     let event = audit_trail::Event::done(
         TrailKind::RoleRemoved,

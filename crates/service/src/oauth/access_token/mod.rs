@@ -25,7 +25,7 @@ pub use porteiro_protocol::access_token::Claims;
 pub use remembered::Signatures;
 
 use super::{
-    acting,
+    acting::{self, Refused},
     apis::Apis,
     authority::still_allowed,
     binding::{self, Remember},
@@ -37,7 +37,7 @@ use crate::{
     App,
     http::{OAuthError, RequestContext},
     impersonation,
-    members::{self, Member, Whom},
+    members::{self, Member, Unusable, Whom},
     organizations::{Entrance, Proved, Unmet},
     store::StoreError,
 };
@@ -103,24 +103,41 @@ impl Spoken {
     }
 }
 
+/// Why a token whose signature was verified is not accepted.
+#[derive(Debug)]
+pub enum Unspoken {
+    Invalid,
+    /// Nothing is wrong with it, but the organization of this member is suspended.
+    Suspended(Box<Member>),
+}
+
 /// Checks a token whose signature was verified: its grant, account or membership, client and authority. One
 /// statement, and one more for an impersonation and where the organization requires a connection.
 pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreError> {
-    let Some(client) = app.directory.client(&app.store, &claims.client_id).await? else { return Ok(None) };
+    Ok(judged(app, claims).await?.ok())
+}
+
+/// The same, with the reason.
+pub async fn judged(app: &App, claims: Claims) -> Result<Result<Spoken, Unspoken>, StoreError> {
+    let Some(client) = app.directory.client(&app.store, &claims.client_id).await? else {
+        return Ok(Err(Unspoken::Invalid));
+    };
     let apis = app.directory.apis(&app.store).await?;
     if !still_defined(app, &claims, &client, &apis) {
-        return Ok(None);
+        return Ok(Err(Unspoken::Invalid));
     }
     if let Some(actor) = claims.impersonator()
         && !impersonation::is_allowed(&app.store, actor).await?
     {
-        return Ok(None);
+        return Ok(Err(Unspoken::Invalid));
     }
     let (account, member) = match (claims.organization, claims.grant) {
         (None, Some(grant)) => {
-            let Ok(account) = claims.subject.parse::<AccountId>() else { return Ok(None) };
+            let Ok(account) = claims.subject.parse::<AccountId>() else {
+                return Ok(Err(Unspoken::Invalid));
+            };
             if !grants::is_alive(&app.store, grant, account, &client).await? {
-                return Ok(None);
+                return Ok(Err(Unspoken::Invalid));
             }
             (Some(account), None)
         }
@@ -128,9 +145,11 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
         (None, None) if claims.subject == claims.client_id && issued_after_cut(&claims, &client) => {
             (None, None)
         }
-        (None, None) => return Ok(None),
+        (None, None) => return Ok(Err(Unspoken::Invalid)),
         (Some(organization), grant) => {
-            let Ok(id) = claims.subject.parse::<MembershipId>() else { return Ok(None) };
+            let Ok(id) = claims.subject.parse::<MembershipId>() else {
+                return Ok(Err(Unspoken::Invalid));
+            };
             let member = match grant {
                 Some(grant) => grants::find_member(&app.store, organization, id, grant, &client).await?,
                 None => members::find(&app.store, organization, Whom::Id(id))
@@ -138,13 +157,24 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
                     .filter(|member| member.client_id.as_deref() == Some(client.id.as_str()))
                     .filter(|_| issued_after_cut(&claims, &client)),
             };
-            let Some(member) = member else { return Ok(None) };
+            let Some(member) = member else {
+                return Ok(Err(Unspoken::Invalid));
+            };
             let agents = member.organization.policy.agents;
             if !agents.admit(claims.actor.as_ref())
                 || !agents.admit_itself(&client.metadata, claims.impersonator().is_some())
-                || !still_held(&claims, &member, &apis)
             {
-                return Ok(None);
+                return Ok(Err(Unspoken::Invalid));
+            }
+            match still_held(&claims, &member, &apis) {
+                Ok(()) => {}
+                Err(Refused::Unusable(Unusable::Suspended)) => {
+                    return Ok(Err(Unspoken::Suspended(Box::new(member))));
+                }
+                Err(
+                    Refused::Unusable(Unusable::Unclaimed | Unusable::Disabled | Unusable::Removed)
+                    | Refused::Lacks(_),
+                ) => return Ok(Err(Unspoken::Invalid)),
             }
             (member.account, Some(member))
         }
@@ -155,7 +185,7 @@ pub async fn spoken(app: &App, claims: Claims) -> Result<Option<Spoken>, StoreEr
         }
         (Some(_) | None, _, _) => Entrance::default(),
     };
-    Ok(Some(Spoken { claims, client, account, member, entrance }))
+    Ok(Ok(Spoken { claims, client, account, member, entrance }))
 }
 
 /// Whether the client may still have the token's authority: its trust, its registration or the API may have changed.
@@ -176,10 +206,12 @@ fn issued_after_cut(claims: &Claims, client: &Client) -> bool {
 }
 
 /// Whether the member still holds the token's scopes, and the token was issued after the member was last disabled.
-fn still_held(claims: &Claims, member: &Member, apis: &Apis) -> bool {
-    let held = acting::check(member, &carried_authority(claims), apis.find(&claims.audience)).is_ok();
+fn still_held(claims: &Claims, member: &Member, apis: &Apis) -> Result<(), Refused> {
     // A grant ends with its membership; a token without a grant is judged by its time of issue.
-    held && (claims.grant.is_some() || claims.issued > member.grants_from.unix_timestamp())
+    if claims.grant.is_none() && claims.issued <= member.grants_from.unix_timestamp() {
+        return Err(Refused::Unusable(Unusable::Disabled));
+    }
+    acting::check(member, &carried_authority(claims), apis.find(&claims.audience))
 }
 
 /// RFC 6750 §3.1: one error for every invalid token.

@@ -24,7 +24,7 @@ use super::{
     life, place, pushed, respond, store,
 };
 use crate::{
-    App,
+    App, accounts,
     audit_trail::{self, Actor, ActorKind, Target, TrailKind},
     client_policies,
     flow::{Authentication, Completing, Delivery, Person},
@@ -78,8 +78,9 @@ pub(super) async fn issue(
             Person { account: authentication.account, confined: authentication.confined_to.is_some() };
         store::remember(tx, person, client, &prepared.authority).await?;
         // Whom only a directory vouches for makes no delegation: it would outlive the directory's word. Nor does whoever
-        // came without it.
-        if !person.confined && !admitted.broke_glass {
+        // came without it, or is leaving.
+        let lasting = !person.confined && !admitted.broke_glass;
+        if lasting && !accounts::is_leaving(tx, person.account).await? {
             delegate(app, tx, context, prepared, authentication.account, &admitted).await?;
         }
     }

@@ -1,6 +1,6 @@
 //! What every request of a directory passes: the kind of its credential, its limit, and the record of a refusal.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use axum::{
     extract::{FromRequestParts, OriginalUri, Request},
@@ -14,7 +14,6 @@ use super::super::{Call, Seen, represent::etag};
 use crate::{
     App,
     http::{RequestContext, SCIM_JSON, ScimError, json_value},
-    limits::{self, Bucket},
     management::{By, Caller, provisioning},
 };
 
@@ -22,8 +21,6 @@ use crate::{
 const BODY: usize = 1_048_576;
 /// How deep a body may nest.
 const DEPTH: usize = 32;
-/// The longest path that is recorded.
-const LONGEST_RESOURCE: usize = 120;
 
 /// A request that may be served.
 pub(super) struct Door {
@@ -48,18 +45,15 @@ impl FromRequestParts<Arc<App>> for Door {
         }
         let Ok(context) = RequestContext::from_request_parts(parts, app).await;
         let organization = caller.organization()?.id;
-        let rule = limits::SCIM_ORGANIZATION.with_per_minute(app.checked.settings.scim_requests_per_minute);
-        let key = app.secrets.limit_key(rule.name, organization.uuid().as_bytes());
-        let bucket = Bucket { rule, key };
-        if let Some(limited) = app.stock.take(&app.store, &bucket, Instant::now()).await? {
+        if let Some(limited) = provisioning::take(app, organization).await? {
             return Err(limited.into());
         }
-        let path = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |uri| &uri.0).path().to_owned();
-        let resource: String = path.splitn(5, '/').nth(4).unwrap_or_default().chars().collect();
+        let path = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |uri| &uri.0).path();
+        let resource = provisioning::resource(path);
         Ok(Self {
             call: Call { app: Arc::clone(app), caller, context, organization },
             method: parts.method.clone(),
-            resource: resource.chars().take(LONGEST_RESOURCE).collect(),
+            resource,
             query: parts.uri.query().unwrap_or_default().to_owned(),
             headers: parts.headers.clone(),
         })

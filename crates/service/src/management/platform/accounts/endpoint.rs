@@ -36,10 +36,12 @@ pub fn routes() -> Vec<Route> {
     let disable =
         Operation::new("accounts.disable", "Disable an account and end all its sessions and grants")
             .takes::<Reason>()
-            .refuses(&[ProblemCode::FieldInvalid]);
-    let enable = Operation::new("accounts.enable", "Enable an account; ended sessions and grants stay ended");
-    let end =
-        Operation::new("accounts.end_sessions", "End all sessions of an account").gives::<EndedSessions>();
+            .refuses(&[ProblemCode::FieldInvalid, ProblemCode::Conflict]);
+    let enable = Operation::new("accounts.enable", "Enable an account; ended sessions and grants stay ended")
+        .refuses(&[ProblemCode::Conflict]);
+    let end = Operation::new("accounts.end_sessions", "End all sessions of an account")
+        .gives::<EndedSessions>()
+        .refuses(&[ProblemCode::Conflict]);
     let recover = Operation::new(
         "accounts.start_recovery",
         "Start the recovery of an account: its owner is told by mail, and can complete it after 72 hours",
@@ -69,6 +71,8 @@ struct Shown {
     created_at: Time,
     platform_administrator: bool,
     recovery_hold_until: Option<Time>,
+    /// When the account is deleted, if its owner asked for it and has not kept it since.
+    deletion_at: Option<Time>,
 }
 
 impl From<Account> for Shown {
@@ -81,6 +85,7 @@ impl From<Account> for Shown {
             created_at: account.created_at.into(),
             platform_administrator: account.platform_administrator,
             recovery_hold_until: account.recovery_hold_until.map(Into::into),
+            deletion_at: account.deletion_at.map(Into::into),
         }
     }
 }

@@ -13,10 +13,10 @@ pub use ending::{disable, enable};
 pub use store::Filter;
 
 use crate::{
-    App, accounts,
-    accounts::Account,
+    App,
+    accounts::{self, Account, AccountState},
     endings::{self, Why},
-    http::{ProblemCode, RequestContext, Route, TxProblem},
+    http::{Problem, ProblemCode, RequestContext, Route, TxProblem},
     impersonation,
     management::{Caller, standing},
     security_log::{self, EventKind},
@@ -54,12 +54,18 @@ fn turn(caller: &Caller, account: AccountId) -> Turn {
     Turn::new(account.uuid(), caller.key())
 }
 
-/// Locks the account and checks the caller's permission again.
+/// Locks the account, which was not deleted, and checks the caller's permission again.
 async fn enter(tx: &Tx, caller: &Caller, account: AccountId) -> Result<(), TxProblem> {
     accounts::lock(tx, account).await?;
-    accounts::find(tx, account).await?.ok_or(ProblemCode::NotFound)?;
+    let found = accounts::find(tx, account).await?.ok_or(ProblemCode::NotFound)?;
     standing::still(tx, caller, WRITE).await?;
-    Ok(())
+    match found.state {
+        AccountState::Active | AccountState::Disabled => Ok(()),
+        AccountState::Deleted => {
+            let text = "the account was deleted: nothing is left to change";
+            Err(Problem::new(ProblemCode::Conflict, text).into())
+        }
+    }
 }
 
 /// Disables or enables. Repeating it changes nothing.

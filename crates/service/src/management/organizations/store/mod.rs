@@ -1,13 +1,15 @@
+mod affected;
+
 use porteiro_protocol::{
-    assurance::{Factor, Level},
-    id::{AccountId, ConnectionId, MembershipId, OrganizationId},
+    id::{AccountId, ConnectionId, OrganizationId},
     time::OffsetDateTime,
 };
 use uuid::Uuid;
 
+pub(super) use affected::{Affected, Loses, affected};
+
 use super::decide::Said;
 use crate::{
-    credentials::names_of,
     organizations::{Organization, Policy, Status},
     permissions::OWNER,
     store::{Decode, Reader, StoreError, Tx},
@@ -15,9 +17,6 @@ use crate::{
 
 /// How long a former slug leads to its organization.
 const ALIAS_DAYS: i32 = 90;
-/// Members beyond this number are not counted.
-const MOST_COUNTED: usize = 10_000;
-const SHOWN: usize = 25;
 
 #[derive(Debug, Clone)]
 pub struct Suspension {
@@ -180,61 +179,6 @@ pub(super) async fn list(reader: &impl Reader, wanted: &Wanted<'_>) -> Result<Ve
     rows.iter().map(Organization::try_from).collect::<Result<_, _>>().map_err(Into::into)
 }
 
-/// Members who would lose access, judging by their credentials.
-#[derive(Debug)]
-pub(super) struct Affected {
-    pub count: usize,
-    pub more: bool,
-    pub first: Vec<(MembershipId, String)>,
-}
-
-/// The condition that an account can reach a level (`protocol/assurance.rs`): $3 are the kinds that are two factors in
-/// one, $4 those of something the person knows, $5 those of something the person has.
-const fn can_prove(level: Level) -> &'static str {
-    match level {
-        Level::None => "true",
-        Level::Aal1 => {
-            "EXISTS (SELECT 1 FROM credential c WHERE c.account_id = m.account_id AND c.state = 'active'
-                         AND c.kind = ANY ($3::text[] || $4::text[] || $5::text[]))"
-        }
-        Level::Aal2 => {
-            "(SELECT coalesce(bool_or(c.kind = ANY ($3::text[])), false)
-                  OR (coalesce(bool_or(c.kind = ANY ($4::text[])), false)
-                         AND coalesce(bool_or(c.kind = ANY ($5::text[])), false))
-              FROM credential c WHERE c.account_id = m.account_id AND c.state = 'active')"
-        }
-    }
-}
-
-/// Members who can reach the present level and could not reach the new one.
-pub(super) async fn affected(
-    reader: &impl Reader,
-    id: OrganizationId,
-    now: Level,
-    then: Level,
-) -> Result<Affected, StoreError> {
-    if then <= now {
-        return Ok(Affected { count: 0, more: false, first: Vec::new() });
-    }
-    let sql = format!(
-        "SELECT m.membership_id, m.display_name FROM membership m
-         WHERE m.organization_id = $1 AND m.state = 'active' AND m.account_id IS NOT NULL
-           AND {} AND NOT {} ORDER BY m.created_at, m.membership_id LIMIT $2",
-        can_prove(now),
-        can_prove(then)
-    );
-    let most = i64::try_from(MOST_COUNTED).unwrap_or(i64::MAX - 1) + 1;
-    let [both, known, held] = [Factor::Multi, Factor::Knowledge, Factor::Possession].map(names_of);
-    let rows =
-        reader.rows("organizations.affected", &sql, &[&id.uuid(), &most, &both, &known, &held]).await?;
-    let read = |row| {
-        let (member, id) = Decode::keyed::<Uuid>("membership", "membership_id", row)?;
-        Ok((id.into(), member.get("display_name")?))
-    };
-    let first = rows.iter().take(SHOWN).map(read).collect::<Result<_, StoreError>>()?;
-    Ok(Affected { count: rows.len().min(MOST_COUNTED), more: rows.len() > MOST_COUNTED, first })
-}
-
 /// Whether the account has a usable passkey.
 pub(super) async fn has_passkey(tx: &Tx, account: AccountId) -> Result<bool, StoreError> {
     let rows = tx
@@ -246,7 +190,7 @@ pub(super) async fn has_passkey(tx: &Tx, account: AccountId) -> Result<bool, Sto
     Ok(!rows.is_empty())
 }
 
-/// Whether an active owner has an identity by this connection.
+/// Whether an active owner has an identity by this connection, and a credential of their own.
 pub(super) async fn has_linked_owner(
     tx: &Tx,
     id: OrganizationId,
@@ -258,7 +202,8 @@ pub(super) async fn has_linked_owner(
              JOIN membership m USING (organization_id, membership_id)
              JOIN membership_role r USING (organization_id, membership_id)
              WHERE i.organization_id = $1 AND i.connection_id = $2 AND m.state = 'active'
-               AND m.account_id IS NOT NULL AND r.role_key = $3 LIMIT 1",
+               AND r.role_key = $3 AND EXISTS (
+                   SELECT 1 FROM credential c WHERE c.account_id = m.account_id AND c.state = 'active') LIMIT 1",
             &[&id.uuid(), &connection.uuid(), &OWNER],
         )
         .await?;
