@@ -14,6 +14,7 @@ mod recency;
 mod required;
 mod signing_out;
 mod unlinking;
+mod userinfo;
 
 use std::sync::Arc;
 
