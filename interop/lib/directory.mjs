@@ -118,6 +118,18 @@ export const walkDirectory = (name, open) =>
       assert.equal((await page.request.get(`${issuer}/v1/account`)).status(), 401)
     })
 
+    step('the address that the organization hands out signs them in without an application', async () => {
+      const other = await (await browser.newContext({ locale: 'en-US' })).newPage()
+      await enter(other, 'member', { url: `${issuer}/o/${place.slug}` })
+      await other.waitForSelector('text=You are signed in to Acme')
+      const request = ask({ prompt: 'none' })
+      await other.goto(request.url)
+      assert.equal(claims((await app.redeemed(other, request)).id_token).sub, claims(linked.id_token).sub)
+      await other.goto(`${issuer}/o/${place.slug}`)
+      assert.match(await other.innerText('main'), /You are signed in to Acme/)
+      await other.context().close()
+    })
+
     step('where more is required than the word of a directory, they also prove their account', async () => {
       const level = 'http://idmanagement.gov/ns/assurance/aal/2'
       await page.goto(ask({ acr_values: level, prompt: 'none' }).url)

@@ -5,6 +5,7 @@ mod confined;
 mod discovery;
 mod ended;
 mod entering;
+mod handed_out;
 mod lasting;
 mod linking;
 mod managing;
