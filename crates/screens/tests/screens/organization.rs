@@ -1,7 +1,11 @@
 //! `/o/{organization}`: the address that an organization hands to its people.
 
+use porteiro_protocol::id::OrganizationId;
+use porteiro_service::oauth::clients::Trust;
+use porteiro_testkit::TestApp;
+
 use crate::{
-    around::belongs,
+    around::{asking, belongs, client, payroll},
     driver::{Person, app, title},
 };
 
@@ -52,4 +56,46 @@ async fn a_name_that_none_can_have_is_a_page_that_does_not_exist() {
     let (app, _) = app().await;
     let page = Person::new(&app).get(&format!("/o/{}", "a".repeat(101))).await;
     assert_eq!(title(&page), "Page not found", "{}", page.text());
+}
+
+/// A directory, and the domain of its people.
+async fn connected(app: &TestApp, organization: OrganizationId) {
+    app.sql(&format!(
+        "INSERT INTO organization_connection (organization_id, connection_id, name, issuer, client_id,
+             client_authentication, algorithm, enabled, subject_claim, authoritative)
+         VALUES ('{organization}', gen_random_uuid(), 'Acme directory', 'https://login.example.test', 'x',
+             'private_key_jwt', 'ES256', true, 'sub', false);
+         INSERT INTO organization_domain (organization_id, domain_id, name, value, state)
+         VALUES ('{organization}', gen_random_uuid(), 'example.test', 'x', 'verified')"
+    ))
+    .await;
+}
+
+#[tokio::test]
+async fn its_connections_are_on_the_page_and_behind_the_mailed_link_for_this_browser_alone() {
+    let (app, _) = app().await;
+    let mut ana = Person::new(&app);
+    ana.register("ana@example.test").await;
+    let account = ana.get("/v1/account").await.json()["id"].as_str().expect("an id").parse().expect("an id");
+    connected(&app, belongs(&app, account, "acme", "member").await).await;
+    let mut somebody = Person::new(&app);
+    let (_, page) = somebody.visit("/o/acme").await;
+    assert!(page.text().contains("Sign in with Acme directory"), "{}", page.text());
+
+    payroll(&app).await;
+    let client = client(&app, Trust::Verified).await;
+    app.catch_up().await;
+    let (path, page) = somebody.visit(&asking(&client, "openid%20salaries%3Aread")).await;
+    assert!(!page.text().contains("Acme"), "{}", page.text());
+    let page = somebody.act(&page, &path, "email_code/send", &[("identifier", "new@example.test")]).await;
+    assert!(!page.text().contains("Acme"), "{}", page.text());
+    let (_, mail) = app.mail("new@example.test").await;
+    let link = mail.lines().rfind(|line| line.contains("/ui/link#")).expect("a link");
+    let token = link.rsplit('.').next().expect("a token");
+    let mut elsewhere = Person::new(&app);
+    let other = elsewhere.act(&page, &path, "email_link/redeem", &[("token", token)]).await;
+    assert_eq!(other.status, 404, "{}", other.text());
+    let page = somebody.act(&page, &path, "email_link/redeem", &[("token", token)]).await;
+    assert_eq!(title(&page), "Sign in with your organization", "{}", page.text());
+    assert!(page.text().contains("Sign in with Acme directory"), "{}", page.text());
 }

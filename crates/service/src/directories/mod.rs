@@ -36,7 +36,7 @@ pub use entrance::proved;
 pub use linked::{Linked, unlink_one};
 pub use rejection::record_rejection;
 pub use signing_out::{SWEEPING, Whom, remember, sign_out};
-pub use store::{discover, find, list_of_account, list_of_member, standing, unlink};
+pub use store::{Discovered, discover, find, list_of_account, list_of_member, standing, unlink};
 
 use crate::{
     connections::Entry,

@@ -11,6 +11,7 @@ mod linking;
 mod managing;
 mod never_by_address;
 mod provisioned;
+mod quiet;
 mod recency;
 mod required;
 mod signing_out;
