@@ -126,7 +126,7 @@ test('11 no page of ours is shown inside another', async () => {
   const visit = await visitor(one)
   const { page } = visit
   await register(visit, someone('Lia Castro'))
-  const paths = ['/ui/sign-in', '/ui/register', '/ui/recover', '/ui/link', '/ui/invitation', '/nowhere', '/connect/logout', '/connect/authorize?client_id=nobody']
+  const paths = ['/ui/sign-in', '/ui/register', '/ui/recover', '/ui/link', '/ui/invitation', '/nowhere', '/o/nowhere', '/connect/logout', '/connect/authorize?client_id=nobody']
   for (const name of ['security', 'sessions', 'apps', 'keys', 'organizations', 'activity']) paths.push(`/ui/account/${name}`)
   const site = await website(() => paths.map((path) => `<iframe src="${issuer}${path}"></iframe>`).join(''))
   await page.goto(`http://127.0.0.1:${site.port}/`)

@@ -39,10 +39,8 @@ export const rejections = async (place) =>
  * - `signOut(page, who)`: they sign out there;
  * - `mistakes`: what could be entered instead, the step of the test that notices it, and what the explanation says;
  * - `stop()`.
- *
- * `joins`: it asserts addresses in ID tokens, so that people can join by it.
  */
-export const walkDirectory = (name, open, { joins = true } = {}) =>
+export const walkDirectory = (name, open) =>
   describe(name, () => {
     let browser, directory, app, place, connection, page, person, linked
     before(async () => {
@@ -88,7 +86,7 @@ export const walkDirectory = (name, open, { joins = true } = {}) =>
       connection = await connect()
       const { ok, steps } = await examine(connection)
       assert.ok(ok, JSON.stringify(steps))
-      assert.deepEqual(steps.map(({ step }) => step), ['redirect_uri', 'metadata', 'metadata_content', 'keys', 'key'])
+      assert.deepEqual(steps.map(({ step }) => step), ['redirect_uri', 'metadata', 'metadata_content', 'keys', 'key', 'userinfo'])
       assert.ok(steps[0].explanation.includes(connection.redirect_uri))
       await directory.allow(connection)
     })
@@ -118,6 +116,18 @@ export const walkDirectory = (name, open, { joins = true } = {}) =>
       await page.goto(again.url)
       assert.equal(claims((await app.redeemed(page, again)).id_token).sub, said.sub)
       assert.equal((await page.request.get(`${issuer}/v1/account`)).status(), 401)
+    })
+
+    step('the address that the organization hands out signs them in without an application', async () => {
+      const other = await (await browser.newContext({ locale: 'en-US' })).newPage()
+      await enter(other, 'member', { url: `${issuer}/o/${place.slug}` })
+      await other.waitForSelector('text=You are signed in to Acme')
+      const request = ask({ prompt: 'none' })
+      await other.goto(request.url)
+      assert.equal(claims((await app.redeemed(other, request)).id_token).sub, claims(linked.id_token).sub)
+      await other.goto(`${issuer}/o/${place.slug}`)
+      assert.match(await other.innerText('main'), /You are signed in to Acme/)
+      await other.context().close()
     })
 
     step('where more is required than the word of a directory, they also prove their account', async () => {
@@ -151,7 +161,7 @@ export const walkDirectory = (name, open, { joins = true } = {}) =>
       await elsewhere.close()
     })
 
-    const joining = async () => {
+    step('where a verified domain vouches for their address, somebody new joins by signing in', async () => {
       await verifyDomain(place, directory.domain)
       const path = `/connections/${connection.id}`
       const { etag } = await place.manage('GET', path)
@@ -170,9 +180,7 @@ export const walkDirectory = (name, open, { joins = true } = {}) =>
       await joined.goto(again.url)
       assert.equal(claims((await app.redeemed(joined, again)).id_token).sub, sub)
       await joined.context().close()
-    }
-
-    if (joins) step('where a verified domain vouches for their address, somebody new joins by signing in', joining)
+    })
 
     step('whoever signs out there is signed out here', async () => {
       const other = await (await browser.newContext({ locale: 'en-US' })).newPage()

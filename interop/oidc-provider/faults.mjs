@@ -62,6 +62,28 @@ export const signIns = (key, other, client_id) => {
   ]
 }
 
+/** ID tokens without an address, what its userinfo endpoint answers instead, and what the organization reads about it. */
+export const newcomers = (key) => {
+  const { tokens } = claiming(key, () => ({ email: undefined, email_verified: undefined }))
+  const unread = /^the directory asserts no address.*the userinfo endpoint of the directory could not be read/
+  const failing = (body, ctx) => {
+    ctx.status = 500
+    return {}
+  }
+  const signedOne = (body, ctx) => {
+    ctx.type = 'application/jwt'
+    return token(body, key)
+  }
+  return [
+    ['userinfo about another subject', (body) => ({ ...body, sub: 'somebody-else' }), /answered about another person/],
+    ['userinfo without a subject', ({ sub, ...body }) => body, /answered about another person/],
+    ['a userinfo endpoint that fails', failing, unread],
+    ['a userinfo endpoint that is slow', async (body) => (await sleep(4_000), body), unread],
+    ['a huge answer of the userinfo endpoint', (body) => ({ ...body, padding: 'x'.repeat(100_000) }), unread],
+    ['a signed answer of the userinfo endpoint', signedOne, unread],
+  ].map(([name, userinfo, words]) => [name, { tokens, userinfo }, words])
+}
+
 /** What its documents say instead, the step of the connection test that notices it, and what the explanation says. */
 export const documents = (issuer) => {
   const saying = (change) => ({ metadata: (body) => ({ ...body, ...change }) })

@@ -28,8 +28,8 @@ export function token(claims, { alg, privateKey, jwk, secret }) {
 }
 
 /**
- * A provider at which one person is signed in. `fault` says how it misbehaves, by where: `metadata`, `keys`, `tokens`
- * (each gets the body and gives another one, or changes the context) and `answer` (the address that the browser is sent
+ * A provider at which one person is signed in. `fault` says how it misbehaves, by where: `metadata`, `keys`, `tokens`,
+ * `userinfo` (each gets the body and gives another one, or changes the context) and `answer` (the address that the browser is sent
  * to). `redeemed` is how many codes it was sent.
  */
 export function provider({ issuer, client_id, client_secret, redirect_uri, subject, key, others = [] }) {
@@ -59,7 +59,7 @@ export function provider({ issuer, client_id, client_secret, redirect_uri, subje
     if (ctx.path.startsWith('/interaction/')) return enter(ctx)
     if (ctx.path === '/token') self.redeemed += 1
     await next()
-    const where = { '/.well-known/openid-configuration': 'metadata', '/jwks': 'keys', '/token': 'tokens' }[ctx.path]
+    const where = { '/.well-known/openid-configuration': 'metadata', '/jwks': 'keys', '/token': 'tokens', '/me': 'userinfo' }[ctx.path]
     if (self.fault[where]) ctx.body = await self.fault[where](ctx.body, ctx)
     const location = ctx.response.get('location')
     if (self.fault.answer && location?.startsWith(redirect_uri)) ctx.set('location', self.fault.answer(new URL(location)).href)

@@ -7,11 +7,11 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import { after, before, describe, test } from 'node:test'
 import { launch, signIn } from '../lib/browser.mjs'
-import { directoryPort } from '../lib/directory.mjs'
+import { directoryPort, rejections } from '../lib/directory.mjs'
 import { platformKey } from '../lib/operator.mjs'
 import { call, found, join } from '../lib/organization.mjs'
 import { application, claims } from '../lib/relying.mjs'
-import { documents, signIns } from './faults.mjs'
+import { documents, newcomers, signIns } from './faults.mjs'
 import { ecKey, provider, rsaKey } from './provider.mjs'
 
 const client = { client_id: 'porteiro', client_secret: 'a-secret-that-the-provider-made' }
@@ -21,7 +21,7 @@ const [honest, twin] = ['localhost', '127.0.0.1'].map((host) => `https://${host}
 describe('a directory that misbehaves (oidc-provider)', () => {
   let browser, app, place, log, page, person, providers, connections, server, sub
   const connect = (issuer, name) => {
-    const definition = { name, issuer, ...client, client_authentication: 'client_secret_post', algorithm: 'RS256' }
+    const definition = { name, issuer, ...client, client_authentication: 'client_secret_post', algorithm: 'RS256', jit_role: 'member' }
     return place.manage('POST', '/connections', definition)
   }
   const serve = async () => {
@@ -103,6 +103,17 @@ describe('a directory that misbehaves (oidc-provider)', () => {
     assert.deepEqual(await refused(elsewhere, twin), ['the answer arrived at the address of another connection'])
     assert.deepEqual([providers[honest].redeemed, providers[twin].redeemed], before, 'no code is sent to either')
   })
+
+  for (const [name, fault, words] of newcomers(key)) {
+    test(`nobody joins: ${name}`, { timeout: 60_000 }, async () => {
+      providers[twin].fault = fault
+      await go(ask(), twin)
+      await page.waitForSelector('text=/That did not sign you in|You need an account that is already a member/')
+      providers[twin].fault = {}
+      assert.deepEqual(await page.locator('button[value="claim/new"]').count(), 0)
+      assert.match((await rejections(place))[0], words)
+    })
+  }
 
   for (const [name, fault, step, words] of documents(honest)) {
     test(`explained by the connection test: ${name}`, { timeout: 60_000 }, async () => {

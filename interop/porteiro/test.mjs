@@ -4,4 +4,4 @@ import { walkDirectory } from '../lib/directory.mjs'
 import { upstream } from './upstream.mjs'
 
 // It says addresses only at its userinfo endpoint.
-walkDirectory('another Porteiro is the directory of an organization', upstream, { joins: false })
+walkDirectory('another Porteiro is the directory of an organization', upstream)

@@ -13,6 +13,9 @@ const issuer = `https://127.0.0.1:${directoryPort}`
 const database = `${PORTEIRO_DATABASE_URL}_upstream`
 const at = { database, issuer }
 
+/** That of its people. */
+const domain = 'supplier-of-acme.org'
+
 const sql = (text) => promisify(execFile)('psql', ['-Xq', PORTEIRO_DATABASE_URL, '-c', text])
 const name = new URL(database).pathname.slice(1)
 
@@ -51,13 +54,15 @@ export async function upstream(browser) {
   const { client_id } = await createClient(metadata, undefined, at)
   const people = {}
   for (const who of ['member', 'stranger']) {
-    const { page, person } = await newcomer(browser, `${who} there`, 'password', { at: issuer, output })
+    const where = { at: issuer, output, address: `${who}@${domain}` }
+    const { page, person } = await newcomer(browser, `${who} there`, 'password', where)
     await page.context().close()
     people[who] = person
   }
   return {
     said: running.said,
     issuer,
+    domain,
     client_id,
     client_authentication: 'private_key_jwt',
     algorithm: 'ES256',

@@ -106,6 +106,7 @@ const HOUSES: &[House] = &[
                 name: "doors",
                 rooms: &[
                     "federation",
+                    "organization_sign_in",
                     "oauth/registration",
                     "oauth/client_documents",
                     "oauth/authorization",

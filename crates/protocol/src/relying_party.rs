@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 pub use logout::{LogoutTokenError, SignedOut, check_logout_token};
+pub use userinfo::{OtherSubject, add_userinfo};
 
 use crate::{jose::Algorithm, time::OffsetDateTime};
 
@@ -20,6 +21,7 @@ pub struct Provider {
     pub authorization_endpoint: String,
     pub token_endpoint: String,
     pub jwks_uri: String,
+    pub userinfo_endpoint: Option<String>,
     /// It names itself in every authorization response (RFC 9207 §3).
     pub sends_iss: bool,
     /// It puts the claims into ID tokens for which a request asks (Core §5.5).
@@ -75,6 +77,7 @@ impl Provider {
             authorization_endpoint: endpoint("authorization_endpoint")?,
             token_endpoint: endpoint("token_endpoint")?,
             jwks_uri: endpoint("jwks_uri")?,
+            userinfo_endpoint: endpoint("userinfo_endpoint").ok(),
             sends_iss: document["authorization_response_iss_parameter_supported"] == true,
             takes_claims: document["claims_parameter_supported"] == true,
         })
@@ -214,3 +217,4 @@ fn is_for(claims: &Value, client_id: &str) -> bool {
 mod logout;
 #[cfg(test)]
 mod tests;
+mod userinfo;

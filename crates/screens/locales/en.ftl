@@ -165,6 +165,8 @@ claim-attach = Link and continue
 organization-title = Choose an organization
 organization-text = Where do you want to use { $app }?
 organization-suspended = Suspended: no one can act for it right now
+organization-done-title = You are signed in to { $organization }
+organization-done-text = Open the apps that your organization uses. They will not ask you to sign in again in this browser.
 device-title = Connect a device
 device-sign-in = Sign in first. Then type the code your device shows.
 device-text = Type the code your device shows.
@@ -502,6 +504,8 @@ denied-session-title = You were signed out in the meantime
 denied-session-text = Sign in again to continue.
 denied-request-title = We can’t continue
 denied-request-text = The app can’t get what it asked for with your account. Go back to the app.
+denied-organization-title = We can’t open this organization
+denied-organization-text = There is no such organization here, or your account can’t use it now. Check the address with whoever gave it to you.
 denied-cancelled-title = Stopped
 denied-cancelled-text = Nothing was changed.
 

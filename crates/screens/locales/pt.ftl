@@ -165,6 +165,8 @@ claim-attach = Vincular e continuar
 organization-title = Escolha uma organização
 organization-text = Onde você quer usar { $app }?
 organization-suspended = Suspensa: ninguém pode agir por ela agora
+organization-done-title = Você entrou em { $organization }
+organization-done-text = Abra os aplicativos que a sua organização usa. Neste navegador, eles não vão pedir que você entre de novo.
 device-title = Conectar um dispositivo
 device-sign-in = Primeiro, entre na sua conta. Depois, digite o código que o seu dispositivo mostra.
 device-text = Digite o código que o seu dispositivo mostra.
@@ -502,6 +504,8 @@ denied-session-title = Sua sessão terminou nesse meio-tempo
 denied-session-text = Entre de novo para continuar.
 denied-request-title = Não podemos continuar
 denied-request-text = Não é possível atender ao pedido do aplicativo com a sua conta. Volte para o aplicativo.
+denied-organization-title = Não podemos abrir esta organização
+denied-organization-text = Esta organização não existe aqui, ou a sua conta não pode usá-la agora. Confira o endereço com quem o passou a você.
 denied-cancelled-title = Cancelado
 denied-cancelled-text = Nada foi alterado.
 

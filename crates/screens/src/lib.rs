@@ -85,6 +85,7 @@ fn pages() -> Router<Arc<Screens>> {
         .route("/.well-known/change-password", get(doors::change_password))
         .route("/.well-known/passkey-endpoints", get(doors::passkey_endpoints))
         .route("/ui/sign-in", get(flow::sign_in))
+        .route("/o/{organization}", get(flow::organization))
         .route("/ui/register", get(flow::register))
         .route("/ui/recover", get(flow::recover))
         .route("/ui/step-up", get(flow::step_up))

@@ -26,6 +26,7 @@ pub mod invitations;
 pub mod management;
 pub mod members;
 pub mod oauth;
+pub mod organization_sign_in;
 pub mod organizations;
 pub mod permissions;
 pub mod personal_data;

@@ -8,7 +8,7 @@ use crate::{
     jobs::{self, Host, JobKind},
     limits, mail,
     oauth::{self, token_request::Grant},
-    personal_data, sms, web_push,
+    organization_sign_in, personal_data, sms, web_push,
 };
 
 /// Read by the floors below through [`App::registers`].
@@ -27,6 +27,7 @@ pub const REGISTERS: Registers = Registers {
         &oauth::authorization::AuthorizationPurpose,
         &oauth::client_documents::ClientDocumentPurpose,
         &oauth::device::DevicePurpose,
+        &organization_sign_in::OrganizationPurpose,
     ],
     dependents: &[
         oauth::authorization::DEPENDENT,

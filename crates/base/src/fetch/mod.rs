@@ -104,19 +104,30 @@ impl Fetcher {
         self.get(to, url, "application/json", wanted, |body| json::parse_strict(&body, MAX_DEPTH).ok()).await
     }
 
-    /// The same, and for how many seconds it says that it may be kept; none where it says nothing.
+    /// The same with an access token (RFC 6750 §2.1): what a userinfo endpoint says about a person.
+    pub async fn get_json_as(
+        &self,
+        to: Destination,
+        url: &str,
+        bearer: &str,
+        limit: usize,
+    ) -> Result<Value, FetchError> {
+        let dress =
+            |request: RequestBuilder| request.bearer_auth(bearer).header(header::ACCEPT, "application/json");
+        self.exchange(to, Method::GET, url, dress, async |answer| document(answer, limit).await).await
+    }
+
+    /// The same without a token, and for how many seconds it says that it may be kept; none where it says nothing.
     pub async fn get_cacheable_json(
         &self,
         to: Destination,
         url: &str,
         limit: usize,
     ) -> Result<(Value, Option<u64>), FetchError> {
-        let wanted = Wanted { media: is_json, limit };
         let dress = |request: RequestBuilder| request.header(header::ACCEPT, "application/json");
         self.exchange(to, Method::GET, url, dress, async |answer| {
             let lifetime = caching::lifetime(answer.headers());
-            let document = json::parse_strict(&body(answer, &wanted).await?, MAX_DEPTH);
-            Ok((document.map_err(|_| "does not match its content type")?, lifetime))
+            Ok((document(answer, limit).await?, lifetime))
         })
         .await
     }
@@ -143,15 +154,10 @@ impl Fetcher {
         form: &[(&str, &str)],
         limit: usize,
     ) -> Result<Value, FetchError> {
-        let wanted = Wanted { media: is_json, limit };
         let dress = |request: RequestBuilder| {
             with_form(request, auth, form).header(header::ACCEPT, "application/json")
         };
-        self.exchange(to, Method::POST, url, dress, async |answer| {
-            let document = json::parse_strict(&body(answer, &wanted).await?, MAX_DEPTH);
-            document.map_err(|_| "does not match its content type")
-        })
-        .await
+        self.exchange(to, Method::POST, url, dress, async |answer| document(answer, limit).await).await
     }
 
     /// Returns the status; the body is not read.
@@ -331,6 +337,11 @@ async fn body(mut answer: reqwest::Response, wanted: &Wanted) -> Result<Vec<u8>,
         body.extend_from_slice(&chunk);
     }
     Ok(body)
+}
+
+async fn document(answer: reqwest::Response, limit: usize) -> Result<Value, &'static str> {
+    let body = body(answer, &Wanted { media: is_json, limit }).await?;
+    json::parse_strict(&body, MAX_DEPTH).map_err(|_| "does not match its content type")
 }
 
 fn media_type(headers: &HeaderMap) -> Option<String> {

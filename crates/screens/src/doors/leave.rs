@@ -22,6 +22,14 @@ pub enum Next {
     },
     /// Back to the device, which polls for the result.
     Device(Outcome),
+    /// Signed in to an organization, without a client.
+    Organization {
+        name: String,
+        /// Only its directory vouches for the person, who has no account page here.
+        confined: bool,
+    },
+    /// The organization is not available to the person.
+    NoOrganization,
     /// Signed in, without a client.
     Nowhere,
 }
@@ -50,6 +58,12 @@ impl Next {
                 (_, Some("expired_token")) => Outcome::Expired,
                 (_, _) => Outcome::Refused,
             })),
+            "organization" => Some(match next["organization"]["name"].as_str() {
+                Some(name) => {
+                    Self::Organization { name: name.to_owned(), confined: next["confined"] == true }
+                }
+                None => Self::NoOrganization,
+            }),
             _ => Some(Self::Nowhere),
         }
     }
@@ -72,6 +86,12 @@ struct DeviceDone<'a> {
     outcome: Outcome,
 }
 
+#[derive(Template)]
+#[template(path = "organization_done.html")]
+struct OrganizationDone<'a> {
+    s: &'a Shell,
+}
+
 /// After a form, a page that continues by itself: `form-action` would apply our policy to the client's own redirects.
 /// Without a form, a plain redirect.
 pub fn leave(
@@ -89,7 +109,13 @@ pub fn leave(
         client.map(ToOwned::to_owned).or(host).unwrap_or_else(|| shell.t("an-app"))
     };
     match next {
-        Next::Nowhere => page::see_other("/ui/account"),
+        Next::Nowhere | Next::NoOrganization => page::see_other("/ui/account"),
+        Next::Organization { confined: false, .. } => page::see_other("/ui/account/organizations"),
+        Next::Organization { name, confined: true } => {
+            let title = shell.t1("organization-done-title", "organization", name);
+            let shell = shell.titled(title);
+            page::send(screens, &shell, Policy::Flow, StatusCode::OK, &OrganizationDone { s: &shell })
+        }
         Next::Device(outcome) => {
             let title = shell.t(match outcome {
                 Outcome::Approved => "device-done-title",

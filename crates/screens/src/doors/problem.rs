@@ -47,6 +47,7 @@ impl Ended {
             b"recovery_held" => ("denied-held-title", "denied-held-text"),
             b"session_ended" => ("denied-session-title", "denied-session-text"),
             b"request_refused" => ("denied-request-title", "denied-request-text"),
+            b"no_organization" => ("denied-organization-title", "denied-organization-text"),
             b"deletion_requested" => ("deletion-requested-title", "deletion-requested-text"),
             b"cancelled" => ("denied-cancelled-title", "denied-cancelled-text"),
             _ => ("problem-internal-title", "problem-internal-text"),

@@ -147,7 +147,11 @@ fn denied(screens: &Screens, visit: &Visit, flow: &Flow, typed: &Typed, after_fo
         Some(next @ (Next::Redirect { .. } | Next::FormPost { .. } | Next::Device(_))) => {
             return leave(screens, visit.language, &next, typed.app(), after_form);
         }
-        Some(Next::Nowhere) | None => {}
+        Some(Next::NoOrganization) => {
+            let ended = Ended::code("no_organization").again("/ui/sign-in");
+            return problem(screens, visit.language, "/ui/account", StatusCode::OK, &ended);
+        }
+        Some(Next::Organization { .. } | Next::Nowhere) | None => {}
     }
     let ended = match flow.reason.as_deref() {
         Some("no_account") => Ended::code("no_account").again("/ui/sign-in"),

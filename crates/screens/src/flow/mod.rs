@@ -36,6 +36,18 @@ pub async fn sign_in(State(screens): State<Arc<Screens>>, request: Request) -> R
     begin(&screens, request, "sign_in").await
 }
 
+/// The address that an organization hands to its people.
+pub async fn organization(
+    State(screens): State<Arc<Screens>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    let (parts, _) = request.into_parts();
+    let visit = Visit::new(&parts).for_session(&screens).await;
+    let what = json!({"kind": "sign_in", "organization": name, "locale": visit.language.service()});
+    visit.done(begun(&screens, &visit, &parts.headers, &what).await)
+}
+
 pub async fn register(State(screens): State<Arc<Screens>>, request: Request) -> Response {
     begin(&screens, request, "register").await
 }
@@ -92,6 +104,15 @@ pub async fn open(screens: &Screens, visit: &Visit, what: &Value, back: &str) ->
 async fn opened(screens: &Screens, visit: &Visit, caller: &Caller, what: &Value, back: &str) -> Response {
     let reply = caller.call(&screens.service, Method::POST, "/v1/flows", Some(what)).await;
     let Some(id) = reply.body["id"].as_str() else {
+        // What the browser holds already was enough, or leads nowhere.
+        if reply.status.is_success() {
+            return draw::flow(screens, visit, &reply, Typed::default(), None, false);
+        }
+        // A name that no organization can have.
+        if reply.code() == "field_invalid" && what["organization"].is_string() {
+            let ended = Ended::code("not_found");
+            return problem(screens, visit.language, &visit.path, StatusCode::NOT_FOUND, &ended);
+        }
         let code = match reply.code() {
             "forbidden" => "registration_closed",
             "slow_down" => "slow_down",

@@ -7,6 +7,8 @@ use crate::language::Phrase;
 
 #[derive(Debug, Clone, Deserialize)]
 pub struct Flow {
+    /// Empty if it ended at once.
+    #[serde(default)]
     pub id: String,
     #[serde(default)]
     pub kind: String,

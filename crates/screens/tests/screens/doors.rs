@@ -73,7 +73,7 @@ async fn a_form_that_never_ends_is_not_waited_for() {
 async fn a_picture_or_frame_on_a_page_of_somebody_else_opens_no_flow() {
     let (app, _) = app().await;
     let mut ana = Person::new(&app);
-    for path in ["/ui/sign-in", "/ui/register", "/ui/recover", "/ui/step-up", "/device"] {
+    for path in ["/ui/sign-in", "/ui/register", "/ui/recover", "/ui/step-up", "/device", "/o/acme"] {
         for what in ["image", "iframe", "script", "empty"] {
             assert_eq!(ana.fetched(path, what).await.status, 403, "{path} as {what}");
         }

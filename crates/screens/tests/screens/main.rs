@@ -12,6 +12,7 @@ mod driver;
 mod flows;
 mod headers;
 mod invitation;
+mod organization;
 mod reach;
 mod review;
 mod surroundings;

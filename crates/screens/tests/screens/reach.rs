@@ -102,6 +102,7 @@ async fn front(ana: &mut Person) {
     assert!(ana.get("/.well-known/passkey-endpoints").await.json()["manage"].is_string());
     assert_eq!(title(&ana.get("/ui/link").await), "Almost there");
     assert_eq!(ana.get("/ui/federation/x?state=y.z&code=c").await.status, 404, "an answer to no flow");
+    assert_eq!(ana.get("/o/..%2f..%2faccount").await.status, 303, "a name like another");
     assert_eq!(ana.get("/ui/look/7a1f5c-none.css").await.status, 200);
     assert_eq!(ana.get("/ui/look/nothing").await.status, 404);
     let worker = ana.get("/ui/worker.js?lang=pt").await;

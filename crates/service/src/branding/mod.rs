@@ -62,10 +62,10 @@ pub fn logo_path(owner: &Owner, digest: &str) -> String {
     }
 }
 
-/// The audience of a page: the client of the request, and what is known of the organization.
+/// The audience of a page: the client of the request, if there is one, and what is known of the organization.
 #[derive(Debug, Clone, Copy)]
 pub struct Audience<'a> {
-    pub client: &'a Client,
+    pub client: Option<&'a Client>,
     /// The organization the person acts for, once it is known.
     pub acting_for: Option<&'a Organization>,
     /// The organization that the request names, by id or slug.
@@ -78,8 +78,7 @@ pub async fn shown(
     reader: &impl Reader,
     audience: Audience<'_>,
 ) -> Result<Option<Value>, StoreError> {
-    let client = audience.client;
-    if !decide::may_have_branding(client.trust) {
+    if audience.client.is_some_and(|client| !decide::may_have_branding(client.trust)) {
         return Ok(None);
     }
     if let Some(organization) = organization(reader, audience).await? {
@@ -88,6 +87,7 @@ pub async fn shown(
             return Ok(Some(worn(app, "organization", &owner, brand, Some(organization.name))));
         }
     }
+    let Some(client) = audience.client else { return Ok(None) };
     let owner = Owner::Client(client.id.clone());
     let brand = store::find(reader, &owner).await?.filter(|brand| !brand.is_plain());
     Ok(brand.map(|brand| worn(app, "client", &owner, brand, client.metadata.client_name.clone())))
@@ -98,7 +98,8 @@ async fn organization(
     reader: &impl Reader,
     audience: Audience<'_>,
 ) -> Result<Option<Organization>, StoreError> {
-    let found = match (audience.acting_for, audience.named, audience.client.organization) {
+    let own = audience.client.and_then(|client| client.organization);
+    let found = match (audience.acting_for, audience.named, own) {
         (Some(organization), _, _) => Some(organization.clone()),
         (None, Some(text), own) => {
             let named = organizations::find_named(reader, &Name::parse(text)).await?;

@@ -1,6 +1,7 @@
 //! Which connections may be configured. Pure.
 
 use porteiro_protocol::{jose::Algorithm, plain_text};
+use serde_json::Value;
 use url::{Host, Url};
 
 use super::ClientAuthentication;
@@ -45,6 +46,15 @@ impl Entry {
             return Err(unfit("subject_claim", "must be the name of a claim, such as sub or oid"));
         }
         Ok(())
+    }
+
+    /// Whether an ID token lacks a claim by which people enter: the address that a domain vouches for and the word that it
+    /// is verified, or the id of the person whom SCIM provisioned.
+    pub(super) fn lacks(&self, claims: &Value) -> bool {
+        let is_unverified = claims["email_verified"].is_null() && !self.authoritative;
+        let lacks_address = claims["email"].is_null() || is_unverified;
+        let lacks_id = claims[&self.subject_claim].is_null();
+        (self.jit_role.is_some() && lacks_address) || (self.match_provisioned && lacks_id)
     }
 }
 
@@ -124,7 +134,32 @@ pub fn is_own_endpoint(issuer: &str, endpoint: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn only_what_somebody_needs_to_enter_is_missed() {
+        let closed = Entry {
+            subject_claim: "oid".into(),
+            jit_role: None,
+            authoritative: false,
+            match_provisioned: false,
+        };
+        let joining = Entry { jit_role: Some("member".into()), ..closed.clone() };
+        let believed = Entry { authoritative: true, ..joining.clone() };
+        let matching = Entry { match_provisioned: true, ..closed.clone() };
+        for (claims, lacks) in [
+            (json!({}), [false, true, true, true]),
+            (json!({"email": "a@b.test"}), [false, true, false, true]),
+            (json!({"email": "a@b.test", "email_verified": false}), [false, false, false, true]),
+            (json!({"email": "a@b.test", "email_verified": true}), [false, false, false, true]),
+            (json!({"email_verified": true, "oid": "1"}), [false, true, true, false]),
+        ] {
+            let found = [&closed, &joining, &believed, &matching].map(|entry| entry.lacks(&claims));
+            assert_eq!(found, lacks, "{claims}");
+        }
+    }
 
     #[test]
     fn the_endpoints_of_a_directory_are_at_its_issuers_domain() {

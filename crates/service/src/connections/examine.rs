@@ -1,12 +1,12 @@
 //! The test of a connection: each step that a sign-in takes without the person, and what to do about the first that fails.
 
-use porteiro_protocol::jose::Algorithm;
+use porteiro_protocol::{jose::Algorithm, relying_party::Provider};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    Connection, Unusable,
+    Connection, Owner, Unusable,
     providers::{fit, keys, metadata, metadata_url},
     redirect_uri,
 };
@@ -16,7 +16,8 @@ use crate::App;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "ConnectionTestStep")]
 pub struct Examined {
-    /// `redirect_uri`, `metadata`, `metadata_content`, `keys` or `key`, in this order. The test ends with the first that fails.
+    /// `redirect_uri`, `metadata`, `metadata_content`, `keys`, `key` or, for an organization's directory, `userinfo`, in
+    /// this order. The test ends with the first that fails.
     pub step: &'static str,
     pub ok: bool,
     /// What was found, or what to change.
@@ -70,7 +71,27 @@ async fn run(app: &App, connection: &Connection, steps: &mut Vec<Examined>) -> R
         return Err(failed("key", text));
     }
     steps.push(passed("key", "There is a key for the configured algorithm."));
+    steps.extend(match connection.owner {
+        Owner::Deployment => None,
+        Owner::Organization(_, _) => Some(passed("userinfo", userinfo(&provider, &document))),
+    });
     Ok(())
+}
+
+/// Where the address of a person is read who may join. Without a person nobody can try it.
+fn userinfo(provider: &Provider, document: &Value) -> String {
+    let instead =
+        "If people join by this connection, the ID tokens must have the claims email and email_verified.";
+    match (&provider.userinfo_endpoint, document["userinfo_endpoint"].as_str()) {
+        (Some(endpoint), _) => {
+            format!("What the ID token of a newcomer does not say is read from {endpoint}")
+        }
+        (None, Some(said)) => {
+            let said: String = said.chars().take(200).collect();
+            format!("The userinfo_endpoint {said:?} is not at the issuer's domain and is not used. {instead}")
+        }
+        (None, None) => format!("The metadata names no userinfo_endpoint. {instead}"),
+    }
 }
 
 fn unreachable(url: &str) -> String {

@@ -11,6 +11,7 @@ use porteiro_protocol::{
 };
 use serde_json::{Value, json};
 use url::form_urlencoded;
+use zeroize::Zeroizing;
 
 use super::{
     ClientAuthentication, Connection, Secrets,
@@ -43,6 +44,8 @@ pub struct Verified {
     pub asserted: Asserted,
     /// All claims of the ID token.
     pub claims: Value,
+    /// For the userinfo endpoint.
+    pub(super) access_token: Option<Zeroizing<String>>,
 }
 
 impl std::fmt::Debug for Verified {
@@ -67,8 +70,8 @@ pub async fn exchange(
     if !known.provider.accepts_iss(answer.iss, &connection.issuer) {
         return Err("the answer names another issuer");
     }
-    let token = redeem(app, connection, &known, secrets, answer.code).await?;
-    let verified = verify(app, connection, known, &token).await?;
+    let tokens = redeem(app, connection, &known, secrets, answer.code).await?;
+    let verified = verify(app, connection, known, &tokens.id_token).await?;
     let expected = Expected {
         issuer: &connection.issuer,
         client_id: &connection.client_id,
@@ -76,7 +79,7 @@ pub async fn exchange(
         now: app.clock.now(),
     };
     let asserted = check_id_token(&verified.payload, &expected).map_err(IdTokenError::as_str)?;
-    Ok(Verified { asserted, claims: verified.payload })
+    Ok(Verified { asserted, claims: verified.payload, access_token: tokens.access_token })
 }
 
 /// Verifies a logout token of the connection's provider.
@@ -98,13 +101,31 @@ pub async fn read_logout(app: &App, connection: &Connection, token: &str) -> Res
     check_logout_token(&verified.payload, &expected).map_err(LogoutTokenError::as_str)
 }
 
+/// A token response, as far as it is read.
+struct Tokens {
+    id_token: String,
+    access_token: Option<Zeroizing<String>>,
+}
+
+impl Tokens {
+    fn read(answer: &Value) -> Result<Self, &'static str> {
+        let token = |name: &str| answer[name].as_str().map(str::to_owned);
+        // RFC 6749 §7.1: a token of another type is not used.
+        let is_bearer = answer["token_type"].as_str().is_some_and(|it| it.eq_ignore_ascii_case("bearer"));
+        Ok(Self {
+            id_token: token("id_token").ok_or("the provider returned no ID token")?,
+            access_token: token("access_token").filter(|_| is_bearer).map(Zeroizing::new),
+        })
+    }
+}
+
 async fn redeem(
     app: &App,
     connection: &Connection,
     known: &Known,
     secrets: &Secrets,
     code: &str,
-) -> Result<String, &'static str> {
+) -> Result<Tokens, &'static str> {
     let redirect_uri = redirect_uri(app, connection.id).ok_or("there is no page for answers")?;
     let mut form = vec![
         ("grant_type", "authorization_code"),
@@ -140,9 +161,7 @@ async fn redeem(
     let basic = basic.as_ref().map(|(user, password)| (user.as_str(), password.as_str()));
     let url = &known.provider.token_endpoint;
     let answer = app.fetcher.exchange_form(connection.destination(), url, basic, &form, LARGEST).await;
-    let answer = answer.map_err(|_| "the provider did not exchange the code")?;
-    let token = answer["id_token"].as_str().map(str::to_owned);
-    token.ok_or("the provider returned no ID token")
+    Tokens::read(&answer.map_err(|_| "the provider did not exchange the code")?)
 }
 
 /// RFC 7523 §3, with the provider's issuer as its only audience: no other server can use it.

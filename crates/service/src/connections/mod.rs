@@ -5,7 +5,7 @@
 //!    there, and the one algorithm of its ID tokens ([`decide`]).
 //! 2. Its metadata and keys are fetched and kept for a while ([`providers`]).
 //! 3. A person is sent there with a request of their flow ([`request`]); the answer is exchanged for an ID token, which
-//!    is verified ([`exchange`]).
+//!    is verified ([`exchange`]). What it does not say about a newcomer, a directory may say elsewhere ([`userinfo`]).
 //! 4. A test runs the same steps and explains the first that fails ([`examine`]).
 //!
 //! What an identity leads to is not decided here: `credentials/federated` links it to an account, `directories` to a
@@ -18,6 +18,7 @@ mod providers;
 mod recency;
 mod request;
 mod store;
+mod userinfo;
 
 use porteiro_protocol::{
     id::{ConnectionId, OrganizationId},
@@ -32,6 +33,7 @@ pub use providers::{Providers, Unusable};
 pub use recency::{Recency, Requested};
 pub use request::{Secrets, redirect_uri, request};
 pub use store::{find, insert, list, organizations, replace};
+pub use userinfo::{UserinfoError, complete};
 
 use crate::{
     App,

@@ -23,7 +23,7 @@ use crate::App;
 const BELIEVED: Duration = Duration::minutes(10);
 const BETWEEN_SEARCHES: Duration = Duration::seconds(30);
 const AFTER_FAILURE: Duration = Duration::seconds(5);
-const LARGEST: usize = 64 * 1024;
+pub(super) const LARGEST: usize = 64 * 1024;
 const MOST_KEYS: usize = 50;
 /// So many are kept, unless they are in use.
 const MOST_SLOTS: usize = 2_000;
@@ -129,7 +129,7 @@ pub(super) async fn metadata(app: &App, connection: &Connection) -> Result<Value
 }
 
 pub(super) fn fit(document: &Value, connection: &Connection) -> Result<Provider, Unusable> {
-    let provider =
+    let mut provider =
         Provider::parse(document, &connection.issuer, connection.algorithm).map_err(Unusable::Unfit)?;
     let endpoints = [
         ("authorization_endpoint", &provider.authorization_endpoint),
@@ -137,12 +137,16 @@ pub(super) fn fit(document: &Value, connection: &Connection) -> Result<Provider,
         ("jwks_uri", &provider.jwks_uri),
     ];
     // The operator knows the endpoints of the deployment's connections.
-    let foreign = |(_, endpoint): &(&str, &String)| match connection.owner {
-        Owner::Deployment => false,
-        Owner::Organization(_, _) => !is_own_endpoint(&connection.issuer, endpoint),
+    let is_own = |endpoint: &String| match connection.owner {
+        Owner::Deployment => true,
+        Owner::Organization(_, _) => is_own_endpoint(&connection.issuer, endpoint),
     };
-    let elsewhere = endpoints.into_iter().find(foreign).map(|(name, _)| name);
-    elsewhere.map_or(Ok(provider), |name| Err(Unusable::Elsewhere(name)))
+    if let Some((name, _)) = endpoints.into_iter().find(|(_, endpoint)| !is_own(endpoint)) {
+        return Err(Unusable::Elsewhere(name));
+    }
+    // Directories work without it: those of Microsoft and Google have it under another domain.
+    provider.userinfo_endpoint = provider.userinfo_endpoint.filter(is_own);
+    Ok(provider)
 }
 
 /// The keys of its set (RFC 7517 §5). Symmetric ones are dropped: a published key is not a shared secret.

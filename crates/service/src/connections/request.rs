@@ -84,7 +84,7 @@ pub async fn request(
         .append_pair("nonce", &secrets.nonce)
         .append_pair("code_challenge", &URL_SAFE_NO_PAD.encode(verifier.challenge()))
         .append_pair("code_challenge_method", "S256");
-    // A scope alone may put claims only into userinfo (Core §5.4), which is never fetched.
+    // A scope alone may put claims only into userinfo (Core §5.4), which costs another request.
     if let (Owner::Organization(_, entry), true) = (&connection.owner, known.provider.takes_claims) {
         let names = ["email", "email_verified", "name", "preferred_username", &entry.subject_claim];
         let wanted: Map<_, _> = names.map(|name| (name.to_owned(), Value::Null)).into_iter().collect();

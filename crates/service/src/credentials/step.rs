@@ -69,6 +69,8 @@ pub struct Step<'a> {
     pub invited: Option<&'a [u8]>,
     pub credentials: &'a [Credential],
     pub challenges: &'a [Challenge],
+    /// The domain of the typed address leads to connections of an organization, which only its mailbox may learn.
+    pub has_directory: bool,
     /// How recently another provider must have authenticated the person.
     pub recency: Recency,
     /// Mails and messages sent in this flow.

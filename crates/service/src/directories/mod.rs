@@ -11,6 +11,7 @@
 //! 5. The directory signs a person out ([`sign_out`]): what rests on that session there ends (docs/decisions/0130).
 
 mod claim;
+mod coming;
 mod decide;
 mod ending;
 mod entrance;
@@ -27,6 +28,7 @@ use porteiro_protocol::{
 use serde::{Deserialize, Serialize};
 
 pub use claim::{Attached, Claim, Claimant, attach};
+pub use coming::{Held, held, may_come_by_directory};
 use decide::Provisioned;
 pub use decide::{Admission, Described};
 pub use ending::{ENDING, end_epoch};
@@ -34,7 +36,7 @@ pub use entrance::proved;
 pub use linked::{Linked, unlink_one};
 pub use rejection::record_rejection;
 pub use signing_out::{SWEEPING, Whom, remember, sign_out};
-pub use store::{discover, find, list_of_account, list_of_member, standing, unlink};
+pub use store::{Discovered, discover, find, list_of_account, list_of_member, standing, unlink};
 
 use crate::{
     connections::Entry,

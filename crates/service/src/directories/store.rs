@@ -59,21 +59,30 @@ pub async fn standing(
     rows.first().map(Identity::try_from).transpose().map_err(Into::into)
 }
 
-/// The organization whose connections addresses at this domain lead to: it has verified the domain and wants that.
-pub async fn discover(reader: &impl Reader, domain: &str) -> Result<Option<OrganizationId>, StoreError> {
+/// The organization whose connections addresses at a domain lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Discovered {
+    pub organization: OrganizationId,
+    /// Whoever types such an address is led there; otherwise only who reads its mail.
+    pub publicly: bool,
+}
+
+/// The organization that has verified the domain, if people can sign in by its connections.
+pub async fn discover(reader: &impl Reader, domain: &str) -> Result<Option<Discovered>, StoreError> {
     let rows = reader
         .rows(
             "directories.discover",
-            "SELECT d.organization_id FROM organization_domain d JOIN organization o USING (organization_id)
-             WHERE d.name = $1 AND d.state = 'verified' AND o.status = 'enabled' AND o.policy->>'discovery' = 'public'
+            "SELECT d.organization_id, coalesce(o.policy->>'discovery' = 'public', false) AS publicly
+             FROM organization_domain d JOIN organization o USING (organization_id)
+             WHERE d.name = $1 AND d.state = 'verified' AND o.status = 'enabled'
                AND EXISTS (SELECT 1 FROM organization_connection c
                            WHERE c.organization_id = d.organization_id AND c.enabled)",
             &[&domain],
         )
         .await?;
-    let read = |row| Decode::keyed::<Uuid>("organization_domain", "organization_id", row);
-    let found = rows.first().map(read).transpose()?;
-    Ok(found.map(|(_, id)| id.into()))
+    let Some(row) = rows.first() else { return Ok(None) };
+    let (row, id) = Decode::keyed::<Uuid>("organization_domain", "organization_id", row)?;
+    Ok(Some(Discovered { organization: id.into(), publicly: row.get("publicly")? }))
 }
 
 /// The identities of a connection after one of them, in the order of their ids, with the account of the member.

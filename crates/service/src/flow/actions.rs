@@ -11,7 +11,8 @@ use super::{
 };
 pub use crate::credentials::Action;
 use crate::{
-    credentials::{Definition, KINDS, field},
+    credentials::{self, Definition, KINDS, field},
+    directories::Discovered,
     limits::STEP_ADDRESS,
 };
 
@@ -90,7 +91,11 @@ pub(super) async fn run(step: &Step<'_>, action: Action, input: &Value) -> Resul
     if let Some((_, run)) = OWN.iter().chain(openings).find(|(known, _)| *known == action) {
         return run(step, input).await;
     }
-    if let Some(effect) = discovery::discovered(step, action, input).await? {
+    let discovered = discovery::discovered(step, action, input).await?;
+    if let Some(Discovered { organization, publicly: true }) = discovered {
+        return Ok(Effect::Choose { organization });
+    }
+    if let Some(effect) = discovery::led(step, action, input).await? {
         return Ok(effect);
     }
     if let Some(place) = step.facts.directory
@@ -98,10 +103,12 @@ pub(super) async fn run(step: &Step<'_>, action: Action, input: &Value) -> Resul
     {
         return run(step, input, place).await;
     }
-    let mut credentials = KINDS.iter().flat_map(|info| info.actions);
-    match credentials.find(|(known, _)| *known == action) {
+    let mut handlers = KINDS.iter().flat_map(|info| info.actions);
+    match handlers.find(|(known, _)| *known == action) {
         Some((_, run)) => {
-            let effect = run(&step.of_credential(), input).await?;
+            let credential =
+                credentials::Step { has_directory: discovered.is_some(), ..step.of_credential() };
+            let effect = run(&credential, input).await?;
             Ok(Effect::Credential(Box::new(effect)))
         }
         None => Err(Stopped::Internal("an action nobody looks at".into())),

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use porteiro_protocol::{authorization_request::Refused, error::ErrorCode, time::Duration};
+use porteiro_protocol::{
+    authorization_request::Refused, error::ErrorCode, id::OrganizationId, time::Duration,
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -240,11 +242,10 @@ async fn change(
             state.forget_session();
             Ok(true)
         }
-        Effect::Choose { organization } => {
-            if let Some(continued) = &mut state.continuation {
-                continued.organization = Some(*organization);
-            }
-            Ok(true)
+        Effect::Choose { organization } => Ok(choose(state, *organization)),
+        Effect::Lead { organization, challenge } => {
+            let is_first = credentials::consume_challenge(tx, loaded.id, *challenge).await?;
+            Ok(is_first && choose(state, *organization))
         }
         Effect::Found { continuation, level, code } => {
             let (Some(purpose), Some(account)) = (purpose::purpose_of(app, state), state.account()) else {
@@ -270,6 +271,13 @@ async fn change(
             Ok(true)
         }
     }
+}
+
+/// `false` if the flow has no request.
+fn choose(state: &mut State, organization: OrganizationId) -> bool {
+    let Some(continued) = &mut state.continuation else { return false };
+    continued.organization = Some(organization);
+    true
 }
 
 /// The same for an effect of a credential.

@@ -71,6 +71,7 @@ impl JsonSchema for NewFlow {
                 "bootstrap_key": {"type": ["string", "null"]},
                 "invitation": {"type": ["string", "null"], "description": "The secret of an invitation."},
                 "user_code": {"type": ["string", "null"], "description": "The code that a device shows."},
+                "organization": {"type": ["string", "null"], "description": "The organization to sign in to, by id or slug, with `sign_in`."},
             },
         })
     }
@@ -103,9 +104,9 @@ impl JsonSchema for Flow {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "object",
-            "required": ["id", "kind", "stage", "continue"],
+            "required": ["kind", "stage", "continue"],
             "properties": {
-                "id": {"type": "string"},
+                "id": {"type": "string", "description": "Absent if the flow ended at once."},
                 "kind": {"type": "string"},
                 "stage": {"type": "string", "description": "What the flow asks for now."},
                 "step": {"type": "integer"},

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     App,
-    connections::{self, Connection, Owner, Verified},
+    connections::{self, Connection, Owner, UserinfoError, Verified},
     credentials::{self, Rejected, federated},
     directories::{self, Admission, Attached, Claim, Claimant, Described, Vouched},
     http::RequestContext,
@@ -83,8 +83,8 @@ async fn finish(step: &Step<'_>, input: &Value, place: OrganizationId) -> Result
     let credential = step.of_credential();
     let (challenge, id) = federated::awaited(&credential, federated::PROVE)?;
     let connection = connection(step, place, id).await?;
-    let verified = federated::verified(&credential, input, challenge, &connection).await?;
-    let subject = &verified.asserted.subject;
+    let mut verified = federated::verified(&credential, input, challenge, &connection).await?;
+    let subject = &verified.asserted.subject.clone();
     let rejected = |reason: &str| Stopped::Rejected {
         by: Box::new(Rejected { organization: place, connection: connection.id, subject: subject.clone() }),
         reason: reason.to_owned(),
@@ -106,11 +106,17 @@ async fn finish(step: &Step<'_>, input: &Value, place: OrganizationId) -> Result
         }
         None => {
             let Owner::Organization(_, entry) = &connection.owner else { return Err(federated::unknown()) };
+            let unread = match connections::complete(step.app, &connection, entry, &mut verified).await {
+                Ok(()) => None,
+                Err(why @ UserinfoError::OtherSubject) => return Err(rejected(why.as_str())),
+                // Who is a member already needs nothing that it says.
+                Err(why @ UserinfoError::Unreadable) => Some(why.as_str()),
+            };
             let described = Described::read(&verified.claims, entry);
             let admission = directories::admission(&step.app.store, place, entry, &described).await?;
             let (admission, rejected) = match admission {
                 Ok(admission) => (admission, None),
-                Err(reason) => (Admission::Member, Some(reason)),
+                Err(reason) => (Admission::Member, Some(because(reason, unread))),
             };
             let claim = Claim {
                 organization: place,
@@ -128,6 +134,14 @@ async fn finish(step: &Step<'_>, input: &Value, place: OrganizationId) -> Result
             };
             Ok(Effect::Claim { claim, challenge, rejected }.into())
         }
+    }
+}
+
+/// The reason why somebody does not enter, and why the directory said too little.
+fn because(reason: String, unread: Option<&str>) -> String {
+    match unread {
+        Some(why) => format!("{reason}; {why}"),
+        None => reason,
     }
 }
 

@@ -46,10 +46,10 @@ use serde_json::Value;
 
 pub use apply::HOLD;
 pub use delivery::Delivery;
-pub use open::OpenRequest;
+pub use open::{Entering, OpenRequest};
 pub use purpose::{
-    Authentication, Choice, Completing, Continuation, Opening, Person, Prepared, Purpose, Ready, Source,
-    Standing, Work,
+    Authentication, Choice, Completing, Continuation, Entered, Opening, Person, Prepared, Purpose, Ready,
+    Source, Standing, Work,
 };
 pub use recovery::HOLD_GOOD_FOR;
 pub use representation::Answer;

@@ -58,6 +58,9 @@ pub struct OpenRequest {
     /// looked up.
     #[serde(default)]
     pub user_code: Option<String>,
+    /// The organization to sign in to, by id or slug, with `sign_in`.
+    #[serde(default)]
+    pub organization: Option<String>,
 }
 
 impl std::fmt::Debug for OpenRequest {
@@ -65,6 +68,21 @@ impl std::fmt::Debug for OpenRequest {
         write!(f, "<open {}>", self.kind.as_str())
     }
 }
+
+/// A sign-in that names an organization and serves no client.
+#[derive(Debug, Clone, Copy)]
+pub struct Entering<'a> {
+    pub app: &'a Arc<App>,
+    pub context: &'a RequestContext,
+    pub organization: &'a str,
+    pub transport: Transport,
+    /// Empty: that of the browser.
+    pub locale: &'a str,
+    pub level: Level,
+}
+
+/// The longest name of an organization that is looked for and stored.
+const LONGEST_NAME: usize = 100;
 
 pub async fn open(
     app: &Arc<App>,
@@ -81,6 +99,9 @@ pub async fn open(
     if transport == Transport::Api && !app.checked.settings.api_flows {
         return Err(FlowError::KindNotOpen("api"));
     }
+    if request.organization.is_some() {
+        return enter(app, context, &request, transport).await;
+    }
     let locale = request.locale.as_deref().unwrap_or(&context.accept_language);
     let mut state = State::new(
         request.kind.clone(),
@@ -92,6 +113,30 @@ pub async fn open(
     admit(app, context, &request, &mut state).await?;
 
     insert(app, context, state, None).await
+}
+
+/// The purpose that signs people in to organizations starts the flow.
+async fn enter(
+    app: &Arc<App>,
+    context: &RequestContext,
+    request: &OpenRequest,
+    transport: Transport,
+) -> Result<Answer, FlowError> {
+    let named = request.organization.as_deref().filter(|name| (1..=LONGEST_NAME).contains(&name.len()));
+    let named = named.filter(|_| request.kind == Kind::SignIn).ok_or_else(|| FlowError::Invalid {
+        field: "organization",
+        detail: "must be the id or slug of an organization, with the kind sign_in".into(),
+    })?;
+    let entering = Entering {
+        app,
+        context,
+        organization: named,
+        transport,
+        locale: request.locale.as_deref().unwrap_or_default(),
+        level: request.level.unwrap_or(Level::None),
+    };
+    let entered = app.registers.purposes.iter().find_map(|purpose| purpose.enter(entering));
+    entered.ok_or(FlowError::UnknownKind)?.await
 }
 
 /// Stores the flow and binds it to the browser or app that opened it.

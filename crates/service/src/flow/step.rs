@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use porteiro_protocol::{
     assurance::Level,
-    id::{FlowId, OrganizationId},
+    id::{ChallengeId, FlowId, OrganizationId},
     time::OffsetDateTime,
 };
 use serde_json::Value;
@@ -59,6 +59,7 @@ impl<'a> Step<'a> {
             invited: state.invited.as_deref(),
             credentials: self.credentials,
             challenges: self.challenges,
+            has_directory: false,
             recency: self.facts.standing.as_ref().map_or_else(Recency::default, |it| it.recency),
             sends: state.sends,
             sends_sms: self.facts.policy.sms,
@@ -94,6 +95,11 @@ pub enum Effect {
     /// The organization the person acts for.
     Choose {
         organization: OrganizationId,
+    },
+    /// The organization that a mailed link leads to, which counts once.
+    Lead {
+        organization: OrganizationId,
+        challenge: ChallengeId,
     },
     /// The request that the person named.
     Found {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The client needs an organization and names none.
-async fn needing() -> World {
+pub async fn needing() -> World {
     let world = world().await;
     world.member("ana@example.test").await;
     world.link("ana-there", "ana@example.test").await;
@@ -22,7 +22,7 @@ async fn needing() -> World {
     world
 }
 
-async fn discovery(world: &World, discovery: &str) {
+pub async fn discovery(world: &World, discovery: &str) {
     let path = format!("/v1/organizations/{}/policy", world.place);
     let tag = get(&world.app, &path, &world.key).await.header("etag").to_owned();
     let policy = json!({"discovery": discovery});
@@ -30,7 +30,7 @@ async fn discovery(world: &World, discovery: &str) {
     assert_eq!((set.status.as_u16(), &set.json()["discovery"]), (200, &json!(discovery)), "{}", set.text());
 }
 
-async fn open(world: &World, more: &[(&str, &str)]) -> Asked {
+pub async fn open(world: &World, more: &[(&str, &str)]) -> Asked {
     world.app.forget_limits().await;
     let (mut browser, verifier) = (Browser::new(&world.app), verifier());
     let answer = world.client.ask(&mut browser, &verifier, more).await;
@@ -98,6 +98,7 @@ async fn nothing_shows_while_it_is_quiet_or_the_domain_is_not_verified() {
     let world = needing().await;
     let generic = typed(&world, "email_code/send", "ana@elsewhere.test").await;
     assert_eq!(generic["body"]["stage"], "challenge", "{generic}");
+    // What is sent to the address is another matter: `quiet.rs`.
     domain(&world, "example.test", "verified").await;
     for state in ["quiet", "pending", "lapsed", "disabled", "suspended"] {
         if state == "pending" {

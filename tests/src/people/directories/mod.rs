@@ -5,15 +5,18 @@ mod confined;
 mod discovery;
 mod ended;
 mod entering;
+mod handed_out;
 mod lasting;
 mod linking;
 mod managing;
 mod never_by_address;
 mod provisioned;
+mod quiet;
 mod recency;
 mod required;
 mod signing_out;
 mod unlinking;
+mod userinfo;
 
 use std::sync::Arc;
 

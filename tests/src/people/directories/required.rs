@@ -28,7 +28,7 @@ async fn put_policy(world: &World, key: &str, policy: &Value) -> Answer {
     call(&world.app, Method::PUT, &path, key, Some(policy), &headers).await
 }
 
-async fn require(world: &World, more: Value) {
+pub async fn require(world: &World, more: Value) {
     let mut policy = json!({"require_connection": world.connection});
     for (name, value) in more.as_object().into_iter().flatten() {
         policy[name] = value.clone();
@@ -39,7 +39,7 @@ async fn require(world: &World, more: Value) {
 }
 
 /// Ana, an owner, has signed in by the directory.
-async fn owned() -> (World, Browser) {
+pub async fn owned() -> (World, Browser) {
     let world = world().await;
     let (browser, _, member) = world.member("ana@example.test").await;
     world.link("ana-there", "ana@example.test").await;

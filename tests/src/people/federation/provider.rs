@@ -48,6 +48,24 @@ pub enum Fault {
     Redirect,
 }
 
+/// How its userinfo endpoint answers.
+#[derive(Debug, Clone, Default)]
+pub enum Userinfo {
+    /// There is none.
+    #[default]
+    Missing,
+    /// With these claims, and the subject of the access token unless they name another one.
+    Says(Value),
+    /// With a status that is not 200.
+    Fails,
+    /// Later than anybody waits.
+    Slow,
+    /// With more than anybody reads.
+    Huge,
+    /// As a signed token.
+    Signed,
+}
+
 #[derive(Debug, Clone)]
 struct Asked {
     nonce: String,
@@ -64,6 +82,7 @@ struct Inside {
     /// Claims of the ID token that differ; null leaves out.
     claims: Value,
     fault: Option<Fault>,
+    userinfo: Userinfo,
     /// Paths that were asked for.
     heard: Vec<String>,
     now: Option<OffsetDateTime>,
@@ -139,6 +158,13 @@ impl Provider {
 
     pub fn fail(&self, fault: Option<Fault>) {
         self.inside.lock().unwrap().fault = fault;
+    }
+
+    /// The metadata names the endpoint from now on; a connection is changed for it to be read again.
+    pub fn userinfo(&self, userinfo: Userinfo) {
+        let mut inside = self.inside.lock().unwrap();
+        inside.metadata["userinfo_endpoint"] = json!(format!("{}/userinfo", self.issuer()));
+        inside.userinfo = userinfo;
     }
 
     pub fn scope(&self) -> String {
@@ -228,8 +254,34 @@ impl Inside {
                     Duration::ZERO,
                 ),
             },
+            "/userinfo" => self.userinfo(request),
             _ => (http("404 Not Found", "", ""), Duration::ZERO),
         }
+    }
+
+    /// What it says about the subject of the access token.
+    fn userinfo(&self, request: &str) -> (String, Duration) {
+        let json = "content-type: application/json\r\n";
+        let head = request.to_ascii_lowercase();
+        let token = head.lines().find_map(|line| line.strip_prefix("authorization: bearer access-to-"));
+        let Some(subject) = token.map(str::trim) else {
+            return (http("401 Unauthorized", json, "{}"), Duration::ZERO);
+        };
+        let mut claims = json!({"sub": subject, "email": "ana@example.test", "email_verified": true});
+        let answer = match &self.userinfo {
+            Userinfo::Missing => http("404 Not Found", "", ""),
+            Userinfo::Fails => http("500 Internal Server Error", json, "{}"),
+            Userinfo::Huge => {
+                http("200 OK", json, &json!({"sub": subject, "x": "x".repeat(100_000)}).to_string())
+            }
+            Userinfo::Signed => http("200 OK", "content-type: application/jwt\r\n", "e30.e30.e30"),
+            Userinfo::Slow => return (http("200 OK", json, &claims.to_string()), Duration::from_secs(5)),
+            Userinfo::Says(more) => {
+                merge(&mut claims, more);
+                http("200 OK", json, &claims.to_string())
+            }
+        };
+        (answer, Duration::ZERO)
     }
 
     /// A code counts once, for its verifier and redirect URI, from the authenticated client.
@@ -252,7 +304,9 @@ impl Inside {
         let mut claims = json!({"iss": issuer, "sub": asked.subject, "aud": CLIENT, "nonce": asked.nonce,
                                 "iat": now, "exp": now + 300, "email": "ana@example.test", "email_verified": true});
         merge(&mut claims, &self.claims);
-        let mut answer = json!({"access_token": "x", "token_type": "Bearer", "id_token": sign(key, &claims)});
+        let access_token = format!("access-to-{}", asked.subject);
+        let mut answer =
+            json!({"access_token": access_token, "token_type": "Bearer", "id_token": sign(key, &claims)});
         match self.fault {
             Some(Fault::NoIdToken) => answer["id_token"] = Value::Null,
             Some(Fault::Huge) => answer["padding"] = json!("x".repeat(100_000)),

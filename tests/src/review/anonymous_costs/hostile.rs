@@ -247,8 +247,12 @@ pub fn request(world: &World, cost: &Cost, number: u32) -> Request<Body> {
             .body(Body::empty())
             .unwrap(),
         ("POST", "/v1/flows") => {
-            let kinds = ["sign_in", "recover", "register", "confirm_device", "reauthenticate"];
-            let body = json!({"kind": kinds[number as usize % 5], "locale": world.large});
+            let kinds = ["sign_in", "recover", "register", "confirm_device", "reauthenticate", "sign_in"];
+            let which = number as usize % kinds.len();
+            let mut body = json!({"kind": kinds[which], "locale": world.large});
+            if which == 5 {
+                body["organization"] = json!(format!("{number:0>100}"));
+            }
             finish(json_request("POST", cost.path, &body))
         }
         ("POST", "/v1/invitations/look") => {

@@ -2,12 +2,15 @@
 
 use super::{
     Link, Locale, Rendered,
+    directory::directory,
     layout::{Block, Letter, name, token},
 };
 
 pub struct CodeMail<'a> {
     pub code: &'a str,
     pub link: Option<Link>,
+    /// To the connections of the organization that verified the address's domain.
+    pub directory: Option<Link>,
     /// Two words, shown on the screen too.
     pub phrase: &'a str,
     pub service: &'a str,
@@ -122,6 +125,7 @@ fn compose(
     if let Some(link) = &mail.link {
         blocks.extend([Block::Paragraph(instead), Block::Link(link.clone())]);
     }
+    blocks.extend(directory(locale, mail.directory.as_ref()));
     blocks.push(Block::Paragraph(otherwise));
     Letter { locale, subject, blocks }.render()
 }

@@ -7,6 +7,7 @@
 
 mod acting;
 mod codes;
+mod directory;
 mod invitation;
 mod layout;
 mod lifecycle;

@@ -4,6 +4,7 @@ use porteiro_protocol::time::OffsetDateTime;
 
 use super::{
     Link, Locale, Rendered,
+    directory::directory,
     layout::{Block, Letter, name},
 };
 
@@ -13,6 +14,8 @@ pub struct Note<'a> {
     pub service: &'a str,
     /// To the sign-in page.
     pub link: Option<Link>,
+    /// To the connections of the organization that verified the address's domain.
+    pub directory: Option<Link>,
 }
 
 /// An event of an account.
@@ -203,6 +206,7 @@ fn note_mail(locale: Locale, note: &Note<'_>, words: [String; 4]) -> Rendered {
     if let Some(link) = &note.link {
         blocks.extend([Block::Paragraph(instead), Block::Link(link.clone())]);
     }
+    blocks.extend(directory(locale, note.directory.as_ref()));
     blocks.push(Block::Paragraph(otherwise));
     Letter { locale, subject, blocks }.render()
 }

@@ -70,8 +70,15 @@ impl Kind {
     fn render(self, locale: Locale, value: &str, linked: bool) -> Rendered {
         let link = || linked.then(|| Link::under(BASE, "/ui/link?t=a&u=b").unwrap());
         let at = OffsetDateTime::from_unix_timestamp(1_772_500_000).unwrap();
-        let code = CodeMail { code: "123456", link: link(), phrase: value, service: value, minutes: 10 };
-        let note = Note { service: value, link: link() };
+        let code = CodeMail {
+            code: "123456",
+            link: link(),
+            directory: link(),
+            phrase: value,
+            service: value,
+            minutes: 10,
+        };
+        let note = Note { service: value, link: link(), directory: link() };
         let what = Happening { service: value, at, device: Some(value), place: Some(value), link: link() };
         match self {
             Self::SignInCode => sign_in_code(locale, &code),

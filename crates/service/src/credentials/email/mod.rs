@@ -5,11 +5,18 @@
 //! 2. `check` takes the code, `redeem` the link's token: both only from the flow's own browser, both by POST.
 //! 3. `add` and `verify` bind a further address.
 //!
+//! The mail to an address whose domain leads to an organization's connections has another link, which leads there and proves
+//! nothing (docs/decisions/0133).
+//!
 //! A mailbox proves no NIST level (docs/decisions/0012).
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use porteiro_protocol::{
-    address::EmailAddress, assurance::Method, id::CredentialId, one_time_code::OneTimeCode, time::Duration,
+    address::EmailAddress,
+    assurance::Method,
+    id::{ChallengeId, CredentialId},
+    one_time_code::OneTimeCode,
+    time::Duration,
 };
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
@@ -133,12 +140,12 @@ pub async fn send(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let token = URL_SAFE_NO_PAD.encode(step.app.entropy.bytes::<32>());
     let hash = hash(step, &code).await?;
     let locale = Locale::negotiate(step.locale);
-    let page = step.app.checked.settings.email_link_path.as_deref();
-    let link =
-        page.and_then(|page| Link::under(step.app.issuer(), &format!("{page}#{}.{token}", step.flow_id)));
+    let leading = step.has_directory.then(|| URL_SAFE_NO_PAD.encode(step.app.entropy.bytes::<32>()));
+    let (link, directory) = (link(step, &token), leading.as_deref().and_then(|token| link(step, token)));
     let service = step.app.checked.settings.service_name.as_str();
     let revealed = code.reveal();
-    let mail = CodeMail { code: revealed, link, phrase: step.phrase, service, minutes: MINUTES };
+    let note = Note { service, link: None, directory: directory.clone() };
+    let mail = CodeMail { code: revealed, link, directory, phrase: step.phrase, service, minutes: MINUTES };
     let invited = step.invited.is_some_and(|invited| invited == key);
     let open = step.app.checked.settings.registration == Registration::Open || step.bootstraps || invited;
     let rendered = match (step.occasion, exists) {
@@ -147,15 +154,15 @@ pub async fn send(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
             templates::sign_in_code(locale, &mail)
         }
         (Occasion::SignIn | Occasion::Register, false) if open => templates::registration_code(locale, &mail),
-        (_, false) => templates::someone_tried(locale, &Note { service, link: None }),
+        (_, false) => templates::someone_tried(locale, &note),
     };
     Ok(Effect::Challenge {
         new: NewChallenge {
             id: step.new_challenge_id(),
             module: PROVE,
             purpose: Purpose::Prove,
-            body: json!({"address": deliver_to, "hash": hash,
-                         "link_hash": URL_SAFE_NO_PAD.encode(sha256(token.as_bytes()))}),
+            body: json!({"address": deliver_to, "hash": hash, "link_hash": hashed(&token),
+                         "directory": leading.map(|token| json!({"domain": to.domain(), "link_hash": hashed(&token)}))}),
             max_attempts: TRIES,
             lifetime_seconds: LIFETIME_SECONDS,
         },
@@ -163,6 +170,31 @@ pub async fn send(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
         typed: Some(to.as_str().to_owned()),
         show: json!({"module": PROVE, "masked_address": to.masked()}),
     })
+}
+
+/// The mailed link: its page posts the token only from the flow's own browser.
+fn link(step: &Step<'_>, token: &str) -> Option<Link> {
+    let page = step.app.checked.settings.email_link_path.as_deref()?;
+    Link::under(step.app.issuer(), &format!("{page}#{}.{token}", step.flow_id))
+}
+
+fn hashed(token: &str) -> String {
+    URL_SAFE_NO_PAD.encode(sha256(token.as_bytes()))
+}
+
+/// Whether a presented token is the one with this hash.
+fn is_token(stored: &Value, presented: &str) -> bool {
+    let stored = stored.as_str().and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
+    let presented = sha256(presented.as_bytes());
+    stored.is_some_and(|stored| bool::from(stored.as_slice().ct_eq(presented.as_slice())))
+}
+
+/// The domain to whose organization's connections the presented link leads, and its challenge; none if it is the other link.
+pub fn leading(step: &Step<'_>, input: &Value) -> Option<(ChallengeId, String)> {
+    let challenge = step.challenge(PROVE)?;
+    let directory = &challenge.body["directory"];
+    let is_it = is_token(&directory["link_hash"], input["token"].as_str()?);
+    directory["domain"].as_str().filter(|_| is_it).map(|domain| (challenge.id, domain.to_owned()))
 }
 
 /// A mail whose code has expired is not sent.
@@ -214,9 +246,7 @@ pub async fn redeem(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     if !attempt(&step.app.store, step.flow_id, challenge.id).await? {
         return Err(refused(Method::Email, "no attempt is left"));
     }
-    let stored = challenge.body["link_hash"].as_str().and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
-    let presented = sha256(token.as_bytes());
-    if stored.is_some_and(|stored| bool::from(stored.as_slice().ct_eq(presented.as_slice()))) {
+    if is_token(&challenge.body["link_hash"], token) {
         mailbox(challenge)
     } else {
         Err(refused(Method::Email, "wrong link"))
@@ -232,6 +262,7 @@ pub async fn add(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let mail = CodeMail {
         code: revealed,
         link: None,
+        directory: None,
         phrase: step.phrase,
         service: &step.app.checked.settings.service_name,
         minutes: MINUTES,

@@ -1,9 +1,10 @@
 //! Home-realm discovery (docs/decisions/0133): an address at a domain that an organization verified leads to its
-//! connections, if the organization wants that. Only the domain is read: the answer does not depend on who has the address.
+//! connections: whoever types it if the organization wants that, otherwise who reads the mail to it. Only the domain is read:
+//! the answer does not depend on who has the address.
 
 mod remembered;
 
-use porteiro_protocol::address::EmailAddress;
+use porteiro_protocol::{address::EmailAddress, assurance::Method};
 use serde_json::Value;
 
 pub use remembered::Remembered;
@@ -14,22 +15,38 @@ use super::{
     state::{Kind, State, Transport},
     step::{Effect, Step, Stopped},
 };
-use crate::directories;
+use crate::{
+    credentials::{email, refused},
+    directories::{self, Discovered},
+};
 
 /// The organization that the typed address leads to, before anything else is done with it.
 pub(super) async fn discovered(
     step: &Step<'_>,
     action: Action,
     input: &Value,
-) -> Result<Option<Effect>, Stopped> {
+) -> Result<Option<Discovered>, Stopped> {
     let types = action.fields().iter().any(|field| field.name == "identifier");
     if !types || !discovers(step) {
         return Ok(None);
     }
     let address = input["identifier"].as_str().and_then(|text| EmailAddress::parse(text).ok());
     let Some(address) = address else { return Ok(None) };
-    let found = directories::discover(&step.app.store, address.domain()).await?;
-    Ok(found.map(|organization| Effect::Choose { organization }))
+    Ok(directories::discover(&step.app.store, address.domain()).await?)
+}
+
+/// Where the mailed link leads that was opened, if it is the one to an organization's connections. It proves nothing: whoever
+/// knows the organization may come to its connections.
+pub(super) async fn led(step: &Step<'_>, action: Action, input: &Value) -> Result<Option<Effect>, Stopped> {
+    if action != email::REDEEM {
+        return Ok(None);
+    }
+    let credential = step.of_credential();
+    let Some((challenge, domain)) = email::leading(&credential, input) else { return Ok(None) };
+    let found = if discovers(step) { directories::discover(&step.app.store, &domain).await? } else { None };
+    let nowhere = || refused(Method::Email, "the domain of the address leads to no connection any more");
+    let organization = found.ok_or_else(nowhere)?.organization;
+    Ok(Some(Effect::Lead { organization, challenge }))
 }
 
 /// Whether the request could be for an organization that nobody named, and its connections can be used.

@@ -102,7 +102,7 @@ impl flow::Prepared for Request {
     fn audience(&self) -> Option<Audience<'_>> {
         let prepared = self.outcome.as_ref().ok()?;
         Some(Audience {
-            client: &prepared.client,
+            client: Some(&prepared.client),
             acting_for: prepared.member.as_ref().map(|member| &member.organization),
             named: prepared.request.organization.as_deref(),
         })

@@ -14,12 +14,11 @@ use super::{
     place::{self, Known},
 };
 use crate::{
-    App, connections,
+    App,
     directories::{self, Vouched},
     flow::{self, Beginning, Continuation, FlowError, Ready, Started, state::Transport},
     http::RequestContext,
-    members::{self, State, Whom},
-    sessions::{self, SignedIn},
+    sessions::SignedIn,
     store::StoreError,
 };
 
@@ -57,7 +56,7 @@ pub async fn start(
         vouched = vouched_for(app, context.directory.as_deref(), &continued, &prepared, place).await?;
         signed_in = signed_in.filter(|_| vouched.is_none());
         if let Some(it) = &signed_in
-            && may_come_by_directory(app, it, place).await?
+            && directories::may_come_by_directory(&app.store, it.account_id, place).await?
             && !request.prompts(Prompt::None)
         {
             signed_in = None;
@@ -83,21 +82,6 @@ pub async fn start(
     Box::pin(flow::start(app, context, continuation, ready, beginning)).await
 }
 
-/// Whether the person is not a member of the organization, and its directory may vouch for another one: then the flow
-/// does not use the account of the session.
-async fn may_come_by_directory(
-    app: &App,
-    signed_in: &SignedIn,
-    place: OrganizationId,
-) -> Result<bool, StoreError> {
-    let (_, connections) = connections::organizations::offered(&app.store, place).await?;
-    if connections.is_empty() {
-        return Ok(false);
-    }
-    let member = members::find(&app.store, place, Whom::Account(signed_in.account_id)).await?;
-    Ok(member.is_none_or(|member| member.state == State::Removed))
-}
-
 /// What a directory of the organization vouches for in a session of the browser, unless the request wants the person to prove it
 /// again or to choose.
 async fn vouched_for(
@@ -111,26 +95,13 @@ async fn vouched_for(
     if [Prompt::Login, Prompt::SelectAccount, Prompt::Create].into_iter().any(|it| request.prompts(it)) {
         return Ok(None);
     }
-    let Some(token) = token else { return Ok(None) };
-    let Some(found) = sessions::within(app, token, place).await? else { return Ok(None) };
-    let when = found.proof.within(place).map(|proof| proof.at);
-    let is_hinted = continued.hinted.is_none_or(|hinted| hinted == found.account_id);
-    if !is_hinted
-        || is_older(prepared, when, found.now)
-        || !place::is_named(&app.store, continued, prepared, found.account_id).await?
-    {
-        return Ok(None);
-    }
-    let session = (found.session_id, found.token_hash.to_vec());
-    let vouched = Vouched::of_session(place, found.account_id, found.proof, session);
-    match &vouched {
-        Some(it)
-            if directories::standing(&app.store, place, it.identity, it.proof.epoch()).await?.is_none() =>
-        {
-            Ok(None)
-        }
-        Some(_) | None => Ok(vouched),
-    }
+    let Some(held) = directories::held(app, token, place).await? else { return Ok(None) };
+    let account = held.vouched.account;
+    let is_hinted = continued.hinted.is_none_or(|hinted| hinted == account);
+    let is_fit = is_hinted
+        && !is_older(prepared, held.at, held.now)
+        && place::is_named(&app.store, continued, prepared, account).await?;
+    Ok(is_fit.then_some(held.vouched))
 }
 
 fn is_too_old(prepared: &Prepared, signed_in: &SignedIn) -> bool {

@@ -6,6 +6,8 @@
 //!    it does when the flow completes or is refused.
 //! 3. A person may open a flow for a purpose and name its request within the flow ([`Opening`]).
 
+mod choice;
+
 use std::{borrow::Cow, fmt::Debug, pin::Pin};
 
 use porteiro_protocol::{
@@ -17,10 +19,14 @@ use porteiro_protocol::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use choice::Choice;
+
 use super::{
+    FlowError,
     actions::{Action, Run},
     delivery::Delivery,
-    open::OpenRequest,
+    open::{Entering, OpenRequest},
+    representation::Answer,
     state::{Kind, Refusal, Stage, State},
     step::{Effect, Stopped},
 };
@@ -29,8 +35,7 @@ use crate::{
     branding::Audience,
     connections::Recency,
     http::RequestContext,
-    members::Member,
-    organizations::{Door, Entrance, Status},
+    organizations::{Door, Entrance},
     refusals,
     store::{Params, Reader, Row, Store, StoreError, Tx},
 };
@@ -40,6 +45,9 @@ pub type Work<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send
 
 /// The future of an action's handler.
 pub type Looking<'a> = Pin<Box<dyn Future<Output = Result<Effect, Stopped>> + Send + 'a>>;
+
+/// The start of a sign-in to an organization.
+pub type Entered<'a> = Pin<Box<dyn Future<Output = Result<Answer, FlowError>> + Send + 'a>>;
 
 /// Where a purpose reads: outside a transaction, or in the transaction of the step.
 #[derive(Debug, Clone, Copy)]
@@ -88,6 +96,11 @@ pub trait Purpose: Debug + Sync {
         _account: AccountId,
     ) -> Work<'a, bool> {
         Box::pin(async { Ok(true) })
+    }
+
+    /// Signs a person in to an organization; `None` if another purpose does.
+    fn enter<'a>(&'a self, _entering: Entering<'a>) -> Option<Entered<'a>> {
+        None
     }
 }
 
@@ -336,41 +349,6 @@ impl Standing {
     /// The request cannot be granted.
     pub fn refused(refused: Refused) -> Self {
         Self { refused: Some(refused), ..Self::met() }
-    }
-}
-
-/// An organization a person may act for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Choice {
-    pub id: OrganizationId,
-    pub slug: String,
-    pub name: String,
-    pub role: String,
-    /// Why it cannot be chosen, if so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unavailable: Option<Unavailable>,
-}
-
-/// Why a member cannot act for an organization.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unavailable {
-    Suspended,
-}
-
-impl From<&Member> for Choice {
-    fn from(member: &Member) -> Self {
-        let organization = &member.organization;
-        Self {
-            id: organization.id,
-            slug: organization.slug.clone(),
-            name: organization.name.clone(),
-            role: member.primary_role.clone(),
-            unavailable: match organization.status {
-                Status::Enabled => None,
-                Status::Suspended => Some(Unavailable::Suspended),
-            },
-        }
     }
 }
 
