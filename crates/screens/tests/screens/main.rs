@@ -15,3 +15,4 @@ mod invitation;
 mod reach;
 mod review;
 mod surroundings;
+mod text_sign_in;
