@@ -45,10 +45,13 @@ send-code = E-mail me a code
 send-code-instead = E-mail me a code instead
 send-text = Text me a code
 use-password = Use a password
+use-text = Use a text message
 use-passkey = Use a passkey
 passkey-needs-script = Passkeys need JavaScript. Everything else works without it.
 password-title = Enter your password
 forgot-password = Forgot your password?
+text-sign-in-title = Sign in by text message
+text-sign-in-text = If you added a phone number to sign in with, we will text a code to it. Text messages can be intercepted; a passkey is safer.
 
 register-title = Create your account
 register-text = We will e-mail you a code to check that the address is yours.
@@ -63,6 +66,7 @@ mail-code-sent = We sent you a six-digit code. It works for 10 minutes.
 text-code-title = Check your phone
 text-code-sent-to = We sent a code to { $to }. It works for 10 minutes.
 text-code-sent = We sent you a code. It works for 10 minutes.
+text-code-maybe = If this address has a phone number to sign in with, we sent a code to it. It works for 10 minutes.
 code-label = Code
 phrase = The message should show these words:
 send-again = Send a new code
@@ -148,6 +152,8 @@ identity-text = You sign in there once. From then on it signs you in here too, u
 add-number-title = Add a phone number
 add-number-text = We will text you a code. Begin with + and the country code. Text messages can be intercepted; a passkey is safer.
 number = Phone number
+signs-in = Sign in with this number
+signs-in-hint = Anyone who gets your text messages could then sign in as you. Leave this off to use the number as a second step.
 
 ## Who and what
 
@@ -253,6 +259,7 @@ codes-left = { $count ->
    *[other] { $count } left
 }
 badge-exhausted = Locked after too many tries
+badge-signs-in = Signs you in
 remove = Remove
 remove-what = Remove { $what }
 remove-sure = You will no longer be able to sign in with it.
@@ -449,6 +456,7 @@ wrong-passkey = That passkey did not work here. Try another way.
 wrong-generic = That did not work. Try again.
 wrong-address = Enter an e-mail address, like name@example.com.
 wrong-number = Enter the number with + and the country code, like +1 555 010 0100.
+wrong-signs-in = Your numbers must all be for signing in, or all be a second step. Remove the other number first.
 wrong-name = Enter a name of 1 to 100 characters.
 wrong-password-short = Use at least 15 characters. A few words work well.
 wrong-password-long = Use at most 256 characters.

@@ -45,10 +45,13 @@ send-code = Receber um código por e-mail
 send-code-instead = Prefiro um código por e-mail
 send-text = Receber um código por SMS
 use-password = Usar uma senha
+use-text = Usar SMS
 use-passkey = Usar uma chave de acesso
 passkey-needs-script = Chaves de acesso precisam de JavaScript. O resto funciona sem ele.
 password-title = Digite sua senha
 forgot-password = Esqueceu a senha?
+text-sign-in-title = Entrar por SMS
+text-sign-in-text = Se você adicionou um telefone para entrar, vamos enviar um código para ele. Mensagens SMS podem ser interceptadas; uma chave de acesso é mais segura.
 
 register-title = Crie sua conta
 register-text = Vamos enviar um código para confirmar que o e-mail é seu.
@@ -63,6 +66,7 @@ mail-code-sent = Enviamos um código de seis dígitos para você. Ele vale por 1
 text-code-title = Confira seu celular
 text-code-sent-to = Enviamos um código para { $to }. Ele vale por 10 minutos.
 text-code-sent = Enviamos um código para você. Ele vale por 10 minutos.
+text-code-maybe = Se este e-mail tem um telefone para entrar, enviamos um código para ele. O código vale por 10 minutos.
 code-label = Código
 phrase = A mensagem deve mostrar estas palavras:
 send-again = Enviar um novo código
@@ -148,6 +152,8 @@ identity-text = Você entra lá uma vez. A partir daí, esse serviço também en
 add-number-title = Adicione um telefone
 add-number-text = Vamos enviar um código por SMS. Comece com + e o código do país. Mensagens SMS podem ser interceptadas; uma chave de acesso é mais segura.
 number = Telefone
+signs-in = Entrar com este número
+signs-in-hint = Quem receber suas mensagens SMS poderá entrar como você. Deixe desmarcado para usar o número como segunda etapa.
 
 ## Quem e o quê
 
@@ -253,6 +259,7 @@ codes-left = { $count ->
    *[other] Restam { $count }
 }
 badge-exhausted = Bloqueio por excesso de tentativas
+badge-signs-in = Serve para entrar
 remove = Remover
 remove-what = Remover { $what }
 remove-sure = Você não poderá mais entrar com isso.
@@ -449,6 +456,7 @@ wrong-passkey = Essa chave de acesso não funcionou aqui. Tente de outra forma.
 wrong-generic = Não deu certo. Tente de novo.
 wrong-address = Digite um e-mail, como nome@exemplo.com.br.
 wrong-number = Digite o número com + e o código do país, como +55 11 95555-0100.
+wrong-signs-in = Todos os seus números devem servir para entrar, ou todos ser uma segunda etapa. Remova antes o outro número.
 wrong-name = Digite um nome de 1 a 100 caracteres.
 wrong-password-short = Use pelo menos 15 caracteres. Algumas palavras já bastam.
 wrong-password-long = Use no máximo 256 caracteres.

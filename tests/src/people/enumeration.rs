@@ -13,12 +13,13 @@ use porteiro_testkit::{Answer, Browser, TestApp};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{lift_limits, long, register_with_password, single_connection};
+use super::{lift_limits, long, single_connection, text_sign_in::with_password_and_number};
 
 /// Every endpoint that takes an identifier: the kind of flow and the action.
-const ENDPOINTS: [(&str, &str); 4] = [
+const ENDPOINTS: [(&str, &str); 5] = [
     ("sign_in", "password/check"),
     ("sign_in", "email_code/send"),
+    ("sign_in", "sms_code/send"),
     ("register", "email_code/send"),
     ("recover", "email_code/send"),
 ];
@@ -98,6 +99,7 @@ async fn compare(
 
 async fn app(floors: Option<(u32, u32)>) -> Arc<TestApp> {
     let builder = TestApp::builder().people().settings(|settings| {
+        settings.sms_sign_in = true;
         settings.database_pool_size =
             settings.database_pool_size.max(if single_connection() { 1 } else { 8 });
         if let Some((password, send)) = floors {
@@ -106,7 +108,7 @@ async fn app(floors: Option<(u32, u32)>) -> Arc<TestApp> {
         }
     });
     let app = Arc::new(builder.start().await);
-    register_with_password(&app, KNOWN).await;
+    with_password_and_number(&app, KNOWN).await;
     app
 }
 

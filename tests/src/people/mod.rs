@@ -24,6 +24,7 @@ mod second_factor;
 mod sign_in;
 mod stuffing;
 mod takeover;
+mod text_sign_in;
 
 use std::sync::Arc;
 

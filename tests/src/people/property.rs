@@ -2,6 +2,7 @@
 //!
 //! 10,000 walks in CI; a million with `PORTEIRO_TEST_LONG=1` (`just prove`).
 
+mod person;
 mod random;
 mod restated;
 mod world;
@@ -107,6 +108,7 @@ fn keeps(seed: u64, world: &World, before: &State, after: &State) {
     assert!(lost.all(|proof| world.is_gone(proof)), "walk {seed} lost a proof");
     assert!(after.enrolled.starts_with(&before.enrolled), "walk {seed} forgot what it bound");
     assert!(before.account().is_none_or(|id| after.account() == Some(id)), "walk {seed} changed its subject");
+    assert!(restated::is_a_way_in(world, before, after), "walk {seed} began with a second factor");
     assert_eq!(before.need, after.need, "walk {seed} changed what it needs");
     assert!(!before.cancelled || after.cancelled, "walk {seed} came back");
 }

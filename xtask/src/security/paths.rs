@@ -38,8 +38,9 @@ const NOTES: &str = "
 - **Recovery codes**: ten, shown once, each valid for one use, stored as Argon2id.
 - **E-mail**: a six-digit code and a link in one mail, valid for ten minutes, five attempts and one success, only in the
   browser that requested it.
-- **Text message**: a six-digit code, as for mail. It is never sufficient alone: it is a second factor, and messages are
-  sent only to verified numbers.
+- **Text message**: a six-digit code, as for mail, sent only to verified numbers. A number is a second factor; where
+  `sms_sign_in` allows it, its owner may make it a way in instead. See
+  [0138](../decisions/0138-a-number-is-a-way-in-or-a-second-factor-never-both.md).
 
 ## Recovery
 

@@ -32,7 +32,9 @@ limited like a known one. Where mail is sent, the part from a `+` to the `@` mak
 
 *Everybody* is the whole installation. Such a bucket is used last, after all others have passed, so that refused attempts do
 not use up a shared budget. The settings `sms_budget_per_day` and `sms_countries` limit text messages: the first sets
-`sms_send.everybody`, and half of it `sms_send_new.everybody`, for numbers that are not verified yet.
+`sms_send.everybody`, and half of it `sms_send_new.everybody`, for numbers that are not verified yet and for the first step of
+a sign-in ([0138](../decisions/0138-a-number-is-a-way-in-or-a-second-factor-never-both.md)), which takes from both only if
+somebody gets the message.
 [Shared budgets](shared-budgets.md) describes for each queue and budget who can exhaust it, and for whom.
 
 An empty bucket answers `429 slow_down` with `Retry-After`, the same for known and unknown people.

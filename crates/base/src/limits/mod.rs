@@ -142,8 +142,8 @@ pub const EMAIL_SUBJECT: Rule = rule("email_send.subject", 5, 720.0);
 pub const EMAIL_SUBJECT_DAY: Rule = rule("email_send.subject_day", 10, 8_640.0);
 pub const SMS_SUBJECT: Rule = rule("sms_send.subject", 3, 1_200.0);
 pub const SMS_SUBJECT_DAY: Rule = rule("sms_send.subject_day", 5, 17_280.0);
-/// Text messages in total, and those to numbers that are not verified yet: the cost that anonymous callers can cause.
-/// The setting `sms_budget_per_day` sets both (docs/decisions/0072).
+/// Text messages in total, and those that anybody can cause: to numbers that are not verified yet, and as the first step
+/// of a sign-in (docs/decisions/0138). The setting `sms_budget_per_day` sets both (docs/decisions/0072).
 pub const SMS_ALL: Rule = per_day("sms_send.everybody", 1_000);
 pub const SMS_NEW_ALL: Rule = per_day("sms_send_new.everybody", 500);
 pub const SEND_ADDRESS: Rule = rule("send.address", 30, 120.0);

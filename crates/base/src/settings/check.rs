@@ -156,6 +156,9 @@ impl Settings {
                 "must be at least 4; to send no text messages, leave out sms_provider".into(),
             );
         }
+        if self.sms_sign_in && self.sms_provider == super::SmsProviderName::None && mode == Mode::Production {
+            find("sms_sign_in", "needs sms_provider, which sends the codes".into());
+        }
 
         if self.approval_webhook_url.is_some() != self.approval_webhook_secret.is_some() {
             find("approval_webhook_url", "must be set together with approval_webhook_secret".into());
@@ -258,7 +261,11 @@ mod tests {
         {
             assert_eq!(named(Settings { sms_countries: countries, ..whole.clone() }), "sms_countries");
         }
-        assert_eq!(named(Settings { sms_budget_per_day: 3, ..whole }), "sms_budget_per_day");
+        assert_eq!(named(Settings { sms_budget_per_day: 3, ..whole.clone() }), "sms_budget_per_day");
+        assert!(Settings { sms_sign_in: true, ..whole.clone() }.check(Mode::Production).is_ok());
+        let nobody_sends =
+            Settings { sms_sign_in: true, sms_provider: super::super::SmsProviderName::None, ..whole };
+        assert_eq!(named(nobody_sends), "sms_sign_in");
     }
 
     #[test]

@@ -64,6 +64,7 @@ impl Default for Settings {
             sms_from: None,
             sms_countries: Vec::new(),
             sms_budget_per_day: 1_000,
+            sms_sign_in: false,
             approval_limit_factor: 1,
             approval_webhook_url: None,
             approval_webhook_secret: None,

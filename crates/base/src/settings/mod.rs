@@ -243,6 +243,11 @@ pub struct Settings {
     /// verified.
     pub sms_budget_per_day: u32,
 
+    /// Whether a person may sign in by a code in a text message. It works for numbers that their owner adds for this,
+    /// never for one that is a second factor. A text message alone reaches `aal1` and is easier to intercept than any other
+    /// code.
+    pub sms_sign_in: bool,
+
     /// Multiplies the limits on requests for approval: for one client and person 3 pending, 10 an hour and 30 a day; for one
     /// person 60 a day, and up to 90 with 3 for each client. Raise it for agents that ask often, and for conformance tests.
     #[schemars(range(min = 1, max = 1000))]

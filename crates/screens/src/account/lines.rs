@@ -56,7 +56,11 @@ fn credential(words: &Words, item: &Value) -> Item {
         when(words, "added-at", &item["created_at"]),
         when(words, "used-at", &item["last_used_at"]),
     ];
-    let badge = (item["state"] == "exhausted").then(|| words.t("badge-exhausted"));
+    let badge = if item["state"] == "exhausted" {
+        Some(words.t("badge-exhausted"))
+    } else {
+        (item["signs_in"] == true).then(|| words.t("badge-signs-in"))
+    };
     Item {
         id: text(&item["id"]),
         kind,

@@ -8,6 +8,7 @@ use porteiro_service::{
     settings::{Registration, Settings, SmsProviderName},
 };
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 #[derive(Clone)]
 pub struct Deployment {
     pub issuer: String,
@@ -16,6 +17,8 @@ pub struct Deployment {
     pub registration: bool,
     /// Whether codes can be sent to phones.
     pub texts: bool,
+    /// Whether a text message can be the first step of a sign-in.
+    pub text_sign_in: bool,
     pub logo: Option<Logo>,
     /// `#` and six hexadecimal digits, for light and for dark.
     pub accent: Option<String>,
@@ -74,6 +77,7 @@ impl Deployment {
                 Registration::Closed | Registration::Invited => false,
             },
             texts: settings.sms_provider != SmsProviderName::None,
+            text_sign_in: settings.sms_sign_in,
             logo: settings.brand_logo_file.as_deref().map(Logo::read).transpose()?,
             accent: settings.brand_color.clone(),
             accent_dark: settings.brand_color_dark.clone(),

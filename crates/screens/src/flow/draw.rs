@@ -168,7 +168,8 @@ fn denied(screens: &Screens, visit: &Visit, flow: &Flow, typed: &Typed, after_fo
 }
 
 fn view(screens: &Screens, flow: Flow, typed: Typed, others: Vec<Way>, way: Option<Way>) -> View {
-    View { flow, typed, way, others, qr: None, registration: screens.deployment.registration }
+    let (registration, text_sign_in) = (screens.deployment.registration, screens.deployment.text_sign_in);
+    View { flow, typed, way, others, qr: None, registration, text_sign_in }
 }
 
 fn ask(
@@ -238,6 +239,7 @@ fn panel(flow: &Flow, ways: &[Way], wished: Option<Way>, app_code: bool) -> Pane
     match flow.stage.as_str() {
         "authenticate" | "raise" if asks_for_connection(flow) => Panel::Connection,
         "authenticate" if wished == Some(Way::Password) && flow.offers("password/check") => Panel::Password,
+        "authenticate" if wished == Some(Way::SendText) && flow.offers("sms_code/send") => Panel::Send,
         "authenticate" => Panel::Identify,
         "profile" => Panel::Profile,
         "confirm" => Panel::Confirm,
@@ -292,6 +294,10 @@ fn title(shell: &Shell, flow: &Flow, panel: Panel, way: Option<Way>) -> String {
             Some(Way::RecoveryCode) => "recovery-code-title",
             Some(Way::TextCode) => "text-code-title",
             Some(_) | None => "mail-code-title",
+        }),
+        Panel::Send if !flow.known() => shell.t(match way {
+            Some(Way::SendText) => "text-sign-in-title",
+            Some(_) | None => "sign-in-title",
         }),
         Panel::Passkey | Panel::Send => shell.t("raise-title"),
         Panel::Hold => shell.t("hold-title"),

@@ -227,9 +227,16 @@ fn input(action: &str, form: &Form) -> Value {
         let value = match name {
             "action" | "app" | "step" | "back" | "known" | "username" => continue,
             // Passed on from page to page; only some actions have it.
-            "identifier" if !matches!(action, "email_code/send" | "password/check") => continue,
+            "identifier" if !matches!(action, "email_code/send" | "sms_code/send" | "password/check") => {
+                continue;
+            }
             "identifier" if form.get("known").is_some() => continue,
             "identifier" | "address" | "number" | "display_name" => value.trim().to_owned(),
+            // A box is sent only if it is checked.
+            "signs_in" => {
+                input.insert(name.to_owned(), Value::Bool(true));
+                continue;
+            }
             // The response of a passkey: JSON, unchanged.
             "credential" => {
                 input.insert(name.to_owned(), serde_json::from_str(value).unwrap_or_default());

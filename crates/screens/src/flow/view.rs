@@ -57,6 +57,8 @@ pub struct View {
     pub others: Vec<Way>,
     pub qr: Option<String>,
     pub registration: bool,
+    /// Whether a number can be added to sign in with.
+    pub text_sign_in: bool,
 }
 
 impl View {

@@ -46,6 +46,7 @@ fn field(words: &Words, reply: &Reply) -> Wrong {
     let text = match name {
         "identifier" | "address" => words.t("wrong-address"),
         "number" => words.t("wrong-number"),
+        "signs_in" => words.t("wrong-signs-in"),
         "display_name" => words.t("wrong-name"),
         "new_password" => words.t(new_password(code)),
         "code" => words.t("wrong-totp-enrol"),

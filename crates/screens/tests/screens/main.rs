@@ -16,3 +16,4 @@ mod organization;
 mod reach;
 mod review;
 mod surroundings;
+mod text_sign_in;

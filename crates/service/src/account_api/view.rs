@@ -12,7 +12,7 @@ use crate::{
     accounts::Account,
     api::Time,
     connections::Offered,
-    credentials::{Credential, CredentialKind, CredentialState},
+    credentials::{Credential, CredentialKind, CredentialState, sms},
     oauth::{clients::Trust, grants},
     security_log,
     sessions::{self, SignedIn},
@@ -67,6 +67,9 @@ pub(super) struct OwnCredential {
     /// The number of unused recovery codes.
     #[serde(skip_serializing_if = "Option::is_none")]
     remaining: Option<i64>,
+    /// Whether a phone number is a way to sign in; otherwise it is a second factor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signs_in: Option<bool>,
 }
 
 impl OwnCredential {
@@ -79,6 +82,7 @@ impl OwnCredential {
             created_at: credential.created_at.into(),
             last_used_at: credential.last_used_at.map(Into::into),
             remaining,
+            signs_in: (credential.kind == CredentialKind::Phone).then(|| sms::is_sign_in_number(credential)),
         }
     }
 }

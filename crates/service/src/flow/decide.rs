@@ -10,6 +10,7 @@ use porteiro_protocol::{
     id::OrganizationId,
     time::OffsetDateTime,
 };
+use uuid::Uuid;
 
 use super::{
     actions::{self, Action},
@@ -31,7 +32,7 @@ pub use super::{
 };
 use crate::{
     connections::{Offered, organizations::Ways},
-    credentials::{CredentialKind, KINDS, Needs, email, federated, passkey, password},
+    credentials::{CredentialKind, KINDS, Needs, passkey},
     settings::Registration,
 };
 
@@ -41,6 +42,8 @@ pub struct Policy {
     pub registration: Registration,
     pub minimum_level: Level,
     pub sms: bool,
+    /// Whether a text message may be the first step of a sign-in.
+    pub sms_sign_in: bool,
     pub mail: bool,
 }
 
@@ -63,7 +66,17 @@ pub struct AccountFacts {
     pub usable: Vec<CredentialKind>,
     /// Kinds that must be proved: all enrolled ones, since exhausting one by wrong guesses must not weaken the account.
     pub bound: Vec<CredentialKind>,
+    /// Phones that are a way in and no second factor (decision record 0138), by their credentials.
+    pub sign_in_numbers: Vec<Uuid>,
     pub hold_until: Option<OffsetDateTime>,
+}
+
+impl AccountFacts {
+    /// Whether a phone of the account is a second factor.
+    pub fn phone_is_second_factor(&self) -> bool {
+        let phones = self.bound.iter().filter(|kind| **kind == CredentialKind::Phone).count();
+        phones > self.sign_in_numbers.len()
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -253,43 +266,6 @@ fn find_request(state: &State, facts: &Facts) -> Next {
     }
     actions.sort();
     Next::Ask { stage: opening.stage, actions }
-}
-
-pub(super) fn authenticate(state: &State, facts: &Facts) -> Next {
-    if let Some(actions) = door::ways(state, facts) {
-        return Next::Ask { stage: Stage::Authenticate, actions };
-    }
-    let mut actions = Vec::new();
-    let waiting = facts.challenges.contains(&email::PROVE);
-    match state.kind {
-        Kind::SignIn | Kind::Purpose(_) => {
-            actions.extend(KINDS.iter().flat_map(|info| info.sign_in));
-            if facts.connections.is_empty() {
-                actions.retain(|action| !federated::KIND.sign_in.contains(action));
-            }
-            if facts.remembered.is_some() && state.claim.is_none() {
-                actions.push(actions::ORGANIZATION_REMEMBERED);
-            }
-        }
-        // These flows have the account of a session, and its proofs.
-        Kind::Reauthenticate | Kind::Enrol => {
-            return Next::Refuse(Refusal::AccountUnavailable);
-        }
-        Kind::Register | Kind::Recover => {}
-    }
-    if facts.policy.mail {
-        actions.push(email::SEND);
-    }
-    if waiting {
-        actions.extend([email::CHECK, email::REDEEM, actions::BACK]);
-        if matches!(state.kind, Kind::SignIn | Kind::Purpose(_)) {
-            actions.retain(|action| *action != password::CHECK);
-        }
-        actions.sort();
-        return Next::Ask { stage: Stage::Challenge, actions };
-    }
-    actions.sort();
-    Next::Ask { stage: Stage::Authenticate, actions }
 }
 
 /// Registration after the mailbox is proved: the name, then the offer of a passkey or password.

@@ -15,7 +15,7 @@ use crate::{
     accounts::{self, Account, AccountState},
     branding,
     connections::{self, organizations::Ways},
-    credentials::{self, Challenge, Credential, CredentialState},
+    credentials::{self, Challenge, Credential, CredentialState, sms},
     mail::Mailer,
     sessions,
     store::StoreError,
@@ -44,6 +44,7 @@ pub fn policy(app: &App) -> Policy {
         registration: app.checked.settings.registration,
         minimum_level: app.checked.settings.minimum_level,
         sms: app.sms.is_available(),
+        sms_sign_in: app.sms.is_available() && app.checked.settings.sms_sign_in,
         mail: !matches!(app.mailer, Mailer::Nowhere),
     }
 }
@@ -139,6 +140,11 @@ pub async fn gather(
                 .map(|credential| credential.kind)
                 .collect(),
             bound: credentials.iter().map(|credential| credential.kind).collect(),
+            sign_in_numbers: credentials
+                .iter()
+                .filter(|credential| sms::is_sign_in_number(credential))
+                .map(|credential| credential.id.uuid())
+                .collect(),
             hold_until: account.recovery_hold_until,
         }),
         session_alive,

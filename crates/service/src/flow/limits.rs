@@ -42,7 +42,8 @@ pub fn buckets(
         of_people.map(|rule| bucket(rule, whom))
     });
     // Last: a refused call takes nothing from the buckets that all share.
-    let by_everybody = rules().filter(Rule::is_shared_by_all).filter(|_| would_send(app, action, input));
+    let sends = would_send(app, loaded, action, input);
+    let by_everybody = rules().filter(Rule::is_shared_by_all).filter(|_| sends);
     let by_everybody = by_everybody.map(|rule| bucket(with_budget(app, rule), b""));
     by_address.chain(by_person).chain(by_everybody).collect()
 }
@@ -59,8 +60,12 @@ fn with_budget(app: &App, rule: Rule) -> Rule {
     }
 }
 
-/// A number that gets no message does not use the budget.
-fn would_send(app: &App, action: Action, input: &Value) -> bool {
+/// A number that gets no message does not use the budget. As the first step of a sign-in, the credential's module takes
+/// from it: only there is it known whether somebody gets one.
+fn would_send(app: &App, loaded: &Loaded, action: Action, input: &Value) -> bool {
+    if action == sms::SEND && loaded.state.account().is_none() {
+        return false;
+    }
     action != sms::ADD_NUMBER
         || PhoneNumber::parse(input["number"].as_str().unwrap_or_default())
             .is_ok_and(|number| messages::is_allowed(&app.checked.settings.sms_countries, number.as_str()))

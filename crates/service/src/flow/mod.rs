@@ -11,6 +11,7 @@
 
 pub mod actions;
 mod apply;
+mod authenticate;
 mod change;
 mod complete;
 pub mod decide;
@@ -46,7 +47,7 @@ use serde_json::Value;
 
 pub use apply::HOLD;
 pub use delivery::Delivery;
-pub use open::{Entering, OpenRequest};
+pub use open::{Entering, OpenRequest, current_session, open, present_sessions};
 pub use purpose::{
     Authentication, Choice, Completing, Continuation, Entered, Opening, Person, Prepared, Purpose, Ready,
     Source, Standing, Work,
@@ -141,7 +142,6 @@ pub const fn lifetime(kind: &Kind, transport: Transport) -> Lifetime {
 }
 
 pub use notify::{HOLD_REMINDERS, happening, notify, remind_of_holds, tell};
-pub use open::{current_session, open, present_sessions};
 pub use start::{Beginning, Started, start};
 
 /// The flow, if this browser or app opened it.

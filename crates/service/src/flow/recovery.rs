@@ -5,7 +5,7 @@ use porteiro_protocol::time::{Duration, OffsetDateTime};
 use super::{
     actions::{self, Action},
     decide::{AccountFacts, Facts},
-    second_factor::{is_backed, second_factor_actions},
+    second_factor::{backing_actions, is_backed},
     state::State,
 };
 
@@ -20,7 +20,7 @@ pub(super) fn recovery_is_backed(state: &State, account: &AccountFacts, now: Off
 pub const HOLD_GOOD_FOR: Duration = Duration::days(7);
 
 pub(super) fn recovery_actions(state: &State, account: &AccountFacts, facts: &Facts) -> Vec<Action> {
-    let mut actions = second_factor_actions(account, facts);
+    let mut actions = backing_actions(account, facts);
     let lapsed = account.hold_until.is_none_or(|until| until + HOLD_GOOD_FOR <= facts.now);
     if lapsed && !state.notices.contains(&super::state::Notice::RecoveryHoldStarted) {
         actions.push(actions::RECOVERY_HOLD);

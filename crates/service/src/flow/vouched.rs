@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::{
     actions,
+    authenticate::authenticate,
     complete::{Completion, deliver, end_presented},
-    decide::{AccountFacts, Facts, Next, Policy, authenticate, binding_actions, may_bind, raise_or_refuse},
+    decide::{AccountFacts, Facts, Next, Policy, binding_actions, may_bind, raise_or_refuse},
     discovery::Remembered,
     door::{entrance, lacks_connection},
     facts::Gathered,

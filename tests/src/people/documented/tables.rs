@@ -135,6 +135,7 @@ fn facts(account: Option<AccountFacts>, challenges: &[&'static str]) -> Facts {
             registration: Registration::Open,
             minimum_level: Level::None,
             sms: true,
+            sms_sign_in: true,
             mail: true,
         },
         account,
@@ -164,6 +165,7 @@ fn accounts() -> Vec<AccountFacts> {
             active: true,
             usable: usable.clone(),
             bound: usable.clone(),
+            sign_in_numbers: Vec::new(),
             hold_until,
         })
     });

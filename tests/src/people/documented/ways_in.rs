@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{
     super::{
         PASSWORD, app, enrol_totp, generate_recovery_codes, register, register_with_passkey,
-        register_with_password, sign_in::link_token, step_now,
+        register_with_password, sign_in::link_token, step_now, text_sign_in,
     },
     recorded,
 };
@@ -18,6 +18,7 @@ pub async fn all(transcript: &Transcript) {
     sign_in_with_a_passkey(transcript).await;
     sign_in_by_mailed_code(transcript).await;
     sign_in_by_magic_link(transcript).await;
+    sign_in_by_text_message(transcript).await;
     sign_in_with_password_and_totp(transcript).await;
     sign_in_with_password_and_recovery_code(transcript).await;
     first_administrator(transcript).await;
@@ -92,6 +93,23 @@ async fn sign_in_by_magic_link(transcript: &Transcript) {
     flow.act(&mut browser, "email_link/redeem", json!({"token": link_token(&text)})).await;
     assert_eq!(flow.stage(), "enrol");
     flow.act(&mut browser, "enrol/skip", nothing()).await;
+}
+
+async fn sign_in_by_text_message(transcript: &Transcript) {
+    transcript.section("Sign-in by text message");
+    transcript.say(
+        "Only where `sms_sign_in` is on. Ana added her number with `signs_in`. For an address without such a number the answers \
+         are the same, and nobody gets a message.",
+    );
+    let app = text_sign_in::app().await;
+    text_sign_in::with_number(&app, ANA, true).await;
+    let mut browser = recorded(&app, transcript);
+    let mut flow = browser.open(json!({"kind": "sign_in"})).await;
+    flow.act(&mut browser, "sms_code/send", json!({"identifier": ANA})).await;
+    let code = app.texted_code(text_sign_in::NUMBER).await;
+    flow.act(&mut browser, "sms_code/check", json!({"code": code})).await;
+    flow.act(&mut browser, "enrol/skip", nothing()).await;
+    assert_eq!(flow.stage(), "complete");
 }
 
 async fn sign_in_with_password_and_totp(transcript: &Transcript) {

@@ -10,7 +10,10 @@ use porteiro_service::{
     settings::Registration,
 };
 
-use super::world::{Person, World};
+use super::{
+    person::{Held, Person},
+    world::World,
+};
 
 const TEN_MINUTES: Duration = Duration::minutes(10);
 const A_DAY: Duration = Duration::hours(24);
@@ -72,12 +75,29 @@ fn recovery_is_backed(state: &State, person: &Person, now: OffsetDateTime) -> bo
     !protected || shown || waited
 }
 
-/// A second factor that somebody bound is shown at every sign-in; neither a mailbox nor a password stands in for it.
+/// A second factor that somebody bound is shown at every sign-in; neither a mailbox nor a password stands in for it, nor a
+/// phone that is a way in.
 fn second_factor_is_shown(world: &World, state: &State, person: &Person) -> bool {
-    let has = |kind: CredentialKind| person.credentials.iter().any(|held| held.kind == kind);
-    let asked = has(CredentialKind::Totp) || (has(CredentialKind::Phone) && world.policy.sms);
-    let weak = |proof: &Proof| matches!(proof.method, Method::Email | Method::Password);
-    !asked || !state.proofs.iter().all(weak)
+    let asks = |held: &Held| match held.kind {
+        CredentialKind::Totp => true,
+        CredentialKind::Phone => world.policy.sms && !held.signs_in,
+        CredentialKind::Passkey
+        | CredentialKind::Password
+        | CredentialKind::RecoveryCodes
+        | CredentialKind::Email
+        | CredentialKind::Federated => false,
+    };
+    let way_in = |proof: &Proof| person.credentials.iter().any(|held| held.signs_in && held.proved(proof));
+    let weak = |proof: &Proof| matches!(proof.method, Method::Email | Method::Password) || way_in(proof);
+    !person.credentials.iter().any(asks) || !state.proofs.iter().all(weak)
+}
+
+/// A phone that is a second factor identifies nobody.
+pub fn is_a_way_in(world: &World, before: &State, after: &State) -> bool {
+    let (None, Some(account)) = (before.account(), after.account()) else { return true };
+    let second = |held: &&Held| held.kind == CredentialKind::Phone && !held.signs_in;
+    let mut second = world.person(account).credentials.iter().filter(second);
+    !second.any(|held| after.proofs.iter().any(|proof| held.proved(proof)))
 }
 
 fn may_register(world: &World, state: &State) -> bool {

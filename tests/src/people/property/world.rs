@@ -1,7 +1,7 @@
 //! Two people, a deployment and a flow: everything `decide` can be told, and everything that can happen meanwhile.
 
 use porteiro_protocol::{
-    assurance::{Level, Method, Proof},
+    assurance::{Level, Proof},
     id::{AccountId, CredentialId, Id},
     time::{Duration, OffsetDateTime},
 };
@@ -18,62 +18,10 @@ use porteiro_service::{
     settings::Registration,
 };
 
-use super::random::Random;
-
-pub const KINDS: [CredentialKind; 6] = [
-    CredentialKind::Passkey,
-    CredentialKind::Password,
-    CredentialKind::Totp,
-    CredentialKind::RecoveryCodes,
-    CredentialKind::Phone,
-    CredentialKind::Email,
-];
-
-pub struct Held {
-    pub kind: CredentialKind,
-    id: CredentialId,
-    /// Whether it can still prove something, or is worn out.
-    good: bool,
-}
-
-impl Held {
-    fn proved(&self, proof: &Proof) -> bool {
-        proof.credential == Some(self.id.uuid())
-    }
-}
-
-pub struct Person {
-    pub id: AccountId,
-    pub active: bool,
-    pub credentials: Vec<Held>,
-    pub hold_until: Option<OffsetDateTime>,
-}
-
-impl Person {
-    fn any(random: &Random) -> Self {
-        let mut person =
-            Self { id: Id::random(&random.0), active: true, credentials: Vec::new(), hold_until: None };
-        person.bind(CredentialKind::Email, random);
-        for kind in KINDS.iter().take(5).filter(|_| random.percent(35)) {
-            person.bind(*kind, random);
-            person.credentials.last_mut().unwrap().good = !random.percent(10);
-        }
-        person
-    }
-
-    fn working(&self, kind: CredentialKind) -> Option<&Held> {
-        self.credentials.iter().find(|held| held.kind == kind && held.good)
-    }
-
-    /// Binds one, in place of the old one where there can be only one; says which that was.
-    fn bind(&mut self, kind: CredentialKind, random: &Random) -> Option<CredentialId> {
-        let old = self.credentials.iter().find(|held| held.kind == kind && kind.info().single);
-        let old = old.map(|held| held.id);
-        self.credentials.retain(|held| Some(held.id) != old);
-        self.credentials.push(Held { kind, id: Id::random(&random.0), good: true });
-        old
-    }
-}
+use super::{
+    person::{Held, KINDS, Person},
+    random::Random,
+};
 
 /// One of the two people, or nobody.
 #[derive(Clone, Copy)]
@@ -88,6 +36,8 @@ pub struct World {
     pub proved_here: usize,
     /// A live challenge, and whose address it went to.
     challenges: Vec<(&'static str, Whose)>,
+    /// The phone that the text message went to.
+    texted: Option<CredentialId>,
 }
 
 impl World {
@@ -106,12 +56,19 @@ impl World {
                 Some(now + Duration::minutes(i64::try_from(random.below(60)).unwrap() - 20));
         }
         Self {
-            policy: Policy { registration, minimum_level, sms: random.percent(85), mail: random.percent(95) },
+            policy: Policy {
+                registration,
+                minimum_level,
+                sms: random.percent(85),
+                sms_sign_in: random.percent(50),
+                mail: random.percent(95),
+            },
             people,
             session_is_alive: true,
             now,
             proved_here: 0,
             challenges: Vec::new(),
+            texted: None,
         }
     }
 
@@ -149,7 +106,7 @@ impl World {
                 for _ in 0..=random.below(3) {
                     let held = &person.credentials[random.below(person.credentials.len())];
                     let minutes = random.pick(&[0, 1, 9, 11, 120, 1_500]);
-                    state.proofs.push(proof(held, self.now - Duration::minutes(minutes)));
+                    state.proofs.push(held.proof(self.now - Duration::minutes(minutes)));
                 }
                 state.inherited = state.proofs.len();
                 state.wants = (kind == Kind::Enrol).then(|| random.pick(&KINDS));
@@ -169,12 +126,18 @@ impl World {
             active: person.active,
             usable: kinds(&mut person.credentials.iter().filter(|held| held.good)),
             bound: kinds(&mut person.credentials.iter()),
+            sign_in_numbers: person
+                .credentials
+                .iter()
+                .filter(|held| held.signs_in)
+                .map(|held| held.id.uuid())
+                .collect(),
             hold_until: person.hold_until,
         });
         Facts {
             standing: None,
             opening: REGISTERS.purposes.iter().find_map(|purpose| purpose.opening()),
-            policy: self.policy,
+            policy: Policy { sms_sign_in: self.policy.sms && self.policy.sms_sign_in, ..self.policy },
             account,
             session_alive: state.session.is_none() || self.session_is_alive,
             challenges: self.challenges.iter().map(|(module, _)| *module).collect(),
@@ -222,7 +185,7 @@ impl World {
     pub fn act(&mut self, state: &mut State, action: Action, right: bool, random: &Random) {
         match action.path() {
             "email_code/send" => self.send(state, "email_code", random),
-            "sms_code/send" => self.challenge("sms_code", state),
+            "sms_code/send" => self.text(state, random),
             "passkey/enrol_begin" => self.challenge("passkey_enrol", state),
             "totp/enrol_begin" => self.challenge("totp_enrol", state),
             "email/add" => self.challenge("email_add", state),
@@ -250,11 +213,7 @@ impl World {
             "password/check" => self.prove(state, CredentialKind::Password, random),
             "totp/check" => self.prove(state, CredentialKind::Totp, random),
             "recovery_code/check" => self.prove(state, CredentialKind::RecoveryCodes, random),
-            "sms_code/check" => {
-                if self.consume("sms_code").is_some() {
-                    self.prove(state, CredentialKind::Phone, random);
-                }
-            }
+            "sms_code/check" => self.prove_text(state),
             "email_code/check" | "email_link/redeem" => {
                 if let Some(whose) = self.consume("email_code") {
                     self.prove_mailbox(state, whose, random);
@@ -281,7 +240,7 @@ impl World {
     fn prove(&mut self, state: &mut State, kind: CredentialKind, random: &Random) {
         let person = &self.people[self.presenter(state, random)];
         if let Some(held) = person.working(kind)
-            && decide::prove(state, person.id, proof(held, self.now))
+            && decide::prove(state, person.id, held.proof(self.now))
         {
             self.proved_here += 1;
         }
@@ -317,7 +276,7 @@ impl World {
                 }
                 let person = &self.people[whose];
                 let mailbox = person.working(CredentialKind::Email).unwrap();
-                decide::prove(state, person.id, proof(mailbox, self.now))
+                decide::prove(state, person.id, mailbox.proof(self.now))
             }
         };
         if proved {
@@ -336,6 +295,31 @@ impl World {
         }
         self.challenges.retain(|(other, _)| *other != module);
         self.challenges.push((module, Whose(whose)));
+    }
+
+    /// Before the account is known, whoever has no number to sign in with gets nothing; a code is asked for all the same.
+    fn text(&mut self, state: &mut State, random: &Random) {
+        let first_step = state.account().is_none();
+        if first_step {
+            self.send(state, "sms_code", random);
+        } else {
+            self.challenge("sms_code", state);
+        }
+        let whose = self.challenges.last().and_then(|(_, whose)| whose.0);
+        let phone = whose.and_then(|whose| self.people[whose].texted(first_step));
+        self.texted = phone.map(|held| held.id);
+    }
+
+    fn prove_text(&mut self, state: &mut State) {
+        if self.consume("sms_code").is_none() {
+            return;
+        }
+        for person in &self.people {
+            let phone = person.credentials.iter().find(|held| Some(held.id) == self.texted && held.good);
+            if phone.is_some_and(|held| decide::prove(state, person.id, held.proof(self.now))) {
+                self.proved_here += 1;
+            }
+        }
     }
 
     fn challenge(&mut self, module: &'static str, state: &State) {
@@ -361,8 +345,8 @@ impl World {
         let raises = decide::level(state, self.now) < state.need.level.max(self.policy.minimum_level)
             && matches!(kind, CredentialKind::Passkey | CredentialKind::Password | CredentialKind::Totp);
         let Some(id) = state.account() else {
-            let held = Held { kind, id: Id::random(&random.0), good: true };
-            state.proofs.extend(raises.then(|| proof(&held, self.now)));
+            let held = Held::any(kind, random);
+            state.proofs.extend(raises.then(|| held.proof(self.now)));
             state.pending.as_mut().unwrap().credentials.push(NewCredential {
                 id: held.id,
                 kind,
@@ -375,13 +359,13 @@ impl World {
         let now = self.now;
         let person = self.people.iter_mut().find(|person| person.id == id).unwrap();
         let old = person.bind(kind, random);
-        state.proofs.extend(raises.then(|| proof(person.credentials.last().unwrap(), now)));
+        state.proofs.extend(raises.then(|| person.credentials.last().unwrap().proof(now)));
         let Some(old) = old else { return };
         let proved = state.proofs.iter().any(|proof| proof.credential == Some(old.uuid()));
         state.proofs.retain(|proof| proof.credential != Some(old.uuid()));
         // Whoever just proved the old password chose the new one.
         if proved && kind == CredentialKind::Password {
-            state.proofs.push(proof(person.working(kind).unwrap(), now));
+            state.proofs.push(person.working(kind).unwrap().proof(now));
         }
     }
 
@@ -392,9 +376,4 @@ impl World {
         state.notices.push(Notice::RecoveryHoldStarted);
         state.refusal = Some(Refusal::RecoveryHeld);
     }
-}
-
-fn proof(held: &Held, at: OffsetDateTime) -> Proof {
-    let method = held.kind.method();
-    Proof { method, credential: Some(held.id.uuid()), at, user_verified: method == Method::Passkey }
 }
