@@ -56,8 +56,11 @@ pub(super) async fn append(
     };
     let hash = entry.hash().map_err(StoreError::Inconsistent)?;
     insert(tx, &entry, &hash).await?;
-    if let Some(origin) = origin {
-        let personal = json!({"address": origin.address.to_string(), "user_agent": origin.user_agent});
+    if let Some(origin) = origin.filter(|_| event.actor.is_named()) {
+        let mut personal = json!({"address": origin.address.to_string(), "user_agent": origin.user_agent});
+        if let Some(subject) = &event.directory_subject {
+            personal["directory_subject"] = json!(subject);
+        }
         tx.execute(
             "INSERT INTO trail_personal (organization_id, entry_id, personal) VALUES ($1, $2, $3)",
             &[&organization.uuid(), &entry.id.uuid(), &personal],
@@ -132,7 +135,11 @@ impl TryFrom<&Row> for Found {
                 previous_hash: found.get("previous_hash")?,
             },
             hash: found.get("hash")?,
-            personal: Personal { address: found.get("address")?, user_agent: found.get("user_agent")? },
+            personal: Personal {
+                address: found.get("address")?,
+                user_agent: found.get("user_agent")?,
+                directory_subject: found.get("directory_subject")?,
+            },
         })
     }
 }
@@ -189,7 +196,8 @@ pub async fn page(
     .and_if("actor->>'id' = ?", filter.actor.as_ref());
     let (sql, params) = conditions.finish(
         "SELECT t.organization_id, t.entry_id, sequence, kind, actor, target, outcome, reason, changes, request_id, at,
-                previous_hash, hash, personal->>'address' AS address, personal->>'user_agent' AS user_agent
+                previous_hash, hash, personal->>'address' AS address, personal->>'user_agent' AS user_agent,
+                personal->>'directory_subject' AS directory_subject
          FROM trail t LEFT JOIN trail_personal p ON p.organization_id = t.organization_id AND p.entry_id = t.entry_id",
         &format!("ORDER BY t.entry_id {order} LIMIT {most}"),
     );
