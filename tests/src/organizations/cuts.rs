@@ -95,9 +95,9 @@ impl House {
                 let context = &context();
                 let work = |tx| async move {
                     if undo {
-                        accounts::enable(app, &tx, context, account).await
+                        accounts::enable(app, &tx, context, account, "test").await
                     } else {
-                        accounts::disable(app, &tx, context, account, "stolen").await
+                        accounts::disable(app, &tx, context, account, "test").await
                     }
                 };
                 assert!(app.store.run_tx("test.account", work).await.unwrap());

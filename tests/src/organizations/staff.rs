@@ -64,6 +64,7 @@ pub fn context() -> RequestContext {
         dpop: Vec::new(),
         has_cookies: false,
         certificate: None,
+        acting: None,
     }
 }
 

@@ -222,6 +222,7 @@ fn context() -> porteiro_service::http::RequestContext {
         dpop: Vec::new(),
         has_cookies: false,
         certificate: None,
+        acting: None,
     }
 }
 

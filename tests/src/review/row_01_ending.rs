@@ -257,7 +257,7 @@ async fn however_many_grants_there_are_members_clients_and_accounts_end_at_once(
     let account = heap.ana.account;
     let disable = async {
         let (app, context) = (&app.app, &context());
-        let work = |tx| async move { accounts::disable(app, &tx, context, account, "stolen").await };
+        let work = |tx| async move { accounts::disable(app, &tx, context, account, "test").await };
         app.store.run_tx("test.disable", work).await.unwrap()
     };
     assert!(Box::pin(promptly("disabling an account", disable)).await);
@@ -265,7 +265,7 @@ async fn however_many_grants_there_are_members_clients_and_accounts_end_at_once(
     assert_eq!(heap.ana.browser.get("/v1/account").await.status, 401);
     let enable = async {
         let (app, context) = (&app.app, &context());
-        let work = |tx| async move { accounts::enable(app, &tx, context, account).await };
+        let work = |tx| async move { accounts::enable(app, &tx, context, account, "test").await };
         app.store.run_tx("test.enable", work).await.unwrap()
     };
     assert!(enable.await);

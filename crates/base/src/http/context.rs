@@ -35,7 +35,13 @@ pub struct RequestContext {
     pub has_cookies: bool,
     /// The client certificate in DER, from the handshake or from a trusted proxy (RFC 8705).
     pub certificate: Option<Arc<Vec<u8>>>,
+    /// Whose address and device these are, where a person administers; the guard says so.
+    pub acting: Option<Acting>,
 }
+
+/// The account of a person who administers an organization or the installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Acting(pub uuid::Uuid);
 
 /// Contains cookies and tokens, so it is not printed.
 impl std::fmt::Debug for RequestContext {
@@ -64,6 +70,7 @@ impl RequestContext {
             dpop: Vec::new(),
             has_cookies: false,
             certificate: None,
+            acting: None,
         }
     }
 }
@@ -125,6 +132,7 @@ impl<S: Sync> FromRequestParts<S> for RequestContext {
                 .collect(),
             has_cookies: parts.headers.contains_key(header::COOKIE),
             certificate: parts.extensions.get::<ClientCertificate>().map(|found| Arc::clone(&found.0)),
+            acting: parts.extensions.get::<Acting>().copied(),
         })
     }
 }

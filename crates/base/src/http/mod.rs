@@ -18,7 +18,7 @@ pub use address::{ClientAddress, ClientCertificate, Peer, is_trusted};
 pub use body::{Form, Json, Sent, arrive, json_value, read, typed};
 pub use cache::{Document, cached_json};
 pub use context::{
-    BIND_COOKIE, DEVICE_COOKIE, DIRECTORY_COOKIE, DOOR_COOKIE, RequestContext, SESSION_COOKIE,
+    Acting, BIND_COOKIE, DEVICE_COOKIE, DIRECTORY_COOKIE, DOOR_COOKIE, RequestContext, SESSION_COOKIE,
     forget_cookies, forget_person, set_cookie,
 };
 pub use layers::{RequestInfo, Surroundings, build};

@@ -177,7 +177,6 @@ impl From<security_log::Entry> for Happened {
         if let Value::Object(members) = &mut details
             && members.remove("by").is_some()
         {
-            members.remove("reason");
             (address, user_agent) = (None, None);
         }
         Self { id: id.into(), kind, at: at.into(), details, address, user_agent }

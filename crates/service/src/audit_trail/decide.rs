@@ -36,6 +36,8 @@ pub struct Written {
 pub struct Personal {
     pub address: Option<String>,
     pub user_agent: Option<String>,
+    /// Whom a directory named that did not let them in.
+    pub directory_subject: Option<String>,
 }
 
 /// An entry of the audit trail.
@@ -59,14 +61,18 @@ pub struct AuditEvent {
     pub changes: Option<Value>,
     /// `hash` of the previous entry, in hexadecimal; empty in the first entry.
     pub previous_hash: String,
-    /// SHA-256, in hexadecimal, of the canonical JSON of all members but `hash`, `address` and `user_agent`.
+    /// SHA-256, in hexadecimal, of the canonical JSON of all members but `hash`, `address`, `user_agent` and
+    /// `directory_subject`.
     pub hash: String,
     pub address: Option<String>,
     pub user_agent: Option<String>,
+    /// The subject at the organization's directory whose sign-in was rejected; only in `sso.rejected`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory_subject: Option<String>,
 }
 
 /// What the hash does not cover: itself, and the part that can be erased.
-const UNCHAINED: [&str; 3] = ["hash", "address", "user_agent"];
+const UNCHAINED: [&str; 4] = ["hash", "address", "user_agent", "directory_subject"];
 
 impl Written {
     /// # Errors
@@ -99,6 +105,7 @@ impl Written {
             hash: hex(hash),
             address: personal.address,
             user_agent: personal.user_agent,
+            directory_subject: personal.directory_subject,
         }
     }
 }

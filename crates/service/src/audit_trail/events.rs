@@ -55,7 +55,7 @@ kinds! {
     ApprovalRedeemed = "approval.redeemed", "A client redeemed an approval for its one token.";
     ApprovalClientBlocked = "approval.client_blocked", "A client may not ask a member for a day: it was denied too often, or reported.";
     ConnectionChanged = "connection.changed", "A connection to a directory of the organization was created, changed, disabled or deleted.";
-    SignInRejected = "sso.rejected", "The directory vouched for a person whom the organization does not admit; the reason says what to change.";
+    SignInRejected = "sso.rejected", "The directory vouched for a person whom the organization does not admit, or gave an ID token that is not accepted; the reason says what to change.";
     BreakGlassUsed = "break_glass.used", "The owner who may break the glass signed in with a passkey, not by the connection that the organization requires.";
     DomainAdded = "domain.added", "A domain was added; it counts for nothing before it is verified.";
     DomainVerified = "domain.verified", "The record that proves a domain was found. The organization's directory may vouch for addresses there.";

@@ -49,6 +49,16 @@ impl Actor {
     pub fn system() -> Self {
         Self { kind: ActorKind::System, id: "porteiro".into(), act: None }
     }
+
+    /// The platform, where an organization does not learn which administrator it was.
+    pub fn platform() -> Self {
+        Self { kind: ActorKind::Platform, id: "platform".into(), act: None }
+    }
+
+    /// Whether the entry names whose address and device stand beside it. Nobody could erase them otherwise.
+    fn is_named(&self) -> bool {
+        *self != Self::platform()
+    }
 }
 
 impl Target {
@@ -72,11 +82,21 @@ pub struct Event {
     pub reason: Option<String>,
     /// `{"before", "after"}`; never contains a secret or an address.
     pub changes: Option<Value>,
+    /// Outside the chain, so that it can be erased.
+    pub directory_subject: Option<String>,
 }
 
 impl Event {
     pub const fn done(kind: TrailKind, actor: Actor, target: Target) -> Self {
-        Self { kind, actor, target, outcome: Outcome::Done, reason: None, changes: None }
+        Self {
+            kind,
+            actor,
+            target,
+            outcome: Outcome::Done,
+            reason: None,
+            changes: None,
+            directory_subject: None,
+        }
     }
 
     #[must_use]

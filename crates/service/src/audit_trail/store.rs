@@ -47,9 +47,17 @@ pub(super) async fn append(
         previous_hash: head.get("hash")?,
     };
     let hash = entry.hash().map_err(StoreError::Inconsistent)?;
-    let personal =
-        origin.map(|origin| json!({"address": origin.address.to_string(), "user_agent": origin.user_agent}));
+    let personal = origin.filter(|_| event.actor.is_named()).map(|origin| personal(event, origin));
     write(tx, &entry, &hash, personal.as_ref()).await
+}
+
+/// What an erasure removes.
+fn personal(event: &Event, origin: &Origin<'_>) -> serde_json::Value {
+    let mut personal = json!({"address": origin.address.to_string(), "user_agent": origin.user_agent});
+    if let Some(subject) = &event.directory_subject {
+        personal["directory_subject"] = json!(subject);
+    }
+    personal
 }
 
 /// Locked until the transaction ends: the number and hash of the next entry depend on the head.
@@ -148,7 +156,11 @@ impl TryFrom<&Row> for Found {
                 previous_hash: found.get("previous_hash")?,
             },
             hash: found.get("hash")?,
-            personal: Personal { address: found.get("address")?, user_agent: found.get("user_agent")? },
+            personal: Personal {
+                address: found.get("address")?,
+                user_agent: found.get("user_agent")?,
+                directory_subject: found.get("directory_subject")?,
+            },
         })
     }
 }
@@ -205,7 +217,8 @@ pub async fn page(
     .and_if("actor->>'id' = ?", filter.actor.as_ref());
     let (sql, params) = conditions.finish(
         "SELECT t.organization_id, t.entry_id, sequence, kind, actor, target, outcome, reason, changes, request_id, at,
-                previous_hash, hash, personal->>'address' AS address, personal->>'user_agent' AS user_agent
+                previous_hash, hash, personal->>'address' AS address, personal->>'user_agent' AS user_agent,
+                personal->>'directory_subject' AS directory_subject
          FROM trail t LEFT JOIN trail_personal p ON p.organization_id = t.organization_id AND p.entry_id = t.entry_id",
         &format!("ORDER BY t.entry_id {order} LIMIT {most}"),
     );

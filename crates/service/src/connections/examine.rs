@@ -94,6 +94,31 @@ fn userinfo(provider: &Provider, document: &Value) -> String {
     }
 }
 
+/// What an administrator reads about an ID token that was refused at a sign-in, and what to do about it.
+pub fn explain(cause: &'static str, connection: &Connection) -> String {
+    let remedy = match cause {
+        "the ID token is not signed with the connection's algorithm" => {
+            "choose the algorithm with which the provider signs ID tokens".to_owned()
+        }
+        "the ID token is signed with an unknown key" | "the signature of the ID token is wrong" => {
+            "test the connection: it says which keys the provider has".to_owned()
+        }
+        "the ID token is of another issuer" => format!(
+            "{:?} is configured, and both must be equal, also in the last slash; create the connection with the issuer \
+             that the provider uses",
+            connection.issuer
+        ),
+        "the ID token is for another client" => {
+            format!("client_id is {:?}; it must be the client that is registered there", connection.client_id)
+        }
+        "the ID token has expired or is too old" | "the ID token is from the future" => {
+            "compare the provider's clock with the right time".to_owned()
+        }
+        _ => "ask who runs the provider".to_owned(),
+    };
+    format!("{cause}: {remedy}")
+}
+
 fn unreachable(url: &str) -> String {
     format!(
         "{url} could not be fetched. Check that it is a public https address with a certificate that browsers trust, \

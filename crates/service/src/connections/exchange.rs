@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use porteiro_protocol::{
     jose::{VerifiedJws, VerifyError, verify_compact},
-    relying_party::{
-        Asserted, Expected, IdTokenError, LogoutTokenError, SignedOut, check_id_token, check_logout_token,
-    },
+    relying_party::{Asserted, Expected, LogoutTokenError, SignedOut, check_id_token, check_logout_token},
     time::Duration,
 };
 use serde_json::{Value, json};
@@ -54,31 +52,41 @@ impl std::fmt::Debug for Verified {
     }
 }
 
+/// The rule that an answer breaks, in a fixed text for the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Broken {
+    /// Before the provider gave an ID token: anybody can send such an answer.
+    Answer(&'static str),
+    /// By the ID token that the provider gave: only for whoever signed in there.
+    IdToken(&'static str),
+}
+
 /// Exchanges the answer for an ID token.
 ///
 /// # Errors
-/// The rule that the answer breaks, in a fixed text for the log.
+/// The rule that the answer or the ID token breaks.
 pub async fn exchange(
     app: &App,
     connection: &Connection,
     secrets: &Secrets,
     answer: Answer<'_>,
-) -> Result<Verified, &'static str> {
+) -> Result<Verified, Broken> {
     let known = app.providers.get(app, connection, Want::Kept).await;
-    let known = known.map_err(|_| "the provider's metadata or keys cannot be fetched")?;
+    let known = known.map_err(|_| Broken::Answer("the provider's metadata or keys cannot be fetched"))?;
     // RFC 9207 §2.4: before the code is sent anywhere.
     if !known.provider.accepts_iss(answer.iss, &connection.issuer) {
-        return Err("the answer names another issuer");
+        return Err(Broken::Answer("the answer names another issuer"));
     }
-    let tokens = redeem(app, connection, &known, secrets, answer.code).await?;
-    let verified = verify(app, connection, known, &tokens.id_token).await?;
+    let tokens = redeem(app, connection, &known, secrets, answer.code).await.map_err(Broken::Answer)?;
+    let verified = verify(app, connection, known, &tokens.id_token).await.map_err(Broken::IdToken)?;
     let expected = Expected {
         issuer: &connection.issuer,
         client_id: &connection.client_id,
         nonce: secrets.nonce(),
         now: app.clock.now(),
     };
-    let asserted = check_id_token(&verified.payload, &expected).map_err(IdTokenError::as_str)?;
+    let asserted = check_id_token(&verified.payload, &expected);
+    let asserted = asserted.map_err(|error| Broken::IdToken(error.as_str()))?;
     Ok(Verified { asserted, claims: verified.payload, access_token: tokens.access_token })
 }
 

@@ -27,8 +27,8 @@ use porteiro_protocol::{
 use zeroize::Zeroizing;
 
 pub use decide::{Definition, Entry, Unfit};
-pub use examine::{Examined, examine};
-pub use exchange::{Answer, Verified, exchange, read_logout};
+pub use examine::{Examined, examine, explain};
+pub use exchange::{Answer, Broken, Verified, exchange, read_logout};
 pub use providers::{Providers, Unusable};
 pub use recency::{Recency, Requested};
 pub use request::{Secrets, redirect_uri, request};

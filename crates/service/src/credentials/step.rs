@@ -157,10 +157,14 @@ pub enum Stopped {
         field: &'static str,
         detail: String,
     },
-    /// The directory of an organization vouched for a person whom the organization does not admit.
+    /// The directory of an organization vouched for a person whom the organization does not admit, or gave an ID token
+    /// that is not accepted.
     Rejected {
         by: Box<Rejected>,
+        /// For the organization's administrators.
         reason: String,
+        /// For the log.
+        logged: &'static str,
     },
     /// A new password that is not accepted.
     Password(Unfit),
@@ -179,7 +183,8 @@ pub enum Stopped {
 pub struct Rejected {
     pub organization: OrganizationId,
     pub connection: ConnectionId,
-    pub subject: String,
+    /// As far as the ID token is believed.
+    pub subject: Option<String>,
 }
 
 impl From<StoreError> for Stopped {

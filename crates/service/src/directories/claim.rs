@@ -66,7 +66,7 @@ impl Claim {
         Rejected {
             organization: self.organization,
             connection: self.connection,
-            subject: self.subject.clone(),
+            subject: Some(self.subject.clone()),
         }
     }
 
@@ -256,7 +256,7 @@ async fn link(
         return Ok(Attached::Lost);
     }
     let actor = Actor { kind: ActorKind::Member, id: membership.to_string(), act: None };
-    let after = json!({"connection_id": claim.connection, "subject": claim.subject});
+    let after = json!({"connection_id": claim.connection, "identity_id": id});
     let target = Target::new("member", membership);
     let event = audit_trail::Event::done(TrailKind::ExternalIdentityLinked, actor, target)
         .changing(Value::Null, after);

@@ -127,9 +127,10 @@ pub fn admit(entry: &Entry, described: &Described, known: &Known) -> Result<Admi
 fn unmatched(entry: &Entry, described: &Described) -> String {
     let claim = &entry.subject_claim;
     match &described.external_id {
-        Some(value) => format!(
-            "; no provisioned member has the externalId {value}, which is the claim {claim}: map the same attribute of \
-             the directory to externalId (in Microsoft Entra ID objectId, not mailNickname)"
+        // The value is personal: the entry has the subject apart.
+        Some(_) => format!(
+            "; no provisioned member has the claim {claim} of this subject as externalId: map the same attribute of the \
+             directory to externalId (in Microsoft Entra ID objectId, not mailNickname)"
         ),
         None => format!(
             "; the ID token has no claim {claim}, which is compared with externalId: change subject_claim"
@@ -213,7 +214,7 @@ mod tests {
         }
         let only = Entry { jit_role: None, ..matching };
         let why = admit(&only, &described(), &KNOWN).unwrap_err();
-        assert!(why.contains("mailNickname") && why.contains("externalId o,"), "{why}");
+        assert!(why.contains("mailNickname") && why.contains("the claim oid of this subject"), "{why}");
         let why = admit(&only, &Described::default(), &KNOWN).unwrap_err();
         assert!(why.contains("no claim oid"), "{why}");
     }

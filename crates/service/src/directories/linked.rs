@@ -42,7 +42,7 @@ pub async fn unlink_one(
         return Ok(false);
     }
     ending::end_one(app, tx, context, place, (linked.id, account), None).await?;
-    let before = json!({"connection_id": linked.connection, "subject": linked.subject});
+    let before = json!({"connection_id": linked.connection, "identity_id": linked.id});
     let target = Target::new("member", linked.membership);
     let event = audit_trail::Event::done(TrailKind::ExternalIdentityRemoved, actor.clone(), target)
         .changing(before, Value::Null);

@@ -25,9 +25,10 @@ pub async fn record_rejection(
         return Ok(());
     }
     let actor = Actor { kind: ActorKind::System, id: rejected.connection.to_string(), act: None };
-    let target = Target::new("directory_subject", &rejected.subject);
+    let target = Target::new("connection", rejected.connection);
     let event = audit_trail::Event {
         outcome: Outcome::Refused,
+        directory_subject: rejected.subject.clone(),
         ..audit_trail::Event::done(TrailKind::SignInRejected, actor, target)
     };
     let event = event.because(Some(reason.to_owned()));

@@ -18,7 +18,10 @@ use super::{
 use crate::{
     App,
     connections::{self, Connection, Owner, UserinfoError, Verified},
-    credentials::{self, Rejected, federated},
+    credentials::{
+        self, Rejected,
+        federated::{self, Unverified},
+    },
     directories::{self, Admission, Attached, Claim, Claimant, Described, Vouched},
     http::RequestContext,
     members, organizations,
@@ -83,11 +86,19 @@ async fn finish(step: &Step<'_>, input: &Value, place: OrganizationId) -> Result
     let credential = step.of_credential();
     let (challenge, id) = federated::awaited(&credential, federated::PROVE)?;
     let connection = connection(step, place, id).await?;
-    let mut verified = federated::verified(&credential, input, challenge, &connection).await?;
+    let verified = federated::verified(&credential, input, challenge, &connection).await;
+    let by = |subject| Box::new(Rejected { organization: place, connection: connection.id, subject });
+    let mut verified = verified.map_err(|unverified| match unverified {
+        Unverified::Stopped(stopped) => stopped,
+        Unverified::IdToken(rule) => {
+            Stopped::Rejected { by: by(None), reason: connections::explain(rule, &connection), logged: rule }
+        }
+    })?;
     let subject = &verified.asserted.subject.clone();
     let rejected = |reason: &str| Stopped::Rejected {
-        by: Box::new(Rejected { organization: place, connection: connection.id, subject: subject.clone() }),
+        by: by(Some(subject.clone())),
         reason: reason.to_owned(),
+        logged: "the organization does not admit the identity",
     };
     federated::is_recent(challenge, &verified).map_err(rejected)?;
     // A directory that does not say when it authenticated the person may have done so long ago.

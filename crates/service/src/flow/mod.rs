@@ -317,9 +317,8 @@ async fn stop(
             FlowError::UnknownPasskey { credential_id }
         }
         Stopped::Invalid { field, detail } => FlowError::Invalid { field, detail },
-        Stopped::Rejected { by, reason } => {
-            note_refusal(app, context, loaded, "the organization does not admit the identity", None, action)
-                .await?;
+        Stopped::Rejected { by, reason, logged } => {
+            note_refusal(app, context, loaded, logged, None, action).await?;
             directory::reject(app, context, &by, &reason).await?;
             FlowError::Refused(Box::new(refreshed(app, context, loaded.id, kept).await?))
         }

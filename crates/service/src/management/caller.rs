@@ -58,6 +58,15 @@ impl Caller {
         }
     }
 
+    /// The account of the person who calls, if one does.
+    pub const fn account(&self) -> Option<AccountId> {
+        match self.by {
+            By::Member { account, .. } => account,
+            By::Operator(account) => Some(account),
+            By::Key { .. } => None,
+        }
+    }
+
     /// Whether only a directory of the organization vouches for the caller (docs/decisions/0140).
     pub const fn is_directory_alone(&self) -> bool {
         match self.by {

@@ -53,6 +53,7 @@ async fn erase_one(app: &App, account: AccountId) -> Result<bool, StoreError> {
     // In short statements, as there may be many. A node that is killed here leaves the rest to the next run: the account
     // is still due.
     while store::erase_addresses(&app.store, account).await? > 0 {}
+    store::erase_administered(&app.store, account, app.clock.now()).await?;
     let context = RequestContext::of_job(Id::random(&*app.entropy));
     let context = &context;
     app.store.run_tx("personal_data.erase", |tx| async move { erase(app, &tx, context, account).await }).await

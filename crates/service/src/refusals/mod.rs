@@ -164,13 +164,10 @@ async fn write(
     let Some(organization) = refusal.organization else { return Ok(()) };
     let actor = refusal.subject.clone().unwrap_or_else(Actor::system);
     let event = audit_trail::Event {
-        kind: TrailKind::AuthorityRefused,
-        actor,
-        target: Target::new("refusal", id),
         outcome: Outcome::Refused,
-        reason: Some(refusal.rule.as_str().to_owned()),
-        changes: None,
+        ..audit_trail::Event::done(TrailKind::AuthorityRefused, actor, Target::new("refusal", id))
     };
+    let event = event.because(Some(refusal.rule.as_str().to_owned()));
     audit_trail::record(app, tx, context, organization, &event).await
 }
 

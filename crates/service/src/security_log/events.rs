@@ -36,8 +36,8 @@ events! {
     AccountDeletionRequested = "account.deletion_requested", "A person asked for their account to be deleted; its sessions and grants ended.", ["at"];
     AccountDeletionCancelled = "account.deletion_cancelled", "A person kept the account that was to be deleted.", [];
     AccountDeleted = "account.deleted", "An account was deleted, with everything a person can be known by.", [];
-    AccountDisabled = "account.disabled", "The platform disabled an account; its sessions and grants ended.", ["reason"];
-    AccountEnabled = "account.enabled", "The platform enabled an account; ended sessions and grants stay ended.", [];
+    AccountDisabled = "account.disabled", "The platform disabled an account; its sessions and grants ended.", ["by"];
+    AccountEnabled = "account.enabled", "The platform enabled an account; ended sessions and grants stay ended.", ["by"];
     MembershipJoined = "membership.joined", "A person became a member of an organization.", ["organization_id", "membership_id", "role"];
     MembershipDisabled = "membership.disabled", "An organization disabled a member; the member's grants there ended.", ["organization_id", "membership_id"];
     MembershipEnabled = "membership.enabled", "An organization enabled a member.", ["organization_id", "membership_id"];
@@ -76,7 +76,7 @@ events! {
     OrganizationCreated = "organization.created", "An organization was created; the subject is its owner.", ["organization_id", "actor"];
     OrganizationSuspended = "organization.suspended", "The platform suspended an organization.", ["organization_id", "actor"];
     OrganizationResumed = "organization.resumed", "The platform resumed an organization.", ["organization_id", "actor"];
-    AccountAdministered = "account.administered", "A platform administrator disabled or enabled an account, ended its sessions or started its recovery.", ["action", "by", "reason"];
+    AccountAdministered = "account.administered", "A platform administrator disabled or enabled an account, ended its sessions or started its recovery. The reason stands apart and is erased with the person.", ["action", "by"];
     ClientCreated = "client.created", "A platform administrator created a client.", ["client_id", "by"];
     ClientAdministered = "client.administered", "A platform administrator changed the trust, mode, metadata or branding of a client, or disabled or enabled it.", ["client_id", "by", "before", "after", "members"];
     ClientSecretRotated = "client.secret_rotated", "A platform administrator replaced the secret of a client.", ["client_id", "by"];

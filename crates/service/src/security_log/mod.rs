@@ -1,7 +1,9 @@
 //! The security log: events, written in the transaction in which they happen and never changed.
 //!
 //! Append-only by code (there is no other statement), by privilege and by trigger. Network address and device are in a
-//! table of their own, so that a person can be erased and the entry stays.
+//! table of their own, so that a person can be erased and the entry stays. There is what the platform notes about a
+//! person, too. Those of an administrator are not kept in entries about others, unless these say by whom they are
+//! (docs/decisions/0134).
 
 pub mod events;
 mod store;
@@ -25,6 +27,8 @@ pub struct Origin<'a> {
     pub request_id: Uuid,
     pub address: std::net::IpAddr,
     pub user_agent: &'a str,
+    /// The person whose address it is, if that is not the subject.
+    pub acting: Option<Uuid>,
 }
 
 impl<'a> From<&'a RequestContext> for Origin<'a> {
@@ -33,6 +37,7 @@ impl<'a> From<&'a RequestContext> for Origin<'a> {
             request_id: context.request_id.uuid(),
             address: context.address,
             user_agent: &context.user_agent,
+            acting: context.acting.map(|acting| acting.0),
         }
     }
 }
@@ -54,6 +59,7 @@ impl Origin<'static> {
             request_id: Uuid::nil(),
             address: std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
             user_agent: "command line",
+            acting: None,
         }
     }
 }
@@ -72,7 +78,7 @@ pub async fn record_unasked(
     entropy: &dyn Entropy,
     event: Event,
 ) -> Result<(), StoreError> {
-    store::append(tx, Id::<Entry>::ordered(now, entropy), &event, &Origin::service()).await
+    store::append(tx, Id::<Entry>::ordered(now, entropy), &event, &Origin::service(), None).await
 }
 
 /// For actions on the command line, without a request.
@@ -82,7 +88,7 @@ pub async fn record_at_console(
     entropy: &dyn Entropy,
     event: Event,
 ) -> Result<(), StoreError> {
-    store::append(tx, Id::<Entry>::ordered(now, entropy), &event, &Origin::console()).await
+    store::append(tx, Id::<Entry>::ordered(now, entropy), &event, &Origin::console(), None).await
 }
 
 /// Records that a command which changes something is about to run, whether or not it succeeds.
@@ -107,7 +113,19 @@ pub async fn command_at_console(
 
 pub async fn record(app: &App, tx: &Tx, context: &RequestContext, event: Event) -> Result<(), StoreError> {
     let entry_id = Id::<Entry>::ordered(app.clock.now(), &*app.entropy);
-    store::append(tx, entry_id, &event, &context.into()).await
+    store::append(tx, entry_id, &event, &context.into(), None).await
+}
+
+/// With a text that the platform wrote about the subject. It is erased with the person.
+pub async fn record_noted(
+    app: &App,
+    tx: &Tx,
+    context: &RequestContext,
+    event: Event,
+    reason: Option<&str>,
+) -> Result<(), StoreError> {
+    let entry_id = Id::<Entry>::ordered(app.clock.now(), &*app.entropy);
+    store::append(tx, entry_id, &event, &context.into(), reason).await
 }
 
 /// Several entries in two statements, whatever their number.

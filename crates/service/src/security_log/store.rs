@@ -1,5 +1,5 @@
 use porteiro_protocol::{id::Id, time::OffsetDateTime};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{Event, EventKind, Origin};
@@ -19,21 +19,33 @@ pub struct Entry {
     pub user_agent: Option<String>,
 }
 
+/// The erasable part of an entry; none if it would be somebody else's whom the entry does not name.
+fn personal(event: &Event, origin: &Origin<'_>, reason: Option<&str>) -> Option<Value> {
+    let of_another = origin.acting.is_some_and(|acting| acting != event.subject);
+    let mut personal = Map::new();
+    if !of_another || event.payload.get("by").is_some() {
+        personal.insert("address".to_owned(), origin.address.to_string().into());
+        personal.insert("user_agent".to_owned(), origin.user_agent.into());
+    }
+    if let Some(reason) = reason {
+        personal.insert("reason".to_owned(), reason.into());
+    }
+    (!personal.is_empty()).then_some(Value::Object(personal))
+}
+
 pub(super) async fn append(
     tx: &Tx,
     entry_id: Id<Entry>,
     event: &Event,
     origin: &Origin<'_>,
+    reason: Option<&str>,
 ) -> Result<(), StoreError> {
     tx.execute(
         "INSERT INTO security_log (entry_id, subject_id, kind, payload, request_id) VALUES ($1, $2, $3, $4, $5)",
         &[&entry_id.uuid(), &event.subject, &event.kind.as_str(), &event.payload, &origin.request_id],
     )
     .await?;
-    let personal = serde_json::json!({
-        "address": origin.address.to_string(),
-        "user_agent": origin.user_agent,
-    });
+    let Some(personal) = personal(event, origin, reason) else { return Ok(()) };
     tx.execute(
         "INSERT INTO security_log_personal (entry_id, subject_id, personal) VALUES ($1, $2, $3)",
         &[&entry_id.uuid(), &event.subject, &personal],
@@ -58,13 +70,13 @@ pub(super) async fn append_all(
         &[&ids, &subjects, &kinds, &payloads, &origin.request_id],
     )
     .await?;
-    let personal = serde_json::json!({
-        "address": origin.address.to_string(),
-        "user_agent": origin.user_agent,
-    });
+    let personal: Vec<Option<Value>> =
+        events.iter().map(|(_, event)| personal(event, origin, None)).collect();
     tx.execute(
         "INSERT INTO security_log_personal (entry_id, subject_id, personal)
-         SELECT entry_id, subject_id, $3 FROM unnest($1::uuid[], $2::uuid[]) e (entry_id, subject_id)",
+         SELECT entry_id, subject_id, personal
+         FROM unnest($1::uuid[], $2::uuid[], $3::jsonb[]) e (entry_id, subject_id, personal)
+         WHERE personal IS NOT NULL",
         &[&ids, &subjects, &personal],
     )
     .await

@@ -1,9 +1,10 @@
 //! Connections of an organization: who may configure them, and what is refused.
 
 use http::Method;
+use porteiro_testkit::Browser;
 use serde_json::{Value, json};
 
-use super::{connect, definition, world};
+use super::{super::federation::provider::Fault, connect, definition, world};
 use crate::organizations::driver::{call, get, organization, organization_key};
 
 #[tokio::test]
@@ -136,4 +137,39 @@ async fn endpoints_on_other_hosts_than_the_issuers_are_refused() {
     let chosen = json!({"connection": world.connection});
     let refused = asked.flow.attempt(&mut asked.browser, "federated/begin", chosen).await;
     assert_eq!(refused.status, 422, "{}", refused.text());
+}
+
+/// The administrator reads why an ID token was refused at a sign-in, and what to do; whoever made an answer up leaves
+/// nothing there.
+#[tokio::test]
+async fn an_id_token_that_is_refused_at_a_sign_in_is_explained_to_the_administrators() {
+    let world = world().await;
+    let attempt = async |claims: Value, fault: Option<Fault>, code: Option<&str>| {
+        world.provider.bend_claims(claims);
+        world.provider.fail(fault);
+        let mut asked = world.ask(Browser::new(&world.app), &[]).await;
+        let mut answer = world.go(&mut asked, "ana-there").await;
+        if let Some(code) = code {
+            answer["code"] = json!(code);
+        }
+        let refused = asked.flow.attempt(&mut asked.browser, "federated/finish", answer).await;
+        assert_eq!(refused.status, 422, "{}", refused.text());
+        assert!(!refused.text().contains("ID token"), "for the administrators alone");
+    };
+    for (claims, fault, cause, remedy) in [
+        (json!({"iss": "https://other.example.test"}), None, "of another issuer", "also in the last slash"),
+        (json!({"aud": "another client"}), None, "for another client", "client_id is"),
+        (json!({}), Some(Fault::OtherAlgorithm), "the connection's algorithm", "choose the algorithm"),
+        (json!({}), Some(Fault::UnknownKey), "an unknown key", "test the connection"),
+    ] {
+        attempt(claims, fault, None).await;
+        let entries = world.rejections().await;
+        let why = entries[0]["reason"].as_str().unwrap();
+        assert!(why.contains(cause) && why.contains(remedy), "{why}");
+        assert!(entries[0]["directory_subject"].is_null(), "the token is not believed about it either");
+        assert_eq!(entries[0]["target"], json!({"kind": "connection", "id": world.connection}));
+    }
+    attempt(json!({}), None, Some("made up")).await;
+    attempt(json!({}), Some(Fault::NoIdToken), None).await;
+    assert_eq!(world.rejections().await.len(), 4);
 }

@@ -161,10 +161,14 @@ impl World {
 
     /// The reasons of rejected sign-ins, the newest first.
     pub async fn rejected(&self) -> Vec<String> {
+        let items = self.rejections().await;
+        items.iter().map(|item| item["reason"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Their entries.
+    pub async fn rejections(&self) -> Vec<Value> {
         let path = format!("/v1/organizations/{}/audit-events?type=sso.rejected", self.place);
-        let trail = get(&self.app, &path, &self.key).await.json();
-        let items = trail["items"].as_array().unwrap().iter();
-        items.map(|item| item["reason"].as_str().unwrap().to_owned()).collect()
+        get(&self.app, &path, &self.key).await.json()["items"].as_array().unwrap().clone()
     }
 
     pub async fn change(&self, more: Value) -> Answer {

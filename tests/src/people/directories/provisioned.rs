@@ -105,7 +105,8 @@ async fn a_person_whom_no_external_id_names_is_told_which_one_was_compared() {
     directory.user("ana").await;
     world.vouched("00aa", &[]).await;
     let why = &world.rejected().await[0];
-    assert!(why.contains("externalId 00aa") && why.contains("mailNickname"), "{why}");
+    assert!(why.contains("claim sub of this subject as externalId") && why.contains("mailNickname"), "{why}");
+    assert_eq!(world.rejections().await[0]["directory_subject"], "00aa");
 }
 
 #[tokio::test]

@@ -70,3 +70,22 @@ async fn an_administrator_unlinks_an_identity_of_a_member_who_holds_no_more() {
     let trail = get(&world.app, &trail, &world.key).await.json();
     assert_eq!(trail["items"][0]["target"]["id"], member.to_string(), "{trail}");
 }
+
+/// Neither the trail of links nor that of rejected sign-ins keeps whom the directory named.
+#[tokio::test]
+async fn a_directorys_subject_is_gone_from_the_trail_after_an_erasure() {
+    let world = world().await;
+    let (_, ana, _) = world.member("ana@example.test").await;
+    // Somebody stays, so that the organization goes on.
+    world.member("ben@example.test").await;
+    world.link("ana-there", "ana@example.test").await;
+    assert_eq!(world.rejections().await[0]["directory_subject"], "ana-there");
+    let kept = "SELECT count(*) FROM trail t LEFT JOIN trail_personal p USING (organization_id, entry_id)
+                WHERE t::text LIKE '%ana-there%' OR p::text LIKE '%ana-there%'";
+    assert_eq!(world.app.count(kept).await, 1, "only outside the chain");
+    world.app.sql(&format!("UPDATE account SET deletion_at = now() WHERE account_id = '{ana}'")).await;
+    assert_eq!(porteiro_service::personal_data::erase_due(&world.app.app).await.unwrap(), 1);
+    assert_eq!(world.app.count(kept).await, 0);
+    let entry = &world.rejections().await[0];
+    assert!(entry["reason"].is_string() && entry["directory_subject"].is_null(), "{entry}");
+}

@@ -10,7 +10,11 @@ use super::{
 };
 use crate::{
     agents::driver::{Scene, prove_two_factors},
-    organizations::driver::{account_of, key},
+    oauth::driver::Relying,
+    organizations::{
+        driver::{account_of, call, key, organization, platform_key},
+        staff::{Staff, join_as},
+    },
 };
 
 /// Tables whose rows contain a text. Those that leave by themselves within days do not count: mail that waits to be
@@ -135,4 +139,67 @@ async fn another_persons_rows_stay() {
     // The entry about the deletion itself has the address of the service.
     assert_eq!((app.count(rows).await, app.count(&of_ana).await), (others + 1, 1));
     assert_eq!(bia.get("/v1/account").await.status, 200);
+}
+
+/// What the platform writes about a person goes with the person.
+#[tokio::test]
+async fn what_the_platform_noted_about_a_person_is_erased_with_them() {
+    let app = super::super::app().await;
+    let mut ana = super::super::register_with_password(&app, "ana@example.test").await;
+    let path = format!("/v1/platform/accounts/{}", account_of(&mut ana).await);
+    let key = platform_key(&app, &["platform.accounts:write"]).await;
+    for (verb, reason) in [("start-recovery", "called from Lisbon"), ("disable", "called from Porto")] {
+        let body = json!({"reason": reason});
+        let done = call(&app, http::Method::POST, &format!("{path}/{verb}"), &key, Some(&body), &[]).await;
+        assert!(done.status.is_success(), "{}", done.text());
+    }
+    assert_eq!(tables_with(&app, "called from").await, ["security_log_personal"]);
+    app.sql("UPDATE account SET state = 'active', deletion_at = now()").await;
+    assert_eq!(personal_data::erase_due(&app.app).await.unwrap(), 1);
+    assert_eq!(tables_with(&app, "called from").await, [""; 0]);
+}
+
+/// Whoever administers others leaves no address and no device beside what is about them.
+#[tokio::test]
+async fn an_administrators_address_in_entries_about_others_is_erased_with_the_administrator() {
+    let app = crate::organizations::driver::house().await;
+    let here = organization(&app, "here").await;
+    let mut boss = Staff::new(&app, "boss@example.test", here, "owner").await;
+    let ben = join_as(&app, here, "Ben", "member").await;
+    let client = Relying::console(&app).await;
+    let managing = boss.token(&app, &client, here, "members:read members:write").await;
+    let member = format!("/v1/organizations/{here}/members/{ben}");
+    let device = [("user-agent", "the phone of the boss")];
+    let seen = call(&app, http::Method::GET, &member, &managing, None, &[]).await;
+    let headers = [device[0], ("if-match", seen.header("etag"))];
+    let roles = json!({"roles": ["admin"]});
+    let changed = call(&app, http::Method::PATCH, &member, &managing, Some(&roles), &headers).await;
+    assert_eq!(changed.status, 200, "{}", changed.text());
+    assert_eq!(tables_with(&app, "phone of the boss").await, ["trail_personal"], "once, under the actor");
+
+    // As an administrator of the platform.
+    let boss_id = boss.account;
+    app.sql(&format!(
+        "INSERT INTO platform_authority (account_id, permissions)
+         VALUES ('{boss_id}', '{{platform.accounts:write,organizations:administer}}')"
+    ))
+    .await;
+    let scope = "platform.accounts:write";
+    let platform = client.tokens(&mut boss.browser, &app, &[("scope", scope)]).await;
+    let platform = platform["access_token"].as_str().unwrap();
+    let sql = format!("SELECT account_id::text FROM membership WHERE membership_id = '{ben}'");
+    let bens: String = app.database.client().await.query_one(&sql, &[]).await.unwrap().get(0);
+    let path = format!("/v1/platform/accounts/{bens}/disable");
+    let done =
+        call(&app, http::Method::POST, &path, platform, Some(&json!({"reason": "ticket 4"})), &device).await;
+    assert_eq!(done.status, 204, "{}", done.text());
+    assert_eq!(tables_with(&app, "phone of the boss").await, ["security_log_personal", "trail_personal"]);
+    app.sql(&format!("UPDATE account SET deletion_at = now() WHERE account_id = '{boss_id}'")).await;
+    assert_eq!(personal_data::erase_due(&app.app).await.unwrap(), 1);
+    assert_eq!(tables_with(&app, "phone of the boss").await, [""; 0]);
+    assert_eq!(
+        tables_with(&app, "ticket 4").await,
+        ["security_log_personal"],
+        "what is noted about Ben stays"
+    );
 }

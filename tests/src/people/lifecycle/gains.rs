@@ -61,7 +61,11 @@ async fn an_account_that_is_being_deleted_gains_nothing() {
     assert_eq!(app.count("SELECT count(*) FROM membership").await, 1);
     assert_eq!(back.delete("/v1/account/deletion").await.status, 204);
     let kept = gains(&scene, &mut back, invitation).await;
-    assert_eq!(kept.iter().map(|(status, _)| *status).collect::<Vec<_>>(), [200, 201, 201, 201, 201], "{kept:?}");
+    assert_eq!(
+        kept.iter().map(|(status, _)| *status).collect::<Vec<_>>(),
+        [200, 201, 201, 201, 201],
+        "{kept:?}"
+    );
 }
 
 /// Both wait for the account, the deletion first.
@@ -90,7 +94,12 @@ async fn a_personal_key_that_is_made_beside_a_deletion_does_not_outlast_it() {
     );
     assert_eq!(deleted.status, 200, "{}", deleted.text());
     assert!(matches!(made.status.as_u16(), 201 | 401), "{}", made.text());
-    assert_eq!(app.count("SELECT count(*) FROM api_key WHERE revoked_at IS NULL").await, 0, "{}", made.text());
+    assert_eq!(
+        app.count("SELECT count(*) FROM api_key WHERE revoked_at IS NULL").await,
+        0,
+        "{}",
+        made.text()
+    );
 }
 
 #[tokio::test]
@@ -102,7 +111,10 @@ async fn a_change_that_waited_for_an_erasure_is_refused() {
     let renamed = json!({"display_name": "Ana Beatriz"});
     let (answer, ()) = tokio::join!(ana.call(Method::PATCH, "/v1/account", Some(&renamed)), async {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        client.batch_execute("UPDATE account SET state = 'deleted', display_name = ''; COMMIT").await.unwrap();
+        client
+            .batch_execute("UPDATE account SET state = 'deleted', display_name = ''; COMMIT")
+            .await
+            .unwrap();
     });
     assert_eq!(answer.status, 401, "{}", answer.text());
     assert_eq!(app.count("SELECT count(*) FROM account WHERE display_name <> ''").await, 0);
@@ -159,7 +171,11 @@ async fn the_platform_sees_a_pending_deletion_and_changes_nothing_after_it() {
         ("start-recovery", json!({"reason": "ticket 9"})),
     ] {
         let answer = call(&app, Method::POST, &format!("{path}/{verb}"), &key, Some(&body), &[]).await;
-        assert_eq!((answer.status.as_u16(), answer.json()["code"].as_str()), (409, Some("conflict")), "{verb}");
+        assert_eq!(
+            (answer.status.as_u16(), answer.json()["code"].as_str()),
+            (409, Some("conflict")),
+            "{verb}"
+        );
     }
     assert_eq!(get(&app, &path, &key).await.json()["state"], "deleted");
 }
@@ -170,7 +186,8 @@ async fn networks_in_the_trail_under_a_personal_key_are_gone_after_an_erasure() 
     let mut scene = Scene::new().await;
     let app = Arc::clone(&scene.app);
     role(&app, scene.here, "accountant", &["roles:*", "salaries:*"]).await;
-    let wanted = json!({"name": "Laptop", "organization": "here", "permissions": ["roles:*", "salaries:read"]});
+    let wanted =
+        json!({"name": "Laptop", "organization": "here", "permissions": ["roles:*", "salaries:read"]});
     let made = scene.browser.post("/v1/account/api-keys", &wanted).await;
     assert_eq!(made.status, 201, "{}", made.text());
     let key = made.json()["secret"].as_str().unwrap().to_owned();

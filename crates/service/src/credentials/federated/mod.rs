@@ -19,7 +19,7 @@ use super::{
 use crate::{
     App,
     accounts::{self, IdentifierKind},
-    connections::{self, Answer, Connection, Requested, Secrets, Verified},
+    connections::{self, Answer, Broken, Connection, Requested, Secrets, Verified},
     limits::{FEDERATED_ADDRESS, STEP_ADDRESS},
     mail::templates::Change,
     store::StoreError,
@@ -159,14 +159,43 @@ pub fn is_recent(challenge: &Challenge, verified: &Verified) -> Result<(), &'sta
     requested.map_or(Ok(()), |requested| requested.check(verified.asserted.auth_time))
 }
 
+/// Why an answer proves nobody.
+#[derive(Debug)]
+pub enum Unverified {
+    Stopped(Stopped),
+    /// The provider gave an ID token that breaks this rule.
+    IdToken(&'static str),
+}
+
+impl From<Unverified> for Stopped {
+    fn from(unverified: Unverified) -> Self {
+        match unverified {
+            Unverified::Stopped(stopped) => stopped,
+            Unverified::IdToken(rule) => refused(Method::Federated, rule),
+        }
+    }
+}
+
+impl From<Stopped> for Unverified {
+    fn from(stopped: Stopped) -> Self {
+        Self::Stopped(stopped)
+    }
+}
+
+impl From<StoreError> for Unverified {
+    fn from(error: StoreError) -> Self {
+        Self::Stopped(error.into())
+    }
+}
+
 /// Whom the provider of a connection vouches for in this answer to the challenge.
 pub async fn verified(
     step: &Step<'_>,
     input: &Value,
     challenge: &Challenge,
     connection: &Connection,
-) -> Result<Verified, Stopped> {
-    let wrong = |reason| refused(Method::Federated, reason);
+) -> Result<Verified, Unverified> {
+    let wrong = |reason| Unverified::Stopped(refused(Method::Federated, reason));
     let secrets = Secrets::new(step.app, step.flow_id, challenge.id);
     if !secrets.is_state(text(input, "state")?) {
         return Err(wrong("the answer belongs to another request"));
@@ -182,7 +211,10 @@ pub async fn verified(
         return Err(wrong("the provider refused"));
     };
     let answer = Answer { code, iss: input["iss"].as_str() };
-    connections::exchange(step.app, connection, &secrets, answer).await.map_err(wrong)
+    connections::exchange(step.app, connection, &secrets, answer).await.map_err(|broken| match broken {
+        Broken::Answer(rule) => wrong(rule),
+        Broken::IdToken(rule) => Unverified::IdToken(rule),
+    })
 }
 
 /// The account to which an identity is linked, and the credential that is the link.

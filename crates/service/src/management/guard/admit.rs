@@ -35,7 +35,7 @@ use crate::{
     App, api_keys,
     audit_trail::{Actor, ActorKind},
     directories, flow,
-    http::{OAuthError, Problem, ProblemCode, RequestContext},
+    http::{Acting, OAuthError, Problem, ProblemCode, RequestContext},
     members::{self, Member, Unusable, Whom},
     oauth::{
         access_token::{self, Carried, Spoken, Unspoken},
@@ -68,6 +68,9 @@ pub async fn require(State(guard): State<Guard>, request: Request, next: Next) -
         <RequestContext as axum::extract::FromRequestParts<()>>::from_request_parts(&mut parts, &()).await;
     match admit(&guard, &context, &parts).await {
         Ok(caller) => {
+            if let Some(account) = caller.account() {
+                parts.extensions.insert(Acting(account.uuid()));
+            }
             parts.extensions.insert(caller);
             next.run(Request::from_parts(parts, body)).await
         }

@@ -182,7 +182,11 @@ async fn note_all(app: &App, tx: &Tx, begun: &Begun, revoked: &[Revoked]) -> Res
         let payload = json!({"client_id": client_id, "reason": begun.why, "number": number});
         security_log::Event { kind: EventKind::GrantRevoked, subject: account.uuid(), payload }
     };
-    let origin =
-        Origin { request_id: begun.request_id, address: begun.address, user_agent: &begun.user_agent };
+    let origin = Origin {
+        request_id: begun.request_id,
+        address: begun.address,
+        user_agent: &begun.user_agent,
+        acting: None,
+    };
     security_log::record_all_from(app, tx, &origin, counted.into_iter().map(event).collect()).await
 }

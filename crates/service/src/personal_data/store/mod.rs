@@ -1,5 +1,6 @@
 //! Statements about everything that is stored about a person, made from the list of sources.
 
+mod logs;
 mod owners;
 pub mod sources;
 
@@ -9,6 +10,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::store::{Decode, Reader, Store, StoreError, Tx};
+pub(super) use logs::{erase_addresses, erase_administered};
 pub(super) use owners::{has_active_person, owned, owned_alone};
 use sources::{Erasure, Key, Source};
 
@@ -62,13 +64,11 @@ fn select(source: &Source) -> String {
 
 /// Erases what the sources say, but not the account itself and not what is erased separately.
 pub(super) async fn erase_rows(tx: &Tx, account: AccountId) -> Result<(), StoreError> {
+    // What was written since the batches, while the rows that lead there exist.
+    logs::erase_rest(tx, account).await?;
     let others = sources::all().filter(|source| source.table != "account");
     for sql in others.filter_map(erasing) {
         tx.execute(&sql, &[&account.uuid()]).await?;
-    }
-    // What was written since the batches.
-    for sql in [LOG, TRAIL] {
-        tx.query(sql, &[&account.uuid()]).await?;
     }
     Ok(())
 }
@@ -93,30 +93,6 @@ pub(super) async fn erase_account(tx: &Tx, account: AccountId) -> Result<bool, S
     );
     Ok(tx.execute(&sql, &[&account.uuid()]).await? == 1)
 }
-
-/// A few of the network addresses and devices in the logs, as many at once as a short statement can delete. Returns how
-/// many.
-pub(super) async fn erase_addresses(store: &Store, account: AccountId) -> Result<usize, StoreError> {
-    let mut erased = 0;
-    for (name, sql) in [("personal_data.log", LOG), ("personal_data.trail", TRAIL)] {
-        erased += store.write(name, sql, &[&account.uuid()]).await?.len();
-    }
-    Ok(erased)
-}
-
-const LOG: &str = "DELETE FROM security_log_personal t USING (
-        SELECT l.entry_id FROM security_log l JOIN security_log_personal p USING (entry_id, subject_id)
-        WHERE l.subject_id = $1 LIMIT 2000) l
-    WHERE t.entry_id = l.entry_id AND t.subject_id = $1 RETURNING 1";
-const TRAIL: &str = "DELETE FROM trail_personal t USING (
-        SELECT l.organization_id, l.entry_id
-        FROM membership m
-            CROSS JOIN LATERAL (SELECT m.membership_id::text AS id UNION ALL SELECT k.key_id::text FROM api_key k
-                WHERE k.organization_id = m.organization_id AND k.membership_id = m.membership_id) actor
-            JOIN trail l ON l.organization_id = m.organization_id AND l.actor->>'id' = actor.id
-            JOIN trail_personal p ON p.organization_id = l.organization_id AND p.entry_id = l.entry_id
-        WHERE m.account_id = $1 LIMIT 2000) l
-    WHERE t.organization_id = l.organization_id AND t.entry_id = l.entry_id RETURNING 1";
 
 /// Sets when the account is deleted; `None` if it is not active or its deletion was requested before.
 pub(super) async fn schedule(

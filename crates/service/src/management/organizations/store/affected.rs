@@ -75,11 +75,12 @@ pub(in super::super) async fn affected(
     then: &Policy,
 ) -> Result<Affected, StoreError> {
     let (level, connection) = (can_prove(then.min_level), can_pass(8));
+    // The kinds are named also where no level asks for them: PostgreSQL wants to know the type of each parameter.
     let sql = format!(
         "SELECT m.membership_id, m.display_name, NOT {level} AS lacks_level, NOT {connection} AS lacks_connection
          FROM membership m
          WHERE m.organization_id = $1 AND m.state = 'active' AND m.account_id IS NOT NULL
-           AND {} AND {} AND NOT ({level} AND {connection})
+           AND cardinality($3::text[] || $4::text[] || $5::text[]) > 0 AND {} AND {} AND NOT ({level} AND {connection})
          ORDER BY m.created_at, m.membership_id LIMIT $2",
         can_prove(now.min_level),
         can_pass(6)

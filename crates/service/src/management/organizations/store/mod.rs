@@ -1,3 +1,5 @@
+//! Statements about organizations, and about whom a change of their policy affects.
+
 mod affected;
 
 use porteiro_protocol::{

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::super::super::members::{self, cut};
 use crate::{
     App, accounts,
-    audit_trail::{self, Actor, ActorKind, Target, TrailKind},
+    audit_trail::{self, Actor, Target, TrailKind},
     endings::{self, Why},
     http::RequestContext,
     security_log::{self, EventKind},
@@ -18,13 +18,14 @@ use crate::{
     store::{StoreError, Tx},
 };
 
-/// `false` if it was not active. Only the platform sees the reason; organizations see that the account was disabled.
+/// `false` if it was not active. Only the platform sees the reason (`account.administered`); organizations see that the
+/// account was disabled.
 pub async fn disable(
     app: &App,
     tx: &Tx,
     context: &RequestContext,
     account: AccountId,
-    reason: &str,
+    by: &str,
 ) -> Result<bool, StoreError> {
     accounts::lock(tx, account).await?;
     if !accounts::set_active(tx, account, false).await? {
@@ -37,7 +38,7 @@ pub async fn disable(
     let why = (Ended::AccountDisabled, Why::AccountDisabled);
     endings::everything_ended(app, tx, context, account, &ended, why).await?;
     for (organization, member) in memberships {
-        let actor = Actor { kind: ActorKind::Platform, id: "platform".into(), act: None };
+        let actor = Actor::platform();
         let why = Why::AccountDisabled;
         let event =
             audit_trail::Event::done(TrailKind::MemberDisabled, actor.clone(), Target::new("member", member))
@@ -45,10 +46,9 @@ pub async fn disable(
         audit_trail::record(app, tx, context, organization, &event).await?;
         cut::end_dependents(app, tx, context, organization, member, &actor, why).await?;
     }
-    let payload = json!({"reason": reason});
     let kind = EventKind::AccountDisabled;
-    security_log::record(app, tx, context, security_log::Event { kind, subject: account.uuid(), payload })
-        .await?;
+    let event = security_log::Event { kind, subject: account.uuid(), payload: json!({"by": by}) };
+    security_log::record(app, tx, context, event).await?;
     Ok(true)
 }
 
@@ -58,6 +58,7 @@ pub async fn enable(
     tx: &Tx,
     context: &RequestContext,
     account: AccountId,
+    by: &str,
 ) -> Result<bool, StoreError> {
     accounts::lock(tx, account).await?;
     if !accounts::set_active(tx, account, true).await? {
@@ -65,7 +66,7 @@ pub async fn enable(
     }
     // Again, for what a node issued that had not yet seen the account disabled.
     for (organization, member) in members::invalidate_account(tx, account).await? {
-        let actor = Actor { kind: ActorKind::Platform, id: "platform".into(), act: None };
+        let actor = Actor::platform();
         let event = audit_trail::Event::done(TrailKind::MemberEnabled, actor, Target::new("member", member));
         audit_trail::record(app, tx, context, organization, &event).await?;
     }
@@ -74,7 +75,7 @@ pub async fn enable(
         app,
         tx,
         context,
-        security_log::Event { kind, subject: account.uuid(), payload: json!({}) },
+        security_log::Event { kind, subject: account.uuid(), payload: json!({"by": by}) },
     )
     .await?;
     Ok(true)

@@ -79,12 +79,13 @@ async fn set_enabled(
     app.store
         .try_tx_in_turn(turn(caller, account), "platform.set_enabled", |tx| async move {
             enter(&tx, caller, account).await?;
+            let by = caller.key();
             let (changed, action) = match disabled_because {
-                Some(reason) => (Box::pin(disable(app, &tx, context, account, reason)).await?, "disable"),
-                None => (Box::pin(enable(app, &tx, context, account)).await?, "enable"),
+                Some(_) => (Box::pin(disable(app, &tx, context, account, &by)).await?, "disable"),
+                None => (Box::pin(enable(app, &tx, context, account, &by)).await?, "enable"),
             };
             if changed {
-                note(app, &tx, context, caller, account, action, None).await?;
+                note(app, &tx, context, caller, account, action, disabled_because).await?;
             }
             Ok(())
         })
@@ -124,11 +125,8 @@ async fn note(
     action: &str,
     reason: Option<&str>,
 ) -> Result<(), StoreError> {
-    let mut payload = json!({"action": action, "by": caller.key()});
-    if let Some(reason) = reason {
-        payload["reason"] = json!(reason);
-    }
-    let kind = EventKind::AccountAdministered;
-    security_log::record(app, tx, context, security_log::Event { kind, subject: account.uuid(), payload })
-        .await
+    let payload = json!({"action": action, "by": caller.key()});
+    let event =
+        security_log::Event { kind: EventKind::AccountAdministered, subject: account.uuid(), payload };
+    security_log::record_noted(app, tx, context, event, reason).await
 }

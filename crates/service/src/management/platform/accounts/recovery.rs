@@ -44,7 +44,7 @@ pub(super) async fn start(
             let Some(until) = accounts::start_recovery(&tx, account, hours, good_for).await? else {
                 return Ok(pending.ok_or(ProblemCode::Conflict)?);
             };
-            let payload = json!({"until": until.unix_timestamp(), "by": "platform"});
+            let payload = json!({"until": until.unix_timestamp(), "by": caller.key()});
             let kind = EventKind::AccountRecoveryHeld;
             let event = security_log::Event { kind, subject: account.uuid(), payload };
             security_log::record(app, &tx, context, event).await?;

@@ -53,6 +53,8 @@ struct Entry {
     request_id: Option<RequestId>,
     address: Option<String>,
     user_agent: Option<String>,
+    /// What the administrator wrote; erased with the person.
+    reason: Option<String>,
 }
 
 impl From<Found> for Entry {
@@ -66,6 +68,7 @@ impl From<Found> for Entry {
             request_id: found.request_id.map(Into::into),
             address: found.address,
             user_agent: found.user_agent,
+            reason: found.reason,
         }
     }
 }

@@ -24,6 +24,7 @@ pub struct Found {
     pub request_id: Option<Uuid>,
     pub address: Option<String>,
     pub user_agent: Option<String>,
+    pub reason: Option<String>,
 }
 
 /// Newest first, before the given position.
@@ -41,7 +42,7 @@ pub(super) async fn list(
         .and_if("kind = ?", filter.kind.as_ref());
     let (sql, params) = conditions.finish(
         "SELECT log.entry_id, log.subject_id, kind, at, payload, request_id, personal->>'address' AS address,
-                personal->>'user_agent' AS user_agent
+                personal->>'user_agent' AS user_agent, personal->>'reason' AS reason
          FROM security_log log LEFT JOIN security_log_personal p
               ON p.entry_id = log.entry_id AND p.subject_id = log.subject_id",
         &format!("ORDER BY log.entry_id DESC LIMIT {most}"),
@@ -59,6 +60,7 @@ pub(super) async fn list(
                 request_id: entry.get("request_id")?,
                 address: entry.get("address")?,
                 user_agent: entry.get("user_agent")?,
+                reason: entry.get("reason")?,
             })
         })
         .collect()

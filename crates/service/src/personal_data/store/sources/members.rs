@@ -111,11 +111,8 @@ pub(super) const SOURCES: &[Source] = &[
         about: "t.subject_id = $1",
         key: Key::Id("t.entry_id"),
         shown: "entry_id kind request_id at",
-        // What the platform notes for itself.
-        partly: &[(
-            "payload",
-            "CASE WHEN t.payload ? 'by' THEN t.payload - 'reason' - 'by' ELSE t.payload END",
-        )],
+        // Who did it at the platform is not the person's.
+        partly: &[("payload", "t.payload - 'by'")],
         withheld: &[("subject_id", SAME)],
         erasure: Kept("append-only; its entries contain no address, name or secret"),
         ..EMPTY
@@ -126,7 +123,7 @@ pub(super) const SOURCES: &[Source] = &[
         about: "l.subject_id = $1",
         key: Key::Id("l.entry_id"),
         shown: "entry_id",
-        // Where the platform acted, they are its administrator's.
+        // Where the platform acted, they are its administrator's, and so is what it noted.
         partly: &[("personal", "CASE WHEN NOT l.payload ? 'by' THEN t.personal END")],
         withheld: &[("subject_id", SAME)],
         erasure: Separately,
@@ -134,7 +131,8 @@ pub(super) const SOURCES: &[Source] = &[
     Source {
         table: "trail_personal",
         joined: "JOIN trail l ON l.organization_id = t.organization_id AND l.entry_id = t.entry_id",
-        about: "(l.organization_id, l.actor->>'id') IN
+        // Without those of whoever acted as the member.
+        about: "NOT l.actor ? 'act' AND (l.organization_id, l.actor->>'id') IN
             (SELECT organization_id, membership_id::text FROM membership WHERE account_id = $1
              UNION ALL SELECT m.organization_id, k.key_id::text FROM membership m
                  JOIN api_key k USING (organization_id, membership_id) WHERE m.account_id = $1)",
