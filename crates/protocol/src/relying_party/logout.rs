@@ -86,10 +86,14 @@ pub fn check_logout_token(claims: &Value, expected: &Expected<'_>) -> Result<Sig
     if subject.is_none() && sid.is_none() {
         return Err(LogoutTokenError::Nobody);
     }
-    let expires = claims["exp"].as_i64().and_then(|at| OffsetDateTime::from_unix_timestamp(at).ok());
-    let until = expires.ok_or(LogoutTokenError::Expired)? + Duration::seconds(AHEAD_SECONDS);
-    // Its age ends it too, however late `exp` is.
-    let until = until.min(expected.now + Duration::hours(1));
+    let at = |name: &str| {
+        let at = claims[name].as_i64().and_then(|at| OffsetDateTime::from_unix_timestamp(at).ok());
+        at.ok_or(LogoutTokenError::Expired)
+    };
+    // Its age ends it too, however late `exp` is. A token that is presented again has the same time: by it and its id it
+    // is known.
+    let oldest = at("iat")?.saturating_add(Duration::hours(1));
+    let until = at("exp")?.min(oldest).saturating_add(Duration::seconds(AHEAD_SECONDS));
     Ok(SignedOut { subject, sid, id: id(claims, "jti").ok_or(LogoutTokenError::NoId)?, until })
 }
 
@@ -118,6 +122,16 @@ mod tests {
         let told = check(&good).unwrap();
         assert_eq!((told.subject.as_deref(), told.sid.as_deref()), (Some("ana"), Some("s-1")));
         assert_eq!(check(&with("sub", json!(null))).unwrap().subject, None);
+        // However late it expires, it is known again by the same time.
+        let until = |exp: i64, now: i64| {
+            let now = OffsetDateTime::from_unix_timestamp(now).unwrap();
+            let expected = Expected { issuer: ISSUER, client_id: "porteiro", nonce: "", now };
+            check_logout_token(&with("exp", json!(exp)), &expected).unwrap().until
+        };
+        for exp in [NOW + 86_400, 253_402_300_799] {
+            assert_eq!(until(exp, NOW).unix_timestamp(), NOW + 3_630);
+            assert_eq!(until(exp, NOW + 200), until(exp, NOW));
+        }
         assert_eq!(check(&with("sid", json!(null))).unwrap().sid, None);
         for (name, value, error) in [
             ("nonce", json!("n-1"), LogoutTokenError::Nonce),

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     App, accounts,
     audit_trail::{self, Actor, ActorKind, Target, TrailKind},
+    directories::Word,
     http::RequestContext,
     oauth::{apis::Apis, grants::Terms},
     organizations::Entrance,
@@ -36,18 +37,24 @@ pub fn may_approve(approval: &Approval, apis: &Apis, me: &SignedIn) -> bool {
     decide::may_approve(level, irreversible, me.level(), &me.proofs, me.now)
 }
 
+/// How the person came, in an organization that requires a way, and on whose word that rests.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Came {
+    pub entrance: Entrance,
+    pub word: Option<Word>,
+}
+
 /// Approves, if the number is the one that the client shows; a wrong one denies. Returns the new state; `None` where the
-/// request no longer waits. The caller has checked [`may_approve`]. `entrance`: how the person came, in an organization
-/// that requires a way.
+/// request no longer waits. The caller has checked [`may_approve`].
 pub async fn approve(
     app: &App,
     context: &RequestContext,
     me: &SignedIn,
     approval: &Approval,
-    entrance: Entrance,
+    came: Came,
     number: i16,
 ) -> Result<Option<State>, StoreError> {
-    decided(app, context, me, approval, entrance, Some(number)).await
+    decided(app, context, me, approval, came, Some(number)).await
 }
 
 /// Denies what waits, or takes back what was approved and not used.
@@ -57,7 +64,7 @@ pub async fn deny(
     me: &SignedIn,
     approval: &Approval,
 ) -> Result<Option<State>, StoreError> {
-    decided(app, context, me, approval, Entrance::default(), None).await
+    decided(app, context, me, approval, Came::default(), None).await
 }
 
 async fn decided(
@@ -65,10 +72,10 @@ async fn decided(
     context: &RequestContext,
     me: &SignedIn,
     approval: &Approval,
-    entrance: Entrance,
+    came: Came,
     picked: Option<i16>,
 ) -> Result<Option<State>, StoreError> {
-    let terms = serde_json::to_value(terms(approval, me, entrance));
+    let terms = serde_json::to_value(terms(approval, me, came));
     let terms = &terms.map_err(|error| StoreError::Inconsistent(error.to_string()))?;
     app.store
         .run_tx_in_turn(turn(me), "approvals.decide", |tx| async move {
@@ -120,7 +127,8 @@ fn turn(me: &SignedIn) -> Turn {
 }
 
 /// How the person had proved who they are: the token says the same.
-fn terms(approval: &Approval, me: &SignedIn, entrance: Entrance) -> Terms {
+fn terms(approval: &Approval, me: &SignedIn, came: Came) -> Terms {
+    let (identity, directory_epoch) = came.word.unzip();
     let level = me.level();
     let when = auth_time(&me.proofs, level, me.now, &Decay::default());
     Terms {
@@ -133,15 +141,15 @@ fn terms(approval: &Approval, me: &SignedIn, entrance: Entrance) -> Terms {
             .map(str::to_owned)
             .collect(),
         nonce: None,
-        credentials: me.proofs.iter().filter_map(|proof| proof.credential).collect(),
+        credentials: me.proofs.iter().filter_map(|proof| proof.credential).chain(identity).collect(),
         details: approval.frozen.details.clone(),
         actor: None,
         until: None,
         device: false,
         approval: Some(approval.id.uuid()),
         confined: false,
-        directory_epoch: None,
-        entrance,
+        directory_epoch,
+        entrance: came.entrance,
     }
 }
 

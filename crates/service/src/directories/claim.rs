@@ -54,6 +54,9 @@ const fn only_members() -> Admission {
     Admission::Member
 }
 
+/// A member whom the directory calls nothing but an address.
+const NAMELESS: &str = "Member";
+
 impl std::fmt::Debug for Claim {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "<claim by {}>", self.connection)
@@ -70,9 +73,10 @@ impl Claim {
         }
     }
 
-    /// How a new member is called.
+    /// How a new member is called. An address is not stored (docs/decisions/0131).
     fn name(&self) -> &str {
-        self.described.name.as_deref().unwrap_or(&self.label)
+        let label = Some(self.label.as_str()).filter(|label| !label.contains('@'));
+        self.described.name.as_deref().or(label).unwrap_or(NAMELESS)
     }
 }
 

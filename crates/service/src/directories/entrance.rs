@@ -1,5 +1,7 @@
 //! What a session proves to an organization that requires one of its connections (docs/decisions/0132).
 
+use uuid::Uuid;
+
 use super::store;
 use crate::{
     organizations::{Entrance, Organization, Proved},
@@ -7,23 +9,43 @@ use crate::{
     store::{Reader, StoreError},
 };
 
+/// The identity at a directory of the organization, and the epoch of its connection, on whose word a session rests there.
+pub type Word = (Uuid, i64);
+
 /// What a person with a session has proved to an organization: also the connection by which they came, where it
 /// requires one.
 pub async fn proved(reader: &impl Reader, me: &SignedIn, place: &Organization) -> Result<Proved, StoreError> {
+    Ok(proved_by(reader, me, place).await?.0)
+}
+
+/// The same, and on whose word it rests: what is granted now ends with that.
+pub async fn proved_by(
+    reader: &impl Reader,
+    me: &SignedIn,
+    place: &Organization,
+) -> Result<(Proved, Option<Word>), StoreError> {
     let proved = Proved::from(me);
-    match place.policy.require_connection {
-        Some(_) => Ok(Proved { entrance: entrance(reader, me, place).await?, ..proved }),
-        None => Ok(proved),
+    if place.policy.require_connection.is_none() {
+        return Ok((proved, None));
+    }
+    match entrance(reader, me, place).await? {
+        Some((entrance, word)) => Ok((Proved { entrance, ..proved }, Some(word))),
+        None => Ok((Proved { entrance: Entrance::default(), ..proved }, None)),
     }
 }
 
 /// The connection that vouches for the person in their session, while that counts.
-async fn entrance(reader: &impl Reader, me: &SignedIn, place: &Organization) -> Result<Entrance, StoreError> {
+async fn entrance(
+    reader: &impl Reader,
+    me: &SignedIn,
+    place: &Organization,
+) -> Result<Option<(Entrance, Word)>, StoreError> {
     let proof = sessions::directory_proof(reader, me.session_id, me.account_id, place.id).await?;
-    let Some(proof) = proof else { return Ok(Entrance::default()) };
-    let Some(within) = proof.within(place.id) else { return Ok(Entrance::default()) };
-    let Some(id) = within.credential else { return Ok(Entrance::default()) };
+    let Some(proof) = proof else { return Ok(None) };
+    let Some(within) = proof.within(place.id) else { return Ok(None) };
+    let Some(id) = within.credential else { return Ok(None) };
     let identity = store::standing(reader, place.id, id.into(), proof.epoch()).await?;
     let identity = identity.filter(|identity| identity.account == me.account_id);
-    Ok(Entrance::new(&[], identity.map(|identity| (identity.connection, within.at))))
+    let word = (id, proof.epoch());
+    Ok(identity.map(|identity| (Entrance::new(&[], Some((identity.connection, within.at))), word)))
 }

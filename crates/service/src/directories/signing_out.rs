@@ -44,11 +44,16 @@ pub async fn sign_out(
     let hash = whom.sid.map(|sid| sha256(sid.as_bytes()));
     let found = store::signed_in(tx, organization, connection, whom.subject, hash.as_ref()).await?;
     for (identity, account) in found {
-        end(app, tx, context, organization, (identity, account), whom.sid).await?;
+        let there = match &hash {
+            None => None,
+            Some(hash) => Some(store::sessions_there(tx, organization, identity, hash).await?),
+        };
+        end(app, tx, context, organization, (identity, account), whom.sid, there.as_deref()).await?;
     }
     Ok(())
 }
 
+/// `there`: the sessions of ours that began in that one there; none: all.
 async fn end(
     app: &App,
     tx: &Tx,
@@ -56,16 +61,15 @@ async fn end(
     organization: OrganizationId,
     (identity, account): (DirectoryIdentityId, AccountId),
     sid: Option<&str>,
+    there: Option<&[SessionId]>,
 ) -> Result<(), StoreError> {
     let reason = Ended::SignedOutElsewhere;
     let which = Forget { organization, identity: identity.uuid(), epoch: None, sid, reason };
     let gone = sessions::forget_identity(tx, account, which).await?;
     endings::sessions_ended(app, tx, context, account, &gone.ended, reason).await?;
-    if gone.kept.is_empty() {
-        return Ok(());
-    }
-    // The person is signed in to their account there too: only what rests on the directory's word ends.
-    let (sessions, why) = (Some(gone.kept.as_slice()), Why::SessionEnded);
-    let gone = Directory { account, identity, epoch: None, sessions, offline_too: false, why };
+    // A session may go on: the person is signed in to their account there too, or came by the directory again since. What
+    // was granted by the word that is taken back ends all the same.
+    let why = Why::SessionEnded;
+    let gone = Directory { account, identity, epoch: None, sessions: there, offline_too: false, why };
     endings::end(app, tx, context, Cause::Directory(gone)).await.map(|_| ())
 }

@@ -233,6 +233,24 @@ pub(super) async fn signed_in(
         .collect()
 }
 
+/// Our sessions that began in a session there.
+pub(super) async fn sessions_there(
+    tx: &Tx,
+    organization: OrganizationId,
+    identity: DirectoryIdentityId,
+    sid_hash: &[u8; 32],
+) -> Result<Vec<SessionId>, StoreError> {
+    let rows = tx
+        .query(
+            "SELECT session_id FROM directory_session
+             WHERE organization_id = $1 AND sid_hash = $2 AND identity_id = $3",
+            &[&organization.uuid(), &sid_hash.as_slice(), &identity.uuid()],
+        )
+        .await?;
+    let read = |row| Ok(Decode::keyed::<Uuid>("directory_session", "session_id", row)?.1.into());
+    rows.iter().map(read).collect()
+}
+
 /// Sessions last thirty days.
 pub(super) async fn sweep(store: &Store) -> Result<u64, StoreError> {
     store

@@ -2,7 +2,7 @@
 //! their account but by its id (docs/decisions/0097, docs/decisions/0120).
 
 use porteiro_protocol::{
-    assurance::Proof,
+    assurance::{Level, Proof},
     id::{AccountId, ConnectionId, Id, OrganizationId, SessionId},
 };
 use serde_json::{Value, json};
@@ -86,7 +86,8 @@ pub(super) fn nobody(state: &State, facts: &Facts) -> Next {
     match (&state.claim, &facts.vouched) {
         (Some(claim), _) if !claim.has_account => {
             let mut actions = vec![actions::CLAIM_EXISTING];
-            if may_be_new(claim, facts.policy) {
+            // A directory's word is never more than AAL1, and the account would have nothing else.
+            if may_be_new(claim, facts.policy) && needed_level(state, facts) <= Level::Aal1 {
                 actions.insert(0, actions::CLAIM_NEW);
             }
             Next::Ask { stage: Stage::Claim, actions }

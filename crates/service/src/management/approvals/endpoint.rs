@@ -12,12 +12,11 @@ use super::view::{ApprovalView, Pick};
 use crate::{
     App,
     api::{Listing, Operation, Parameter},
-    approvals::{self, Approval, Filter, State as Standing, Whose},
+    approvals::{self, Approval, Came, Filter, State as Standing, Whose},
     directories,
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
     management::{Caller, TokenClient},
     members::{self, Whom},
-    organizations::Entrance,
     sessions::SignedIn,
 };
 
@@ -131,30 +130,30 @@ async fn approve(
     if approval.state != Standing::Pending {
         return Err(over());
     }
-    let entrance = may_approve(&app, &me, &approval).await?;
+    let came = may_approve(&app, &me, &approval).await?;
     if !approvals::is_possible(&app, &approval).await.map_err(|_| ProblemCode::Unavailable)? {
         let text = "what was asked for is not allowed any more; it can be denied";
         return Err(Problem::new(ProblemCode::Conflict, text));
     }
-    let decided = approvals::approve(&app, &context, &me, &approval, entrance, pick.number).await?;
+    let decided = approvals::approve(&app, &context, &me, &approval, came, pick.number).await?;
     decided.ok_or_else(over)?;
     let approval = mine(&app, &me, &id).await?;
     shown(&app, approval).await
 }
 
 /// Whether the session suffices: for what is asked, and for the organization. How the person came, if that requires a way.
-async fn may_approve(app: &App, me: &SignedIn, approval: &Approval) -> Result<Entrance, Problem> {
-    let mut entrance = Entrance::default();
+async fn may_approve(app: &App, me: &SignedIn, approval: &Approval) -> Result<Came, Problem> {
+    let mut came = Came::default();
     if let Some(organization) = approval.organization {
         let member = members::find(&app.store, organization, Whom::Account(me.account_id)).await?;
         let member = member.filter(|member| member.held().is_ok()).ok_or_else(over)?;
-        let proved = directories::proved(&app.store, me, &member.organization).await?;
+        let (proved, word) = directories::proved_by(&app.store, me, &member.organization).await?;
         member.admits(app.checked.settings.minimum_level, &proved).map_err(Problem::from)?;
-        entrance = proved.entrance;
+        came = Came { entrance: proved.entrance, word };
     }
     let apis = app.directory.apis(&app.store).await?;
     if approvals::may_approve(approval, &apis, me) {
-        return Ok(entrance);
+        return Ok(came);
     }
     let (level, _) = approvals::required(approval, &apis);
     let body = json!({"kind": "reauthenticate", "level": level});
