@@ -69,6 +69,15 @@ async fn by_text(app: &Arc<TestApp>, request: Value, address: &str) -> (Browser,
     (browser, flow)
 }
 
+/// The same by mail.
+async fn by_mail(app: &TestApp, browser: &mut Browser) -> Flow {
+    let mut flow = browser.open(sign_in()).await;
+    flow.act(browser, "email_code/send", json!({"identifier": ANA})).await;
+    let code = app.mailed_code(ANA).await;
+    flow.act(browser, "email_code/check", json!({"code": code})).await;
+    flow
+}
+
 fn sign_in() -> Value {
     json!({"kind": "sign_in"})
 }
@@ -127,11 +136,7 @@ async fn switching_it_on_makes_no_second_factor_a_way_in() {
     assert_eq!((sent.status.as_u16(), flow.stage()), (200, "challenge"), "as for anybody");
     assert!(recipients(&app).await.is_empty());
     app.forget_limits().await;
-    let mut browser = Browser::new(&app);
-    let mut flow = browser.open(sign_in()).await;
-    flow.act(&mut browser, "email_code/send", json!({"identifier": ANA})).await;
-    let code = app.mailed_code(ANA).await;
-    flow.act(&mut browser, "email_code/check", json!({"code": code})).await;
+    let flow = by_mail(&app, &mut Browser::new(&app)).await;
     assert_eq!((flow.stage(), flow.offers()), ("raise", vec!["sms_code/send"]));
 }
 
@@ -153,6 +158,31 @@ async fn the_numbers_of_an_account_are_all_ways_in_or_all_second_factors() {
     }
 }
 
+/// Two flows of one person add a number at once, one for each use: one of them loses.
+#[tokio::test]
+async fn numbers_that_are_added_at_once_have_one_use() {
+    let app = Arc::new(builder().connections(4).start().await);
+    let one = register(&app, ANA).await;
+    app.forget_limits().await;
+    let mut other = Browser::new(&app);
+    let mut flow = by_mail(&app, &mut other).await;
+    flow.act(&mut other, "enrol/skip", nothing()).await;
+    let mut adding = Vec::new();
+    for (mut browser, number, signs_in) in [(one, NUMBER, true), (other, "+351912345679", false)] {
+        let mut flow = enrol(&mut browser, "phone").await;
+        flow.act(&mut browser, "phone/add", json!({"number": number, "signs_in": signs_in})).await;
+        adding.push((browser, flow, app.texted_code(number).await));
+    }
+    let mut racing = tokio::task::JoinSet::new();
+    for (mut browser, mut flow, code) in adding {
+        racing.spawn(async move {
+            flow.attempt(&mut browser, "phone/verify", json!({"code": code})).await.status == 200
+        });
+    }
+    assert_eq!(racing.join_all().await.into_iter().filter(|won| *won).count(), 1);
+    assert_eq!(app.count("SELECT count(*) FROM credential WHERE kind = 'phone'").await, 1);
+}
+
 #[tokio::test]
 async fn totp_is_still_asked_for_and_leads_no_higher() {
     let app = app().await;
@@ -168,11 +198,7 @@ async fn totp_is_still_asked_for_and_leads_no_higher() {
     }
     // Whoever reads the mail cannot let the text message be the second factor either.
     app.forget_limits().await;
-    let mut browser = Browser::new(&app);
-    let mut flow = browser.open(sign_in()).await;
-    flow.act(&mut browser, "email_code/send", json!({"identifier": ANA})).await;
-    let code = app.mailed_code(ANA).await;
-    flow.act(&mut browser, "email_code/check", json!({"code": code})).await;
+    let flow = by_mail(&app, &mut Browser::new(&app)).await;
     assert_eq!((flow.stage(), flow.offers()), ("raise", vec!["totp/check"]));
     app.sql("UPDATE credential SET counter = -1 WHERE kind = 'totp'; DELETE FROM limit_bucket").await;
     let (mut browser, mut flow) = by_text(&app, sign_in(), ANA).await;

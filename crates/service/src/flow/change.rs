@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     App, accounts,
-    credentials::{self, CredentialKind, NewCredential, recovery_code},
+    credentials::{self, CredentialKind, NewCredential, recovery_code, sms},
     endings,
     http::RequestContext,
     security_log, sessions,
@@ -44,6 +44,12 @@ pub(super) async fn bind(
         }
         return Ok(true);
     };
+    // A concurrent flow may have added a number of the other use.
+    if new.kind == CredentialKind::Phone
+        && !sms::have_use(&credentials::find_all(tx, account).await?, new.body["signs_in"] == true)
+    {
+        return Ok(false);
+    }
     if let Some((key, kind)) = identifier
         && !accounts::insert_identifier(tx, key, *kind, account).await?
     {

@@ -22,7 +22,7 @@ use crate::{
     mail::templates::{self, Change, Locale, SmsCode},
     sms::{self, Sms},
 };
-pub use sign_in::is_sign_in_number;
+pub use sign_in::{have_use, is_sign_in_number};
 
 pub const PROVE: &str = "sms_code";
 const ADD: &str = "phone_add";
@@ -183,8 +183,7 @@ pub async fn check(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     })
 }
 
-/// Whether the number is to be a way in. All numbers of an account have the same use: otherwise one phone could be both
-/// steps of a sign-in.
+/// Whether the number is to be a way in.
 fn signs_in(step: &Step<'_>, input: &Value) -> Result<bool, Stopped> {
     let refuse = |detail: &str| Err(Stopped::Invalid { field: "signs_in", detail: detail.into() });
     let wanted = match &input["signs_in"] {
@@ -195,8 +194,7 @@ fn signs_in(step: &Step<'_>, input: &Value) -> Result<bool, Stopped> {
     if wanted && !step.app.checked.settings.sms_sign_in {
         return refuse("cannot be used: text messages do not sign in here");
     }
-    let mut phones = step.credentials.iter().filter(|credential| credential.kind == CredentialKind::Phone);
-    if phones.any(|phone| is_sign_in_number(phone) != wanted) {
+    if !have_use(step.credentials, wanted) {
         return refuse("must be the same for all numbers: remove the other number first");
     }
     Ok(wanted)

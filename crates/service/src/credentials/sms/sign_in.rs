@@ -27,6 +27,12 @@ pub fn is_sign_in_number(credential: &Credential) -> bool {
     credential.kind == CredentialKind::Phone && credential.body["signs_in"] == true
 }
 
+/// Whether the account's numbers are all of this use. Otherwise one phone could be both steps of a sign-in.
+pub fn have_use(all: &[Credential], signs_in: bool) -> bool {
+    let mut phones = all.iter().filter(|credential| credential.kind == CredentialKind::Phone);
+    phones.all(|phone| is_sign_in_number(phone) == signs_in)
+}
+
 /// The number that the account with the typed address signs in with, if it may get a message now.
 pub(super) async fn send(step: &Step<'_>, input: &Value) -> Result<Effect, Stopped> {
     let typed = EmailAddress::parse(step.text(input, "identifier")?)
