@@ -46,6 +46,9 @@ pub struct Claim {
     pub described: Described,
     #[serde(default = "only_members")]
     pub admission: Admission,
+    /// The organization requires more of its members than a new account could ever prove.
+    #[serde(default)]
+    pub needs_credentials: bool,
     /// The person said that they use this service already.
     pub has_account: bool,
 }

@@ -2,6 +2,7 @@
 //! (`credentials/federated`); what an identity leads to is another thing: a member, never an account.
 
 use porteiro_protocol::{
+    assurance::Level,
     id::{AccountId, ChallengeId, OrganizationId},
     plain_text,
     time::OffsetDateTime,
@@ -141,11 +142,18 @@ async fn finish(step: &Step<'_>, input: &Value, place: OrganizationId) -> Result
                 epoch: connection.epoch,
                 described,
                 admission,
+                needs_credentials: requires_more(step, place).await?,
                 has_account: false,
             };
             Ok(Effect::Claim { claim, challenge, rejected }.into())
         }
     }
+}
+
+/// Whether the organization requires more than a directory's word is worth: AAL1.
+async fn requires_more(step: &Step<'_>, place: OrganizationId) -> Result<bool, Stopped> {
+    let found = organizations::find(&step.app.store, place).await?;
+    Ok(found.is_some_and(|place| place.policy.min_level > Level::Aal1))
 }
 
 /// The reason why somebody does not enter, and why the directory said too little.

@@ -87,7 +87,8 @@ pub(super) fn nobody(state: &State, facts: &Facts) -> Next {
         (Some(claim), _) if !claim.has_account => {
             let mut actions = vec![actions::CLAIM_EXISTING];
             // A directory's word is never more than AAL1, and the account would have nothing else.
-            if may_be_new(claim, facts.policy) && needed_level(state, facts) <= Level::Aal1 {
+            let suffices = needed_level(state, facts) <= Level::Aal1 && !claim.needs_credentials;
+            if suffices && may_be_new(claim, facts.policy) {
                 actions.insert(0, actions::CLAIM_NEW);
             }
             Next::Ask { stage: Stage::Claim, actions }

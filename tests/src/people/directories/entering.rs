@@ -56,6 +56,21 @@ async fn a_person_joins_with_a_new_account_where_a_verified_domain_vouches_for_t
     assert_eq!(world.app.count(bare).await, 0, "the new account has no address");
     let source = "SELECT count(*) FROM membership WHERE source = 'jit' AND state = 'active'";
     assert_eq!(world.app.count(source).await, 1);
+    let named = "SELECT count(*) FROM membership WHERE source = 'jit' AND display_name LIKE '%@%'";
+    assert_eq!(world.app.count(named).await, 0, "an address is no name");
+}
+
+#[tokio::test]
+async fn an_account_that_could_never_reach_the_level_is_not_made() {
+    let world = joining("verified").await;
+    let place = world.place;
+    let policy = "jsonb_set(policy, '{min_level}', '\"aal2\"')";
+    world
+        .app
+        .sql(&format!("UPDATE organization SET policy = {policy} WHERE organization_id = '{place}'"))
+        .await;
+    let asked = world.vouched("new-there", &[]).await;
+    assert_eq!((asked.flow.stage(), asked.flow.offers()), ("claim", vec!["claim/existing"]));
 }
 
 #[tokio::test]

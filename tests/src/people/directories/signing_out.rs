@@ -1,5 +1,6 @@
 //! The directory signs a person out: what rested on it ends, by its own word alone (docs/decisions/0130).
 
+use porteiro_protocol::time::Duration;
 use porteiro_testkit::{Browser, nothing};
 use serde_json::{Value, json};
 
@@ -101,13 +102,33 @@ async fn a_session_of_the_account_stays_and_loses_what_the_directory_vouched_for
 async fn a_logout_token_counts_once() {
     let world = linked().await;
     let (mut one, _) = signed_in(&world, "one", &[]).await;
-    let token = world.provider.logout_token(&json!({"sub": "ana-there"}));
-    assert_eq!(told_token(&world, &token).await.0, 200);
-    assert!(!is_in(&world, &mut one).await);
-    let (mut later, _) = signed_in(&world, "one", &[]).await;
-    let (status, body) = told_token(&world, &token).await;
-    assert_eq!((status, &body["error_description"]), (400, &json!("the logout token was used before")));
-    assert!(is_in(&world, &mut later).await);
+    for more in [json!({"sub": "ana-there"}), json!({"sub": "ana-there", "exp": 253_402_300_799_i64})] {
+        let token = world.provider.logout_token(&more);
+        assert_eq!(told_token(&world, &token).await.0, 200);
+        assert!(!is_in(&world, &mut one).await);
+        let (mut later, _) = signed_in(&world, "one", &[]).await;
+        world.app.clock.advance(Duration::seconds(2));
+        let (status, body) = told_token(&world, &token).await;
+        assert_eq!((status, &body["error_description"]), (400, &json!("the logout token was used before")));
+        assert!(is_in(&world, &mut later).await);
+    }
+}
+
+/// The session goes on with the new proof; what the old one gave does not.
+#[tokio::test]
+async fn a_session_there_ends_what_it_gave_although_the_person_came_again_since() {
+    let world = linked().await;
+    let (browser, tokens) = signed_in(&world, "one", &[]).await;
+    world.provider.bend_claims(json!({"sid": "two", "auth_time": world.provider.now()}));
+    let mut asked = world.ask(browser, &[("prompt", "login")]).await;
+    let answer = world.go(&mut asked, "ana-there").await;
+    asked.flow.act(&mut asked.browser, "federated/finish", answer).await;
+    world.tokens(&mut asked).await;
+    assert_eq!(told(&world, &json!({"sid": "one"})).await.0, 200);
+    let form = [("token", tokens["access_token"].as_str().unwrap())];
+    let told = world.client.call(&world.app, "/connect/introspect", &form).await.json();
+    assert_eq!(told["active"], false);
+    assert!(is_in(&world, &mut asked.browser).await);
 }
 
 #[tokio::test]
