@@ -137,7 +137,7 @@ mod tests {
         let (stock, now) = (Stock::default(), Instant::now());
         stock.keep(&bucket(1), 59, now);
         assert_eq!(stock.one(&bucket(1), now + KEPT), Found::Nothing);
-        // Whoever fetched was cut off: somebody else does.
+        // The request that was to fetch more was cut off: another one fetches.
         assert_eq!(stock.one(&bucket(1), now + KEPT), Found::Fetching);
         assert_eq!(stock.one(&bucket(1), now + KEPT + KEPT), Found::Nothing);
     }

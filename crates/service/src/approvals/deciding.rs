@@ -15,7 +15,7 @@ use super::{
 use crate::{
     App, accounts,
     audit_trail::{self, Actor, ActorKind, Target, TrailKind},
-    directories::Word,
+    directories::VouchedBy,
     http::RequestContext,
     oauth::{apis::Apis, grants::Terms},
     organizations::Entrance,
@@ -37,11 +37,11 @@ pub fn may_approve(approval: &Approval, apis: &Apis, me: &SignedIn) -> bool {
     decide::may_approve(level, irreversible, me.level(), &me.proofs, me.now)
 }
 
-/// How the person came, in an organization that requires a way, and on whose word that rests.
+/// How the person entered, in an organization that requires its connection, and which identity at its directory vouched.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Came {
+pub struct Arrival {
     pub entrance: Entrance,
-    pub word: Option<Word>,
+    pub vouched_by: Option<VouchedBy>,
 }
 
 /// Approves, if the number is the one that the client shows; a wrong one denies. Returns the new state; `None` where the
@@ -51,10 +51,10 @@ pub async fn approve(
     context: &RequestContext,
     me: &SignedIn,
     approval: &Approval,
-    came: Came,
+    arrival: Arrival,
     number: i16,
 ) -> Result<Option<State>, StoreError> {
-    decided(app, context, me, approval, came, Some(number)).await
+    decided(app, context, me, approval, arrival, Some(number)).await
 }
 
 /// Denies what waits, or takes back what was approved and not used.
@@ -64,7 +64,7 @@ pub async fn deny(
     me: &SignedIn,
     approval: &Approval,
 ) -> Result<Option<State>, StoreError> {
-    decided(app, context, me, approval, Came::default(), None).await
+    decided(app, context, me, approval, Arrival::default(), None).await
 }
 
 async fn decided(
@@ -72,10 +72,10 @@ async fn decided(
     context: &RequestContext,
     me: &SignedIn,
     approval: &Approval,
-    came: Came,
+    arrival: Arrival,
     picked: Option<i16>,
 ) -> Result<Option<State>, StoreError> {
-    let terms = serde_json::to_value(terms(approval, me, came));
+    let terms = serde_json::to_value(terms(approval, me, arrival));
     let terms = &terms.map_err(|error| StoreError::Inconsistent(error.to_string()))?;
     app.store
         .run_tx_in_turn(turn(me), "approvals.decide", |tx| async move {
@@ -127,8 +127,8 @@ fn turn(me: &SignedIn) -> Turn {
 }
 
 /// How the person had proved who they are: the token says the same.
-fn terms(approval: &Approval, me: &SignedIn, came: Came) -> Terms {
-    let (identity, directory_epoch) = came.word.unzip();
+fn terms(approval: &Approval, me: &SignedIn, arrival: Arrival) -> Terms {
+    let (identity, directory_epoch) = arrival.vouched_by.unzip();
     let level = me.level();
     let when = auth_time(&me.proofs, level, me.now, &Decay::default());
     Terms {
@@ -149,7 +149,7 @@ fn terms(approval: &Approval, me: &SignedIn, came: Came) -> Terms {
         approval: Some(approval.id.uuid()),
         confined: false,
         directory_epoch,
-        entrance: came.entrance,
+        entrance: arrival.entrance,
     }
 }
 

@@ -30,7 +30,7 @@ use porteiro_protocol::{
 pub use announce::ANNOUNCE;
 pub use asking::{Question, Wanted, ask, unknown};
 pub use decide::{EXPIRES_SECONDS, MAX_EXPIRES_SECONDS, MIN_EXPIRES_SECONDS, is_binding_message};
-pub use deciding::{Came, approve, deny, may_approve, report, required};
+pub use deciding::{Arrival, approve, deny, may_approve, report, required};
 pub use ending::{DEPENDENT, end_in_organization};
 pub use frozen::{Frozen, Shown, hex};
 pub use notify::REMIND;

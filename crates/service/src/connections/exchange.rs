@@ -57,7 +57,7 @@ impl std::fmt::Debug for Verified {
 pub enum Broken {
     /// Before the provider gave an ID token: anybody can send such an answer.
     Answer(&'static str),
-    /// By the ID token that the provider gave: only for whoever signed in there.
+    /// By the ID token that the provider gave. Only a person who signed in there can cause this.
     IdToken(&'static str),
 }
 

@@ -32,7 +32,7 @@ pub use coming::{Held, held, may_come_by_directory};
 use decide::Provisioned;
 pub use decide::{Admission, Described};
 pub use ending::{ENDING, end_epoch};
-pub use entrance::{Word, proved, proved_by};
+pub use entrance::{VouchedBy, proved, proved_by};
 pub use linked::{Linked, unlink_one};
 pub use rejection::record_rejection;
 pub use signing_out::{SWEEPING, Whom, remember, sign_out};

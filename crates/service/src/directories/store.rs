@@ -63,7 +63,7 @@ pub async fn standing(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Discovered {
     pub organization: OrganizationId,
-    /// Whoever types such an address is led there; otherwise only who reads its mail.
+    /// Everybody who types such an address is led there. Otherwise only a person who reads its mail is.
     pub publicly: bool,
 }
 

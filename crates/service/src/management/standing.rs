@@ -38,8 +38,8 @@ pub const OF_OWN_ACCOUNT: &str =
     "the same request with a token that was granted after a proof of the member's own account";
 
 impl Standing {
-    /// Every path by which somebody is given authority asks this: whoever only a directory vouches for neither gives nor
-    /// changes a role that raises. It would stay when the directory's connection is disabled (docs/decisions/0140).
+    /// Every path that gives authority calls this: a member for whom only a directory vouches neither gives nor changes a
+    /// role that raises. It would stay when the directory's connection is disabled (docs/decisions/0140).
     ///
     /// # Errors
     /// When one of these roles raises, and the caller has not proved an account of their own.

@@ -1,6 +1,6 @@
 //! Home-realm discovery (docs/decisions/0133): an address at a domain that an organization verified leads to its
-//! connections: whoever types it if the organization wants that, otherwise who reads the mail to it. Only the domain is read:
-//! the answer does not depend on who has the address.
+//! connections. If the organization wants that, everybody who types it is led there; otherwise only the person who reads its
+//! mail. Only the domain is read: the answer does not depend on who has the address.
 
 mod remembered;
 
@@ -35,8 +35,8 @@ pub(super) async fn discovered(
     Ok(directories::discover(&step.app.store, address.domain()).await?)
 }
 
-/// Where the mailed link leads that was opened, if it is the one to an organization's connections. It proves nothing: whoever
-/// knows the organization may come to its connections.
+/// Where an opened link of a mail leads, if it is the link to an organization's connections. It proves nothing: everybody who
+/// knows the organization may use its connections.
 pub(super) async fn led(step: &Step<'_>, action: Action, input: &Value) -> Result<Option<Effect>, Stopped> {
     if action != email::REDEEM {
         return Ok(None);

@@ -12,7 +12,7 @@ use super::view::{ApprovalView, Pick};
 use crate::{
     App,
     api::{Listing, Operation, Parameter},
-    approvals::{self, Approval, Came, Filter, State as Standing, Whose},
+    approvals::{self, Approval, Arrival, Filter, State as Standing, Whose},
     directories,
     http::{Access, Json, Problem, ProblemCode, RequestContext, Route},
     management::{Caller, TokenClient},
@@ -130,30 +130,31 @@ async fn approve(
     if approval.state != Standing::Pending {
         return Err(over());
     }
-    let came = may_approve(&app, &me, &approval).await?;
+    let arrival = may_approve(&app, &me, &approval).await?;
     if !approvals::is_possible(&app, &approval).await.map_err(|_| ProblemCode::Unavailable)? {
         let text = "what was asked for is not allowed any more; it can be denied";
         return Err(Problem::new(ProblemCode::Conflict, text));
     }
-    let decided = approvals::approve(&app, &context, &me, &approval, came, pick.number).await?;
+    let decided = approvals::approve(&app, &context, &me, &approval, arrival, pick.number).await?;
     decided.ok_or_else(over)?;
     let approval = mine(&app, &me, &id).await?;
     shown(&app, approval).await
 }
 
-/// Whether the session suffices: for what is asked, and for the organization. How the person came, if that requires a way.
-async fn may_approve(app: &App, me: &SignedIn, approval: &Approval) -> Result<Came, Problem> {
-    let mut came = Came::default();
+/// Whether the session suffices: for what is asked, and for the organization. How the person entered,
+/// if it requires a way.
+async fn may_approve(app: &App, me: &SignedIn, approval: &Approval) -> Result<Arrival, Problem> {
+    let mut arrival = Arrival::default();
     if let Some(organization) = approval.organization {
         let member = members::find(&app.store, organization, Whom::Account(me.account_id)).await?;
         let member = member.filter(|member| member.held().is_ok()).ok_or_else(over)?;
-        let (proved, word) = directories::proved_by(&app.store, me, &member.organization).await?;
+        let (proved, vouched_by) = directories::proved_by(&app.store, me, &member.organization).await?;
         member.admits(app.checked.settings.minimum_level, &proved).map_err(Problem::from)?;
-        came = Came { entrance: proved.entrance, word };
+        arrival = Arrival { entrance: proved.entrance, vouched_by };
     }
     let apis = app.directory.apis(&app.store).await?;
     if approvals::may_approve(approval, &apis, me) {
-        return Ok(came);
+        return Ok(arrival);
     }
     let (level, _) = approvals::required(approval, &apis);
     let body = json!({"kind": "reauthenticate", "level": level});

@@ -67,8 +67,8 @@ async fn may_break(tx: &Tx, place: OrganizationId, id: MembershipId) -> Result<(
     Err(field_invalid(("break_glass", "has no passkey; enrol one first")).into())
 }
 
-/// Whether an owner with a credential of their own has signed in by the connection: it works, and whoever it admits can
-/// change the policy.
+/// Whether an owner with a credential of their own has signed in by the connection. Then it works, and somebody can sign in
+/// and change the policy.
 async fn has_passed(tx: &Tx, place: OrganizationId, connection: ConnectionId) -> Result<(), TxProblem> {
     if store::has_linked_owner(tx, place, connection).await? {
         return Ok(());
